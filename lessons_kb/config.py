@@ -1,0 +1,238 @@
+"""``lessons.toml`` as one frozen value: every tunable, its default, and where it came from."""
+
+from __future__ import annotations
+
+import re
+
+from lessons_kb.errors import ConfigError
+from lessons_kb.model import KINDS
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+KNOWN_FOLDERS: Mapping[str, str] = {
+    "docs/solutions": "lesson",
+    "learnings": "lesson",
+    ".ai/lessons": "lesson",
+    "lessons": "lesson",
+    "playbooks": "playbook",
+    "qa-findings": "qa-finding",
+}
+"""Folders that hold cards in repositories untouched by us."""
+
+
+class Ranking(Value):
+    """``[ranking]``: field weights and the factors that multiply BM25."""
+
+    title: float = 1.0
+    tags: float = 0.5
+    symptoms: float = 1.0
+    checklist: float = 0.3
+    situation: float = 0.3
+    body: float = 1.0
+    occurrence: float = 0.1
+    """Added to the factor 1 per doubling of ``occurrences``."""
+    severity_low: float = 0.9
+    severity_medium: float = 1.0
+    severity_high: float = 1.1
+    curated: float = 1.0
+    auto: float = 0.8
+    evidenced: float = 1.0
+    anecdotal: float = 0.8
+    disputed: float = 0.6
+    same_project: float = 1.1
+    same_stage: float = 1.1
+    path_match: float = 1.5
+    max_terms: int = 32
+    """A longer query is reduced to this many most telling terms."""
+
+
+class Gate(Value):
+    """``[gate]``: how sure a card must be before it is put in front of an agent."""
+
+    min_confidence: float = 0.5
+    """0 lets everything through, 1 nothing."""
+
+
+class PreflightSettings(Value):
+    """``[preflight]``: the size and shape of the block."""
+
+    budget: int = 3200
+    """Tokens in all."""
+    lesson_share: float = 0.25
+    """Part of the budget reserved for lessons."""
+    max_lessons: int = 3
+    weakest: float = 0.4
+    """A lesson whose score is below this part of the first one's is left out."""
+    context: bool = True
+    max_notes: int = 2
+    reinject_after: int = 12
+    """Turns after which a lesson already in the session may be given again."""
+    model_context: int = 0
+    """The model's window in tokens, 0 = large. Budgets never pass a twentieth of it."""
+
+
+class Index(Value):
+    """``[index]``: what is read and how it is searched."""
+
+    engine: str = "tantivy"
+    max_files: int = 12_000
+    max_file_bytes: int = 1_000_000
+
+
+class Settings(Value):
+    """Effective settings of one brain."""
+
+    project: str = ""
+    """"" = the name of the git top-level folder."""
+    language: str = "en"
+    folders: dict[str, str] = dict(KNOWN_FOLDERS)
+    """Folder → kind, the well-known ones included."""
+    index: Index = Index()
+    ranking: Ranking = Ranking()
+    gate: Gate = Gate()
+    preflight: PreflightSettings = PreflightSettings()
+
+
+DEFAULTS = Settings()
+SECTIONS: Mapping[str, type[Value]] = {
+    "index": Index,
+    "ranking": Ranking,
+    "gate": Gate,
+    "preflight": PreflightSettings,
+}
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "language": ("en", "ko"),
+    "index.engine": ("tantivy", "rank-bm25"),
+}
+RANGES: Mapping[str, tuple[float, float]] = {
+    "gate.min_confidence": (0, 1),
+    "preflight.lesson_share": (0, 1),
+    "preflight.weakest": (0, 1),
+    "preflight.budget": (0, 1_000_000),
+    "preflight.max_lessons": (0, 100),
+    "preflight.max_notes": (0, 100),
+    "preflight.reinject_after": (0, 1_000_000),
+    "preflight.model_context": (0, 100_000_000),
+    "ranking.max_terms": (1, 1_000),
+    "index.max_files": (1, 10_000_000),
+    "index.max_file_bytes": (1, 100_000_000),
+}
+_WEIGHT_RANGE = (0, 1_000)
+
+MAX_CONFIG_BYTES = 256_000
+
+
+def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, dict[str, str]]:
+    """Read the text of a ``lessons.toml``.
+
+    Returns the settings and, for each key set in the text, its dotted name → ``name:line``.
+    Raises ConfigError naming the line and, for an unknown key, the nearest valid one.
+    """
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{name}: {error}; mend the line or remove it") from None
+    lines = _lines_of_keys(text)
+    top: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for key, value in data.items():
+        where = f"{name}:{lines.get(key, 1)}"
+        if key == "folders":
+            top["folders"] = {**KNOWN_FOLDERS, **_folders(value, name, lines)}
+            origins |= {f"folders.{f}": f"{name}:{lines.get(f'folders.{f}', 1)}" for f in value}
+        elif key in SECTIONS:
+            section = _table(value, key, where)
+            given: dict[str, Any] = {}
+            for inner, inner_value in section.items():
+                dotted = f"{key}.{inner}"
+                at = f"{name}:{lines.get(dotted, lines.get(key, 1))}"
+                given[inner] = _checked(dotted, inner_value, at)
+                origins[dotted] = at
+            top[key] = SECTIONS[key](**given)
+        else:
+            top[key] = _checked(key, value, where)
+            origins[key] = where
+    return Settings(**top), origins
+
+
+def settings_from_dict(data: Mapping[str, Any]) -> Settings:
+    """Rebuild settings from ``Settings.as_dict()``: the catalogue keeps them ready."""
+    built = {key: SECTIONS[key](**value) for key, value in data.items() if key in SECTIONS}
+    return Settings(**{**data, **built})
+
+
+def flat_settings(settings: Settings) -> dict[str, Any]:
+    """Return every setting by its dotted name, in the order of the classes above."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.as_dict().items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{inner}": inner_value for inner, inner_value in value.items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+def _table(value: Any, key: str, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: {key} is a table; write [{key}] and its keys below it")
+    return value
+
+
+def _folders(value: Any, name: str, lines: Mapping[str, int]) -> dict[str, str]:
+    folders: dict[str, str] = {}
+    for folder, kind in _table(value, "folders", f"{name}:{lines.get('folders', 1)}").items():
+        where = f"{name}:{lines.get(f'folders.{folder}', lines.get('folders', 1))}"
+        clean = folder.replace("\\", "/").strip("/")
+        if clean.startswith("./"):
+            clean = clean[2:]
+        if kind not in (*KINDS, "note"):
+            raise ConfigError(f"{where}: {folder!r} must be one of {', '.join(KINDS)}, note")
+        if not clean or ".." in clean.split("/"):
+            raise ConfigError(f"{where}: {folder!r} must be a folder inside the brain")
+        folders[clean] = kind
+    return folders
+
+
+def _checked(dotted: str, value: Any, where: str) -> Any:
+    valid = [key for key in flat_settings(DEFAULTS) if not key.startswith("folders.")]
+    if dotted not in valid:
+        import difflib
+
+        near = difflib.get_close_matches(dotted, [*valid, *SECTIONS, "folders"], n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else "`lessons config` lists the valid keys"
+        raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
+    default = flat_settings(DEFAULTS)[dotted]
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not type(default):
+        kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+        raise ConfigError(f"{where}: {dotted} must be {kind[type(default)]}, not {value!r}")
+    choices = CHOICES.get(dotted)
+    if choices and value not in choices:
+        raise ConfigError(f"{where}: {dotted} must be one of {', '.join(choices)}, not {value!r}")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        low, high = RANGES.get(dotted, _WEIGHT_RANGE)
+        if not low <= value <= high:
+            raise ConfigError(f"{where}: {dotted} must be from {low} to {high}, not {value!r}")
+    return value
+
+
+def _lines_of_keys(text: str) -> dict[str, int]:
+    """Return dotted key → 1-based line, for messages only (tomllib keeps no positions)."""
+    lines: dict[str, int] = {}
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[([^\[\]]+)\]", line):
+            section = header[1].strip().strip("\"'")
+            lines.setdefault(section, number)
+        elif key := re.match(r"""\s*("[^"]*"|'[^']*'|[\w.-]+)\s*=""", line):
+            inner = key[1].strip("\"'")
+            lines.setdefault(f"{section}.{inner}" if section else inner, number)
+    return lines

@@ -1,0 +1,71 @@
+"""Everything this package raises on purpose.
+
+::
+
+    LessonsError
+    ├── ConfigError        lessons.toml: names the line and the nearest valid key
+    ├── BrainNotFound      no brain here, or not a directory
+    ├── Untrusted          a discovered brain that its user has not trusted yet
+    ├── CardNotFound       no such card; names the nearest
+    ├── AmbiguousCard      the name fits several cards
+    ├── DuplicateCard      a card with this title exists
+    ├── EditRefused        an edit would not keep the human's file
+    ├── InputError         a value given by the caller cannot be used
+    ├── StorageError       the disk said no: full, read-only, locked
+    └── GitError           git said no
+
+A message is one line and says what to do next.
+"""
+
+from __future__ import annotations
+
+
+class LessonsError(Exception):
+    """Root of every error a caller may want to catch."""
+
+
+class ConfigError(LessonsError):
+    """A ``lessons.toml`` that cannot be used."""
+
+
+class BrainNotFound(LessonsError):
+    """No brain where one was looked for."""
+
+
+class Untrusted(LessonsError):
+    """A brain that was merely discovered and not trusted by this user."""
+
+
+class CardNotFound(LessonsError):
+    """No card answers to this name."""
+
+
+class AmbiguousCard(LessonsError):
+    """A name that fits several cards."""
+
+
+class DuplicateCard(LessonsError):
+    """A card with the same title exists already.
+
+    ``existing`` is its id.
+    """
+
+    def __init__(self, message: str, *, existing: str) -> None:
+        super().__init__(message)
+        self.existing = existing
+
+
+class EditRefused(LessonsError):
+    """An edit that would have changed more than it was asked to."""
+
+
+class InputError(LessonsError):
+    """A value from the caller that cannot be used."""
+
+
+class StorageError(LessonsError):
+    """The disk refused: full, read-only, or locked by another process."""
+
+
+class GitError(LessonsError):
+    """Git is missing, or refused."""

@@ -1,0 +1,144 @@
+"""The domain on one page: frozen, keyword-only values without behaviour."""
+
+from __future__ import annotations
+
+from lessons_kb.value import Value
+
+KINDS = ("lesson", "playbook", "qa-finding")
+NOTE = "note"
+SEVERITIES = ("low", "medium", "high")
+SOURCES = ("curated", "auto")
+STATUSES = ("active", "ignored", "archived")
+GATES = ("none", "ask")
+EVIDENCE = ("evidenced", "anecdotal", "disputed")
+
+FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
+"""Indexed fields. ``body`` holds the text of the whole file, the others repeat parts of it."""
+
+
+class Card(Value):
+    """What the catalogue knows of a file: a lesson, playbook, finding or note."""
+
+    id: str
+    """POSIX path relative to its brain."""
+    kind: str
+    """One of KINDS, or NOTE."""
+    title: str
+    topics: tuple[str, ...] = ()
+    """``applies-to``, ``tags`` and their kin."""
+    project: str | None = None
+    stages: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Gitignore-style globs relative to the project root."""
+    symptoms: tuple[str, ...] = ()
+    severity: str = "medium"
+    source: str = "curated"
+    status: str = "active"
+    occurrences: int = 1
+    last_seen: str | None = None
+    """ISO date."""
+    created: str | None = None
+    """ISO date."""
+    examples: tuple[str, ...] = ()
+    """Tasks in which the mistake happened, oldest first, at most five."""
+    gate: str = "none"
+    evidence: str | None = None
+    supported_by: tuple[str, ...] = ()
+    reopen_when: str | None = None
+    why: str = ""
+    """First sentence of Root Cause, else of Mistake / Risk; one line, not yet cut."""
+    checklist: tuple[str, ...] = ()
+    """Items to verify, plain text, one line each. Empty for notes."""
+
+
+class Finding(Value):
+    """One thing wrong with one file, and how to mend it."""
+
+    path: str
+    """POSIX path relative to the brain."""
+    line: int
+    """1-based; 0 when the whole file is meant."""
+    rule: str
+    """Stable kebab-case name, such as ``not-utf-8``."""
+    message: str
+    mend: str
+    level: str = "warning"
+    """``error`` (the file is out of use), ``warning`` or ``info``."""
+
+
+class Document(Value):
+    """A Markdown file as parsed."""
+
+    card: Card | None
+    """None when the file cannot be used; the findings say why."""
+    fields: dict[str, str]
+    """Text to index, by the names in FIELDS."""
+    findings: tuple[Finding, ...] = ()
+    body: str = ""
+    """The Markdown after the header."""
+    checklist_lines: tuple[int, ...] = ()
+    """1-based line in the file of each item of ``card.checklist``."""
+
+
+class Query(Value):
+    """What is asked of a brain."""
+
+    text: str
+    project: str | None = None
+    """None = unknown: cards that name a project are left out."""
+    stage: str | None = None
+    paths: tuple[str, ...] = ()
+    """Files at hand, POSIX, relative to the project root."""
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = KINDS
+    limit: int = 10
+
+
+class Hit(Value):
+    """A card found for a query, with everything that explains its place."""
+
+    card: Card
+    score: float
+    """``bm25`` times every factor."""
+    bm25: float
+    factors: tuple[tuple[str, float], ...] = ()
+    matched: tuple[str, ...] = ()
+    """Query terms found in the card, most telling first."""
+    confidence: float = 0.0
+    """The gate's 0 to 1 for "this card is about this query"; comparable between brains."""
+    passed: bool = False
+    reason: str = ""
+    """One line: why it passed or was held back."""
+    brain: str = ""
+    """Alias of the brain; set only where several are searched."""
+
+
+class Preflight(Value):
+    """What is put in front of the agent."""
+
+    text: str
+    """The block, or "" when nothing is worth saying."""
+    lessons: tuple[Hit, ...] = ()
+    notes: tuple[Hit, ...] = ()
+    withheld: tuple[Hit, ...] = ()
+    """Found but not given; each ``reason`` says why."""
+    tokens: int = 0
+
+
+class Unaddressed(Value):
+    """A checklist item that is not visible in an answer or in what the agent did."""
+
+    card: Card
+    item: str
+    terms: tuple[str, ...]
+    """The significant terms looked for and not found."""
+    sentence: str = ""
+    """The best matching sentence of the answer, "" if none matched at all."""
+
+
+class Check(Value):
+    """The outcome of a post-check."""
+
+    unaddressed: tuple[Unaddressed, ...]
+    checked: int
+    """How many checklist items were looked for."""
