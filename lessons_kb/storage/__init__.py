@@ -1,0 +1,1 @@
+"""The rooms that touch a disk."""

@@ -1,0 +1,273 @@
+"""The catalogue: what the last index run knew of every file, in one SQLite file.
+
+A cache. It may be deleted at any time; a damaged or outdated one is replaced without a word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+
+from lessons_kb.errors import StorageError
+from lessons_kb.model import FIELDS, Card, Finding
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+FORMAT = 1
+"""Version of the tables below; another number in a file makes it be rebuilt."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE docs (
+  number INTEGER PRIMARY KEY,
+  path TEXT NOT NULL UNIQUE,
+  digest TEXT NOT NULL,
+  title_key TEXT NOT NULL,
+  card TEXT,
+  globs TEXT,
+  terms TEXT NOT NULL,
+  findings TEXT NOT NULL
+);
+CREATE INDEX docs_by_title ON docs (title_key);
+CREATE INDEX docs_with_globs ON docs (number) WHERE globs IS NOT NULL;
+"""
+
+
+class Entry(Value):
+    """One file as the catalogue keeps it."""
+
+    path: str
+    digest: str
+    """Of the content: a file whose times changed but not its bytes is not indexed anew."""
+    card: Card | None
+    title_key: str = ""
+    globs: tuple[tuple[str, bool], ...] = ()
+    """``card.paths`` compiled."""
+    terms: dict[str, tuple[str, ...]] = {}
+    """Field → its different terms."""
+    findings: tuple[Finding, ...] = ()
+
+
+class State(Value):
+    """What was true at the last commit."""
+
+    versions: str
+    """Of format, analyzer and engine in one text; compared, never parsed."""
+    generation: int
+    """Names the engine's directory; a rebuild starts a new one."""
+    manifest: str
+    settings: dict[str, Any]
+    """``Settings.as_dict()`` of ``lessons.toml``."""
+    ignored: tuple[tuple[str, bool], ...] = ()
+    """``.lessonsignore`` compiled."""
+
+
+class Catalogue:
+    """An open catalogue file. Safe to share between threads that take turns."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    @classmethod
+    def open(cls, path: str, *, network: bool = False) -> Catalogue:
+        """Open the catalogue at ``path``, made anew when it is missing, foreign or damaged.
+
+        ``network`` says that the file system is a network one, where WAL loses data.
+        Raises StorageError when the file cannot be made.
+        """
+        for attempt in (1, 2):
+            try:
+                return cls(_connect(path, network=network))
+            except sqlite3.DatabaseError as error:
+                busy = "locked" in str(error) or "busy" in str(error)
+                if attempt == 2 or busy or isinstance(error, sqlite3.InterfaceError):
+                    raise StorageError(
+                        f"cannot open the catalogue {path}: {error}; "
+                        "check that the folder can be written and the disk is not full"
+                    ) from None
+                _remove(path)
+        raise AssertionError
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def state(self) -> State | None:
+        """Return the last commit's state, or None for a catalogue that holds nothing yet."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'state'").fetchone()
+        if row is None:
+            return None
+        head, _, manifest = row[0].partition("\n")
+        data = json.loads(head)
+        data["ignored"] = tuple((regex, include) for regex, include in data["ignored"])
+        return State(**data, manifest=manifest)
+
+    def commit(
+        self,
+        state: State,
+        *,
+        entries: Sequence[tuple[int, Entry]] = (),
+        removed: Iterable[int] = (),
+    ) -> None:
+        """Store entries by number and the state that holds with them, in one transaction."""
+        head = {name: getattr(state, name) for name in State._fields if name != "manifest"}
+        with _one_transaction(self._db):
+            self._db.executemany("DELETE FROM docs WHERE number = ?", [(n,) for n in removed])
+            self._db.executemany(
+                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [_row(number, entry) for number, entry in entries],
+            )
+            self._db.execute(
+                "INSERT OR REPLACE INTO meta VALUES ('state', ?)",
+                (json.dumps(head, ensure_ascii=False) + "\n" + state.manifest,),
+            )
+
+    def clear(self) -> None:
+        """Forget every document and the state."""
+        with _one_transaction(self._db):
+            self._db.execute("DELETE FROM docs")
+            self._db.execute("DELETE FROM meta")
+
+    def version(self) -> int:
+        """Return a number that changes when another process commits."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def numbers(self) -> dict[str, tuple[int, str]]:
+        """Return path → (number, digest) of every file."""
+        rows = self._db.execute("SELECT path, number, digest FROM docs")
+        return {path: (number, digest) for path, number, digest in rows}
+
+    def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
+        """Return the cards of these numbers; unknown numbers and unusable files are left out."""
+        return {n: card_from_json(text) for n, text in self._rows("card", numbers) if text}
+
+    def terms(self, numbers: Iterable[int]) -> dict[int, dict[str, frozenset[str]]]:
+        """Return field → terms of these numbers."""
+        return {
+            number: {
+                name: frozenset(line.split(" "))
+                for name, line in zip(FIELDS, text.split("\n"), strict=True)
+                if line
+            }
+            for number, text in self._rows("terms", numbers)
+        }
+
+    def guards(self) -> list[tuple[int, tuple[tuple[str, bool], ...]]]:
+        """Return (number, compiled globs) of every file that guards paths."""
+        rows = self._db.execute("SELECT number, globs FROM docs WHERE globs IS NOT NULL")
+        return [
+            (number, tuple((regex, include) for regex, include in json.loads(globs)))
+            for number, globs in rows
+        ]
+
+    def all_cards(self) -> list[Card]:
+        """Return every usable file, notes included, by path."""
+        rows = self._db.execute("SELECT card FROM docs WHERE card IS NOT NULL ORDER BY path")
+        return [card_from_json(text) for (text,) in rows]
+
+    def findings(self) -> list[Finding]:
+        """Return what parsing found, by path and line."""
+        rows = self._db.execute("SELECT findings FROM docs WHERE findings != '[]' ORDER BY path")
+        return [Finding(**data) for (text,) in rows for data in json.loads(text)]
+
+    def paths_titled(self, title_key: str) -> list[str]:
+        """Return the paths of cards with this normalised title, sorted."""
+        rows = self._db.execute(
+            "SELECT path FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            (title_key,),
+        )
+        return [path for (path,) in rows]
+
+    def _rows(self, column: str, numbers: Iterable[int]) -> Iterator[tuple[int, str]]:
+        wanted = list(numbers)
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ",".join("?" * len(part))
+            yield from self._db.execute(
+                f"SELECT number, {column} FROM docs WHERE number IN ({marks})",  # noqa: S608
+                part,
+            )
+
+
+def card_to_json(card: Card) -> str:
+    """Return the card's fields that differ from their defaults as one JSON line."""
+    data = card.as_dict()
+    short = {key: value for key, value in data.items() if value != _EMPTY.get(key, ...)}
+    return json.dumps(short, ensure_ascii=False)
+
+
+def card_from_json(text: str) -> Card:
+    """Rebuild a card from ``card_to_json``."""
+    data: dict[str, Any] = json.loads(text)
+    return Card(**{k: tuple(v) if type(v) is list else v for k, v in data.items()})
+
+
+_EMPTY: Mapping[str, Any] = {
+    key: value
+    for key, value in Card(id="", kind="", title="").as_dict().items()
+    if key not in {"id", "kind", "title"}
+}
+
+
+def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
+    findings = [finding.as_dict() for finding in entry.findings]
+    return (
+        number,
+        entry.path,
+        entry.digest,
+        entry.title_key,
+        card_to_json(entry.card) if entry.card else None,
+        json.dumps(entry.globs) if entry.globs else None,
+        "\n".join(" ".join(entry.terms.get(name, ())) for name in FIELDS),
+        json.dumps(findings, ensure_ascii=False),
+    )
+
+
+def _connect(path: str, *, network: bool) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=5.0, isolation_level=None, check_same_thread=False)
+    try:
+        (found,) = db.execute("PRAGMA user_version").fetchone()
+        if found == FORMAT:
+            return db
+        db.execute("PRAGMA journal_mode = " + ("DELETE" if network else "WAL"))
+        with _one_transaction(db):
+            (found,) = db.execute("PRAGMA user_version").fetchone()
+            if found != FORMAT:
+                _create(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _create(db: sqlite3.Connection) -> None:
+    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (name,) in tables:
+        db.execute('DROP TABLE "' + name.replace('"', '""') + '"')
+    for statement in _TABLES.split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+@contextlib.contextmanager
+def _one_transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _remove(path: str) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path + suffix)

@@ -1,0 +1,274 @@
+"""List a brain's Markdown files with what tells whether they changed."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from lessons_kb.model import Finding
+from lessons_kb.text.globs import match_globs
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+SUFFIXES = (".md", ".markdown")
+CONFIG_NAME = "lessons.toml"
+IGNORE_NAME = ".lessonsignore"
+_SKIPPED_FOLDERS = frozenset({"node_modules"})
+
+
+class Scan(Value):
+    """What lies in a brain at one moment."""
+
+    files: dict[str, str]
+    """POSIX path → signature, an opaque text that differs when the file may have changed."""
+    manifest: str
+    """All of ``files`` and the settings files as one text; equal texts mean nothing changed."""
+    findings: tuple[Finding, ...]
+
+
+def scan(
+    root: str,
+    *,
+    folders: Collection[str] = (),
+    ignored: Iterable[tuple[str, bool]] = (),
+    max_files: int,
+    max_file_bytes: int,
+) -> Scan:
+    """List the ``*.md`` and ``*.markdown`` files below ``root``.
+
+    ``folders`` are card folders: those behind a dot are entered all the same, and their files
+    come first where ``max_files`` cuts. ``ignored`` are compiled globs. Nothing is opened.
+    """
+    walk = _Walk(root, folders, tuple(ignored), max_file_bytes)
+    walk.run()
+    lines = walk.lines
+    for path, (line, target) in walk.linked.items():
+        if target not in lines:
+            lines[path] = line
+    findings = walk.findings
+    if len(lines) > max_files:
+        lines, left_out = _cut(lines, folders, max_files)
+        findings.append(
+            Finding(
+                path=".",
+                line=0,
+                rule="too-many-files",
+                message=f"{left_out} files beyond max_files = {max_files} are left out",
+                mend=f"raise index.max_files in {CONFIG_NAME}, or list folders in {IGNORE_NAME}",
+                level="error",
+            )
+        )
+    settings = [f"{name}\t{_settings_signature(root, name)}" for name in _SETTINGS_FILES]
+    return Scan(files=lines, manifest=_manifest(settings, lines), findings=tuple(findings))
+
+
+_SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
+
+
+def parse_manifest(manifest: str) -> dict[str, str]:
+    """Return path → signature of the files of a manifest, without the settings files."""
+    lines = manifest.split("\n")[len(_SETTINGS_FILES) :]
+    return dict(line.split("\t", 1) for line in lines if line)
+
+
+def format_manifest(files: dict[str, str], *, like: str) -> str:
+    """Write ``files`` as a manifest with the settings lines of ``like``."""
+    return _manifest(like.split("\n")[: len(_SETTINGS_FILES)], files)
+
+
+def _manifest(settings: list[str], files: dict[str, str]) -> str:
+    return "\n".join([*settings, *[f"{path}\t{sig}" for path, sig in sorted(files.items())]])
+
+
+def settings_part(manifest: str) -> str:
+    """Return the part of a manifest that stands for ``lessons.toml`` and ``.lessonsignore``."""
+    return "\n".join(manifest.split("\n")[: len(_SETTINGS_FILES)])
+
+
+def mark_racy(signature: str, *, started_ns: int) -> str:
+    """Make a signature unequal to any scan's if the file is too young to be vouched for.
+
+    A file written after it was read, but within the file system's time step, keeps its
+    signature; so one whose times are not older than the read is read again next time
+    (git's "racily clean" rule). Steps: 20 ms covers a kernel tick; a time in whole seconds
+    comes from a file system that rounds to one or two seconds.
+    """
+    modified, changed = (int(part) for part in signature.split(".", 2)[:2])
+    youngest = max(modified, changed)
+    step = 2_000_000_000 if modified % 1_000_000_000 == 0 else 20_000_000
+    return signature + "!" if youngest >= started_ns - step else signature
+
+
+def signature(info: os.stat_result) -> str:
+    """Return what changes when a file does: times, inode, size (SPEC §3)."""
+    return f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
+
+
+class _Walk:
+    """One walk over a tree; symlinked files are kept apart until the real ones are known."""
+
+    def __init__(
+        self,
+        root: str,
+        folders: Collection[str],
+        ignored: tuple[tuple[str, bool], ...],
+        max_file_bytes: int,
+    ) -> None:
+        self.root = root
+        self.ignored = ignored
+        self.max_file_bytes = max_file_bytes
+        self.lines: dict[str, str] = {}
+        self.linked: dict[str, tuple[str, str]] = {}
+        self.findings: list[Finding] = []
+        self.entered: set[str] = set()
+        hidden = [f for f in folders if f.startswith(".") or "/." in f]
+        self.hidden = frozenset(hidden)
+        parts = [f.split("/") for f in hidden]
+        self.transit = frozenset("/".join(p[:n]) for p in parts for n in range(1, len(p)))
+
+    def run(self) -> None:
+        pending = [("", "")]
+        while pending:
+            prefix, real = pending.pop()
+            try:
+                with os.scandir(os.path.join(self.root, prefix) if prefix else self.root) as it:
+                    entries = list(it)
+            except OSError as error:
+                self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
+                continue
+            for entry in entries:
+                folder = self._take(entry, prefix, real)
+                if folder is not None:
+                    pending.append(folder)
+
+    def _take(self, entry: os.DirEntry[str], prefix: str, real: str) -> tuple[str, str] | None:
+        """Note a file; return (path, real path) of a folder to enter."""
+        name = entry.name
+        wanted = name.endswith(SUFFIXES)
+        if wanted and entry.is_file(follow_symlinks=False):
+            if (prefix and prefix in self.transit) or name[0] == ".":
+                return None
+            self._add(prefix + "/" + name if prefix else name, entry, real, prefix)
+            return None
+        path = prefix + "/" + name if prefix else name
+        if entry.is_symlink():
+            return self._follow(entry, path, wanted=wanted)
+        if entry.is_dir(follow_symlinks=False):
+            if wanted:
+                self._find(path, "folder-named-like-a-card", "a folder, not a file")
+            if self._skips(name, path, prefix):
+                return None
+            return path, (real + "/" + name if real else name)
+        if wanted:
+            self._find(path, "not-a-file", "neither a regular file nor a folder")
+        return None
+
+    def _skips(self, name: str, path: str, prefix: str) -> bool:
+        if name in _SKIPPED_FOLDERS:
+            return True
+        if name[0] == "." or (prefix and prefix in self.transit):
+            inside = any(path.startswith(f + "/") for f in self.hidden)
+            if not (path in self.transit or path in self.hidden or (inside and name[0] != ".")):
+                return True
+        return bool(self.ignored) and match_globs(self.ignored, path + "/")
+
+    def _add(self, path: str, entry: os.DirEntry[str], real: str, prefix: str) -> None:
+        if self.ignored and match_globs(self.ignored, path):
+            return
+        if not path.isprintable():
+            self._find(path, "bad-file-name", "the name holds control or undecodable characters")
+            return
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            self._find(path, "unreadable", error.strerror or str(error))
+            return
+        if info.st_size > self.max_file_bytes:
+            self._too_large(path, info.st_size)
+        elif real == prefix:
+            self.lines[path] = signature(info)
+        else:
+            self.linked[path] = signature(info), real + "/" + entry.name
+
+    def _follow(
+        self, entry: os.DirEntry[str], path: str, *, wanted: bool
+    ) -> tuple[str, str] | None:
+        """Read a link inside the brain; name one that is broken, leads outside or in a circle."""
+        full = os.path.join(self.root, path)
+        try:
+            target = os.path.realpath(full, strict=True)
+            info = os.stat(target)
+        except OSError as error:
+            if wanted:
+                self._find(path, "broken-link", f"a link that cannot be followed: {error.strerror}")
+            return None
+        is_folder = stat.S_ISDIR(info.st_mode)
+        if not (wanted or is_folder) or (is_folder and self._skips(entry.name, path, "")):
+            return None
+        root = os.path.realpath(self.root)
+        if target != root and not target.startswith(root + os.sep):
+            self._find(path, "link-leads-outside", "a link that leads out of the brain")
+            return None
+        inside = os.path.relpath(target, root).replace(os.sep, "/")
+        if is_folder:
+            here = os.path.realpath(os.path.dirname(full))
+            if target == here or here.startswith(target + os.sep) or target in self.entered:
+                self._find(path, "link-in-a-circle", "a link to a folder that is being read")
+                return None
+            self.entered.add(target)
+            return path, inside
+        if not stat.S_ISREG(info.st_mode):
+            self._find(path, "not-a-file", "a link to something that is not a regular file")
+        elif info.st_size > self.max_file_bytes:
+            self._too_large(path, info.st_size)
+        elif not (self.ignored and match_globs(self.ignored, path)):
+            self.linked[path] = signature(info), inside
+        return None
+
+    def _too_large(self, path: str, size: int) -> None:
+        limit = self.max_file_bytes
+        self._find(path, "too-large", f"{size:,} bytes, more than max_file_bytes = {limit:,}")
+
+    def _find(self, path: str, rule: str, message: str) -> None:
+        shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
+        self.findings.append(
+            Finding(
+                path=shown, line=0, rule=rule, message=message, mend=_MENDS[rule], level="error"
+            )
+        )
+
+
+_MENDS = {
+    "unreadable-folder": "give yourself read access, or name the folder in .lessonsignore",
+    "unreadable": "give yourself read access to the file",
+    "folder-named-like-a-card": "rename the folder without its .md ending",
+    "not-a-file": "replace it with a regular file, or name it in .lessonsignore",
+    "bad-file-name": "rename the file",
+    "broken-link": "point the link at a file of the brain, or remove it",
+    "link-leads-outside": "copy the file into the brain, or pass its folder with --brain",
+    "link-in-a-circle": "remove the link",
+    "too-large": "split the file, or raise index.max_file_bytes in lessons.toml",
+}
+
+
+def _cut(
+    lines: dict[str, str], folders: Collection[str], max_files: int
+) -> tuple[dict[str, str], int]:
+    names = {*folders, *(f"{f}s" for f in ("lesson", "playbook", "qa-finding"))}
+
+    def later(path: str) -> tuple[bool, str]:
+        in_card_folder = any(path.startswith(f + "/") or f"/{f}/" in path for f in names)
+        return not in_card_folder, path
+
+    kept = sorted(lines, key=later)[:max_files]
+    return {path: lines[path] for path in kept}, len(lines) - max_files
+
+
+def _settings_signature(root: str, name: str) -> str:
+    try:
+        return signature(os.stat(os.path.join(root, name)))
+    except OSError:
+        return "-"
