@@ -1,0 +1,72 @@
+"""The templates are what `create` and `init` write: they must be whole, valid and up to date."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import frontmatter
+import pytest
+
+from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, flat_settings, parse_settings
+from lessons_kb.model import KINDS
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+SETTINGS = (TEMPLATES / "lessons.toml").read_text(encoding="utf-8")
+KEY_LINE = re.compile(r'#(?P<key>"[^"]+"|\w+) = (?P<rest>.*)')
+HEADER_KEYS = [
+    "type", "title", "applies-to", "project", "stage", "paths", "symptoms",
+    "severity", "source", "status", "occurrences", "created",
+]  # fmt: skip
+SECTIONS = ["Situation", "Mistake / Risk", "Root Cause", "Fix", "Prevention Checklist"]
+
+
+def uncommented() -> str:
+    return re.sub(r'^#(?=(?:"[^"]+"|\w+) = )', "", SETTINGS, flags=re.MULTILINE)
+
+
+def test_settings_as_shipped_change_nothing() -> None:
+    assert parse_settings(SETTINGS) == (DEFAULTS, {})
+
+
+def test_settings_hold_every_key_at_its_default() -> None:
+    shown, origins = parse_settings(uncommented())
+    wrong = {
+        key: f"template {flat_settings(shown)[key]!r}, default {default!r}"
+        for key, default in flat_settings(DEFAULTS).items()
+        if flat_settings(shown)[key] != default
+    }
+    assert not wrong, f"templates/lessons.toml differs from lessons_kb/config.py: {wrong}"
+    missing = set(flat_settings(DEFAULTS)) - set(origins)
+    assert not missing, f"templates/lessons.toml does not name: {sorted(missing)}"
+    assert shown.folders == KNOWN_FOLDERS
+
+
+def test_settings_stand_in_the_order_of_the_classes() -> None:
+    _, origins = parse_settings(uncommented())
+    lines = [int(origins[key].rpartition(":")[2]) for key in flat_settings(DEFAULTS)]
+    assert lines == sorted(lines)
+
+
+def test_each_setting_is_explained_on_its_line() -> None:
+    keys = [line for line in SETTINGS.splitlines() if KEY_LINE.match(line)]
+    assert len(keys) == len(flat_settings(DEFAULTS))
+    assert [line for line in keys if not re.search(r"  # [A-Z\"].*\.$", line)] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_card_template_has_every_key_and_section(kind: str) -> None:
+    text = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
+    header, body = frontmatter.parse(text)
+    assert list(header) == HEADER_KEYS
+    assert header["type"] == kind
+    assert header["status"] == "active"
+    assert re.findall(r"^## (.+)$", body, re.MULTILINE) == SECTIONS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_card_template_says_nothing_outside_comments(kind: str) -> None:
+    """Guidance must never reach an index or an agent, so it all stands in HTML comments."""
+    _, body = frontmatter.parse((TEMPLATES / f"{kind}.md").read_text(encoding="utf-8"))
+    left = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
+    assert [line for line in left.split("\n") if line.strip() and not line.startswith("## ")] == []
