@@ -1,0 +1,1 @@
+"""Figures for speed, retrieval quality and the gate, beside plain references in the same run."""

@@ -1,0 +1,161 @@
+"""Read the public evaluation sets: retrieval sets, everyday prompts and real brains.
+
+The data lives outside the project, in ``$LESSONS_BENCH_DATA`` (default ``../shared/data``
+beside the repository).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from lessons_kb.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SETS = (
+    "lint_js",
+    "lint_js_code",
+    "cwe",
+    "bugs",
+    "bugs_long",
+    "plate_cite",
+    "plate_cite_long",
+    "ko_question",
+)
+SAME_DOCUMENTS = (
+    frozenset({"lint_js", "lint_js_code"}),
+    frozenset({"bugs", "bugs_long"}),
+    frozenset({"plate_cite", "plate_cite_long"}),
+)
+"""Sets that share documents are never each other's negatives."""
+
+HERE = Path(__file__).resolve().parent
+_EXAMPLE = HERE.parent / "brain-example"
+
+
+class DataError(Exception):
+    """Data that is absent or cannot be used; the message says what to do next."""
+
+
+class Doc(Value):
+    """One document of a retrieval set."""
+
+    id: str
+    title: str
+    text: str
+
+
+class Prompt(Value):
+    """One query of a retrieval set, or one everyday request."""
+
+    id: str
+    text: str
+    part: str = ""
+    """``dev`` or ``held-out`` for everyday prompts."""
+
+
+class RetrievalSet(Value):
+    """Documents, queries and which belong together."""
+
+    name: str
+    docs: tuple[Doc, ...]
+    queries: tuple[Prompt, ...]
+    relevant: dict[str, dict[str, int]]
+    """Query id → document id → grade (1 or more)."""
+
+
+def data_folder() -> Path:
+    """Return the folder of the evaluation data; DataError if it is not there."""
+    given = os.environ.get("LESSONS_BENCH_DATA")
+    folder = Path(given) if given else HERE.parent.parent / "shared" / "data"
+    if not folder.is_dir():
+        raise DataError(
+            f"no evaluation data in {folder}; set LESSONS_BENCH_DATA to the folder that holds"
+            " retrieval/ and brains/"
+        )
+    return folder
+
+
+def cache_folder(name: str) -> Path:
+    """Return a folder for what may be thrown away, made if need be.
+
+    ``$LESSONS_BENCH_CACHE``, else ``lessons-bench`` in the user's cache folder.
+    """
+    given = os.environ.get("LESSONS_BENCH_CACHE") or platformdirs.user_cache_dir("lessons-bench")
+    folder = Path(given) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def read_set(name: str) -> RetrievalSet:
+    """Read one retrieval set; queries without a judged document are left out."""
+    folder = data_folder() / "retrieval" / name
+    if not folder.is_dir():
+        raise DataError(f"no retrieval set {name} in {folder.parent}; known: {', '.join(SETS)}")
+    relevant: dict[str, dict[str, int]] = {}
+    with (folder / "qrels.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if int(row["rel"]) > 0:
+                relevant.setdefault(row["query"], {})[row["doc"]] = int(row["rel"])
+    docs = tuple(
+        Doc(id=row["id"], title=row.get("title", ""), text=row["text"])
+        for row in _rows(folder / "docs.jsonl")
+    )
+    queries = tuple(
+        Prompt(id=row["id"], text=row["text"])
+        for row in _rows(folder / "queries.jsonl")
+        if row["id"] in relevant
+    )
+    return RetrievalSet(name=name, docs=docs, queries=queries, relevant=relevant)
+
+
+def read_sets(names: Sequence[str] = SETS) -> list[RetrievalSet]:
+    """Read several retrieval sets in the order given."""
+    return [read_set(name) for name in names]
+
+
+def share_documents(one: str, other: str) -> bool:
+    """Tell whether two sets are made of the same documents."""
+    return one == other or any({one, other} <= group for group in SAME_DOCUMENTS)
+
+
+def read_everyday(part: str | None = None) -> list[Prompt]:
+    """Read the everyday prompts that no card is about; ``part`` is dev, held-out or None = all."""
+    rows = _rows(HERE / "everyday.jsonl")
+    prompts = [
+        Prompt(id=f"everyday-{number}", text=row["text"], part=row["part"])
+        for number, row in enumerate(rows, 1)
+    ]
+    return [prompt for prompt in prompts if part in (None, prompt.part)]
+
+
+def find_real_cards() -> list[Path]:
+    """Return the Markdown files of the real brains, else of ``brain-example``, sorted."""
+    try:
+        folders = [data_folder() / "brains", _EXAMPLE]
+    except DataError:
+        folders = [_EXAMPLE]
+    for folder in folders:
+        files = sorted(folder.rglob("*.md"))
+        if files:
+            return files
+    raise DataError(
+        "no real cards to learn from: neither brains/ in LESSONS_BENCH_DATA nor brain-example/"
+    )
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise DataError(f"{path}:{number}: {error}; mend or remove the line") from None
