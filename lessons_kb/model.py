@@ -142,3 +142,67 @@ class Check(Value):
     unaddressed: tuple[Unaddressed, ...]
     checked: int
     """How many checklist items were looked for."""
+
+
+EVENTS = (
+    *("prompt", "answer", "feedback", "interrupt", "compaction"),
+    *("tool", "read", "edit", "create", "remove", "command", "test"),
+    *("rollback", "rejection", "stage"),
+)
+"""What can be observed. The middle line are calls by what they do, ``tool`` where none fits:
+``create`` writes its target whole, ``edit`` a part of it. ``stage`` is the end of a workflow stage.
+"""
+
+FAILURES = (
+    "invalid_arguments",
+    "tool_not_found",
+    "exec_error",
+    "api_error",
+    "permission_denied",
+)
+OUTCOMES = ("ok", "unknown", "cancelled", *FAILURES)
+"""``unknown``: it ended, and nobody said how. Guards give it the benefit of the doubt."""
+
+LEVELS = ("note", "nudge", "escalate")
+
+
+class Event(Value):
+    """One observation of a session. A tool call is one event, made when its outcome is known."""
+
+    kind: str
+    """One of EVENTS."""
+    at: float = 0.0
+    """Seconds since the epoch."""
+    session: str = ""
+    id: str = ""
+    """The call's own id: the same (session, id, kind) seen twice is one event."""
+    agent: str = ""
+    scope: str = ""
+    """The workspace: its root as a POSIX path, or any name."""
+    stage: str | None = None
+    tool: str = ""
+    """The tool's name in its agent; "" where no call was made: a file touched on the way."""
+    targets: tuple[str, ...] = ()
+    """What it was done to: POSIX paths relative to the scope, absolute outside it."""
+    arguments: str = ""
+    """Digest of the call's arguments, equal for equal calls; "" = not known."""
+    outcome: str = "ok"
+    """One of OUTCOMES."""
+    text: str = ""
+    """What was said or run: the prompt, the answer, the feedback, the summary, the command line."""
+    output: str = ""
+    """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
+
+
+class Signal(Value):
+    """What a guard has to say about an event."""
+
+    guard: str
+    level: str
+    """One of LEVELS: added to the result; guidance for the model; stop the turn, resumable."""
+    message: str
+    """For the model."""
+    user_line: str = ""
+    """For the user; "" = nothing to show."""
+    record: dict[str, object]
+    """Plain JSON data for the journal; ``kind`` names it."""
