@@ -12,6 +12,7 @@
     ├── EditRefused        an edit would not keep the human's file
     ├── InputError         a value given by the caller cannot be used
     ├── StorageError       the disk said no: full, read-only, locked
+    │   └── IndexDamaged   the cache cannot be read; whoever meets it rebuilds
     └── GitError           git said no
 
 A message is one line and says what to do next.
@@ -65,6 +66,10 @@ class InputError(LessonsError):
 
 class StorageError(LessonsError):
     """The disk refused: full, read-only, or locked by another process."""
+
+
+class IndexDamaged(StorageError):
+    """A catalogue or an engine's directory that is damaged, foreign or of another version."""
 
 
 class GitError(LessonsError):
