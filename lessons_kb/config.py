@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lessons_kb.errors import ConfigError
-from lessons_kb.model import KINDS
+from lessons_kb.model import FIELDS, KINDS
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -48,6 +48,10 @@ class Ranking(Value):
     path_match: float = 1.5
     max_terms: int = 32
     """A longer query is reduced to this many most telling terms."""
+
+    def field_weights(self) -> dict[str, float]:
+        """Return the weight of each indexed field."""
+        return {field: getattr(self, field) for field in FIELDS}
 
 
 class Gate(Value):

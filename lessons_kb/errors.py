@@ -12,7 +12,8 @@
     ├── EditRefused        an edit would not keep the human's file
     ├── InputError         a value given by the caller cannot be used
     ├── StorageError       the disk said no: full, read-only, locked
-    │   └── IndexDamaged   the cache cannot be read; whoever meets it rebuilds
+    │   ├── IndexBusy      another process is writing the index
+    │   └── IndexBroken    the index cannot be read; whoever meets it rebuilds
     └── GitError           git said no
 
 A message is one line and says what to do next.
@@ -68,8 +69,12 @@ class StorageError(LessonsError):
     """The disk refused: full, read-only, or locked by another process."""
 
 
-class IndexDamaged(StorageError):
-    """A catalogue or an engine's directory that is damaged, foreign or of another version."""
+class IndexBusy(StorageError):
+    """Another process holds the writer's lock of the index; the last commit can be searched."""
+
+
+class IndexBroken(StorageError):
+    """The index is missing, foreign, damaged or of another version."""
 
 
 class GitError(LessonsError):

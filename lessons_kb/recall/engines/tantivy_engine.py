@@ -1,0 +1,292 @@
+"""The default engine: tantivy, embedded, on disk, memory-mapped."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+
+import tantivy
+from tantivy import Query
+
+from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
+from lessons_kb.model import FIELDS
+from lessons_kb.recall.engine import rounded
+from lessons_kb.recall.engines.terms import join_terms, order_hits, plain_term
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+
+_KEY = "key"
+_TERMS = "terms"
+_FREQUENCY = "freq"  # postings without positions: half the disk, and nobody asks for phrases
+
+_HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
+
+_FIELD_OF = dict(zip("abcdefghijklmnop", FIELDS, strict=False))
+
+
+class TantivyEngine:
+    """An index in a directory of its own; see ``Engine`` for the contract.
+
+    What was deleted counts in N and n until tantivy merges by itself or ``compact`` is called.
+    Safe to share between threads.
+    """
+
+    def __init__(self, directory: str, *, create: bool) -> None:
+        self._directory = directory
+        self._schema = _build_schema()
+        if not os.path.exists(os.path.join(directory, "meta.json")):
+            if not create:
+                raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
+            try:
+                os.makedirs(directory, exist_ok=True)
+            except OSError as error:
+                raise StorageError(f"cannot make {directory}: {error.strerror}") from None
+        self._index = self._guarded(lambda: tantivy.Index(self._schema, path=directory))
+        self._guarded(lambda: self._index.config_reader("manual"))
+        self._guarded(self._index.reload)
+
+    def update(
+        self,
+        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        removed: Iterable[int] = (),
+    ) -> None:
+        """Commit these changes at once or not at all; a number that exists is replaced."""
+
+        def write(writer: tantivy.IndexWriter) -> None:
+            for number in removed:
+                writer.delete_documents_by_term(_KEY, number)
+            for number, fields in added:
+                writer.delete_documents_by_term(_KEY, number)
+                writer.add_document(_document(number, fields))
+
+        self._commit(write)
+
+    def search(
+        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return the best ``limit`` numbers with scores, best first, ties by number.
+
+        One flat union of term queries lets tantivy skip blocks that cannot reach the best
+        (measured: 0.85 ms for 25 terms over six fields of 12,000 cards; nested by field 1.2).
+        """
+        if limit < 1:
+            return []
+        return self._guarded(lambda: self._search(terms, weights, limit))
+
+    def _search(
+        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[int, float]]:
+        searcher = self._index.searcher()
+        union = [
+            (
+                tantivy.Occur.Should,
+                Query.boost_query(
+                    Query.term_query(self._schema, field, plain, _FREQUENCY), weight * count
+                ),
+            )
+            for field, weight in weights.items()
+            if weight > 0
+            for term, count in terms.items()
+            if count > 0 and (plain := plain_term(term)) and searcher.doc_freq(field, plain)
+        ]
+        if not union:
+            return []
+        query = Query.boolean_query(union)
+        wanted = limit + 8
+        while True:
+            found = searcher.search(query, wanted, count=False).hits
+            # What ties with the last place may stand in another segment: look further down.
+            if len(found) < wanted or rounded(found[-1][0]) < rounded(found[limit - 1][0]):
+                break
+            wanted *= 4
+        keys = searcher.fast_field_values(_KEY, [address for _, address in found])
+        hits = [(_number(key), score) for key, (score, _) in zip(keys, found, strict=True)]
+        return order_hits(hits, limit)
+
+    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return in how many cards' ``body`` each term stands, 0 included."""
+
+        def count() -> dict[str, int]:
+            searcher = self._index.searcher()
+            size = searcher.num_docs
+            return {term: min(searcher.doc_freq("body", plain_term(term)), size) for term in terms}
+
+        return self._guarded(count)
+
+    def find_terms(
+        self, numbers: Iterable[int], terms: Iterable[str]
+    ) -> dict[int, dict[str, tuple[str, ...]]]:
+        """Return, for each number that exists, field → those of the terms that stand in it."""
+        asked = [(term, f"\n{plain}\t") for term in terms if (plain := plain_term(term))]
+        stored = self._guarded(lambda: self._stored(list(dict.fromkeys(numbers))))
+        return {number: _find(packed, asked) for number, packed in stored.items()}
+
+    def _stored(self, numbers: list[int]) -> dict[int, str]:
+        if not numbers:
+            return {}
+        searcher = self._index.searcher()
+        wanted = Query.boolean_query(
+            [
+                (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
+                for number in numbers
+            ]
+        )
+        found = searcher.search(wanted, len(numbers), count=False).hits
+        addresses = [address for _, address in found]
+        keys = searcher.fast_field_values(_KEY, addresses)
+        return {
+            _number(key): _packed(searcher, address)
+            for key, address in zip(keys, addresses, strict=True)
+        }
+
+    def size(self) -> int:
+        """Return the number of live cards."""
+        return self._guarded(lambda: self._index.searcher().num_docs)
+
+    def deleted_share(self) -> float:
+        """Return which part, 0 to 1, of what is stored is deleted and still distorts the idf."""
+        import json
+
+        try:
+            with open(os.path.join(self._directory, "meta.json"), encoding="utf-8") as file:
+                segments = json.load(file)["segments"]
+            stored = sum(segment["max_doc"] for segment in segments)
+            deleted = sum(
+                (segment["deletes"] or {}).get("num_deleted_docs", 0) for segment in segments
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise self._broken(error) from None
+        return deleted / stored if stored else 0.0
+
+    def compact(self) -> None:
+        """Rewrite the index without what was deleted, in one commit.
+
+        tantivy-py offers no merge on request, so every card is written anew from its stored terms.
+        """
+
+        def write(writer: tantivy.IndexWriter) -> None:
+            self._index.reload()
+            searcher = self._index.searcher()
+            found = searcher.search(Query.all_query(), max(searcher.num_docs, 1), count=False).hits
+            addresses = [address for _, address in found]
+            keys = searcher.fast_field_values(_KEY, addresses)
+            writer.delete_all_documents()
+            for key, address in zip(keys, addresses, strict=True):
+                fields = _unpack(_packed(searcher, address))
+                writer.add_document(_document(_number(key), fields))
+
+        self._commit(write)
+
+    def reload(self) -> None:
+        """See what other processes have committed since."""
+        self._guarded(self._index.reload)
+
+    def close(self) -> None:
+        """Let go of files and memory; no other method may be called afterwards."""
+        del self._index
+
+    def _commit(self, write: Callable[[tantivy.IndexWriter], None]) -> None:
+        writer = self._guarded(lambda: self._index.writer(_HEAP, num_threads=1))
+        try:
+            self._guarded(lambda: write(writer))
+            self._guarded(writer.commit)
+        finally:
+            # Drops what was not committed, releases the lock, and lets merges end: a merge that is
+            # killed is begun again by the next update.
+            self._guarded(writer.wait_merging_threads)
+        self._guarded(self._index.reload)
+
+    def _guarded(self, work: Callable[[], _T]) -> _T:
+        try:
+            return work()
+        except OSError as error:
+            raise StorageError(
+                f"cannot use the index in {self._directory}: {error.strerror or error}; "
+                "free space or make it writable"
+            ) from None
+        except ValueError as error:
+            if "LockBusy" in str(error):
+                raise IndexBusy(
+                    f"another process is writing the index in {self._directory}; "
+                    "try again in a moment, meanwhile the last commit can be searched"
+                ) from None
+            raise self._broken(error) from None
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # what a panic in Rust is raised as
+                raise
+            raise self._broken(error) from None
+
+    def _broken(self, error: BaseException) -> IndexBroken:
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+        return IndexBroken(
+            f"the index in {self._directory} cannot be used ({first_line}); "
+            "rebuild it with `lessons index`"
+        )
+
+
+def _build_schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    for field in FIELDS:
+        builder.add_text_field(field, tokenizer_name="whitespace", index_option=_FREQUENCY)
+    # An unsigned field that is given a Python int panics the writer.
+    builder.add_integer_field(_KEY, indexed=True, fast=True)
+    builder.add_bytes_field(_TERMS, stored=True)
+    return builder.build()
+
+
+def _document(number: int, fields: Mapping[str, Sequence[str]]) -> tantivy.Document:
+    document = tantivy.Document()
+    document.add_integer(_KEY, number)
+    joined = {field: join_terms(fields.get(field, ())) for field in FIELDS}
+    for field, text in joined.items():
+        document.add_text(field, text)
+    document.add_bytes(_TERMS, _pack(joined).encode())
+    return document
+
+
+def _number(key: float | None) -> int:
+    return int(key or 0)
+
+
+def _packed(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> str:
+    return bytes(searcher.doc(address).get_first(_TERMS) or b"").decode()
+
+
+def _pack(joined: Mapping[str, str]) -> str:
+    """Return a card's terms as lines ``term TAB codes``, such as ``b3a1``: thrice in b, once in a.
+
+    Each term is written once, for most terms of the other fields stand in the body too.
+    """
+    codes: dict[str, str] = {}
+    for letter, field in _FIELD_OF.items():
+        for term, count in Counter(joined[field].split()).items():
+            codes[term] = f"{codes.get(term, '')}{letter}{count}"
+    return "\n" + "".join(f"{term}\t{code}\n" for term, code in codes.items())
+
+
+def _unpack(packed: str) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    for line in packed.split("\n"):
+        term, _, codes = line.partition("\t")
+        for letter, count in re.findall(r"([a-z])(\d+)", codes):
+            fields.setdefault(_FIELD_OF[letter], []).extend([term] * int(count))
+    return fields
+
+
+def _find(packed: str, asked: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for term, start in asked:
+        at = packed.find(start)
+        if at < 0:
+            continue
+        codes = packed[at + len(start) : packed.index("\n", at + 1)]
+        for letter, field in _FIELD_OF.items():
+            if letter in codes:
+                found[field] = (*found.get(field, ()), term)
+    return found
