@@ -94,6 +94,12 @@ def cache_folder(name: str) -> Path:
     return folder
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Raise DataError if one of the names is no retrieval set."""
+    if unknown := sorted(set(names) - set(SETS)):
+        raise DataError(f"no retrieval set {', '.join(unknown)}; known: {', '.join(SETS)}")
+
+
 def read_set(name: str) -> RetrievalSet:
     """Read one retrieval set; queries without a judged document are left out."""
     folder = data_folder() / "retrieval" / name

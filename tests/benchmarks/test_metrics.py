@@ -3,9 +3,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from benchmarks import metrics
 from hypothesis import given
 from hypothesis import strategies as st
+
+from benchmarks import metrics
 
 
 def test_ndcg_by_hand():

@@ -1,0 +1,69 @@
+"""``python -m benchmarks speed | quality | gate``: print tables, write JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from benchmarks import report
+from benchmarks.data import SETS, DataError, check_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WORK = {
+    "speed": "time and memory beside a bare interpreter",
+    "quality": "ranking beside plain retrieval tools",
+    "gate": "silence on foreign prompts and recall on own ones",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one benchmark; 0, or 2 with one line on stderr if its data or library is absent."""
+    options = _parser().parse_args(arguments)
+    try:
+        check_names(options.sets)
+        figures = import_module(f"benchmarks.{options.work}").run(options)
+    except (DataError, ImportError) as error:
+        report.tell(f"benchmarks {options.work}: {error}")
+        return 2
+    if options.json:
+        run = {"benchmark": options.work, "quick": options.quick} | report.describe_run(
+            options.seed
+        )
+        report.write_json(options.json, run | figures)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(dest="work", required=True)
+    for name, text in _WORK.items():
+        command = commands.add_parser(name, help=text, description=text)
+        command.add_argument("--quick", action="store_true", help="a sample: minutes to seconds")
+        command.add_argument("--json", metavar="FILE", help="write all figures to FILE")
+        command.add_argument("--seed", type=int, default=1)
+        command.add_argument(
+            "--sets",
+            type=lambda text: tuple(filter(None, text.split(","))),
+            default=SETS,
+            metavar="A,B",
+            help=f"of {', '.join(SETS)}",
+        )
+        if name == "quality":
+            command.add_argument("--no-semantic", action="store_true", help="leave MiniLM out")
+        if name == "gate":
+            command.add_argument(
+                "--part", choices=("dev", "held-out"), help="everyday prompts: only this half"
+            )
+        if name == "speed":
+            command.add_argument(
+                "--rows", metavar="A,B", help="only rows whose name begins with one of these"
+            )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
