@@ -1,0 +1,205 @@
+"""What a text is found by."""
+
+from __future__ import annotations
+
+import os
+import string
+import subprocess
+import sys
+import threading
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lessons_kb
+from lessons_kb.text import analyzer
+from lessons_kb.text.analyzer import STOP_WORDS, analyze
+
+IDENTIFIERS = {
+    "getUserById": ["get", "user", "id", "getuserbyid"],
+    "get_user_by_id": ["get", "user", "id", "getuserbyid"],
+    "get-user-by-id": ["get", "user", "id", "getuserbyid"],
+    "GetUserByID": ["get", "user", "id", "getuserbyid"],
+    "HTTPServer2": ["http", "server2", "server", "httpserver2"],
+    "XMLHttpRequest": ["xml", "http", "request", "xmlhttprequest"],
+    "MAX_RETRY_COUNT": ["max", "retri", "count", "maxretrycount"],
+    "os.path.join": ["os", "path", "join", "ospathjoin"],
+    "std::vector": ["std", "vector", "stdvector"],
+    "src/app/main.py": ["src", "app", "main", "py", "srcappmainpi"],
+    "./src/app/main.py": ["src", "app", "main", "py", "srcappmainpi"],
+    r"src\app\main.py": ["src", "app", "main", "py", "srcappmainpi"],
+    "src/app/__init__.py": ["src", "app", "init", "py", "srcappinitpi"],
+    "~/.ssh/config": ["ssh", "config", "sshconfig"],
+    "python3": ["python3", "python"],
+    "es6": ["es6"],
+    "v1.2": ["v1", "v1.2"],
+    "1.2.3": ["1.2.3"],
+    "2024-01-15": ["2024", "01", "15", "2024.01.15"],
+    "JavaScript": ["javascript"],
+    "GitHub": ["github"],
+    "C++ and C#": ["c++", "c#"],
+    "e-mail": ["mail", "email"],
+    "he/she": [],
+    "3f2a9c1b8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a": ["3f2a9c1b8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a"],
+}
+
+SCRIPTS = {
+    "API를": ["api", "를"],
+    "허용목록": ["허", "허용", "용목", "목록"],
+    "키를": ["키", "키를"],
+    "키": ["키"],
+    "データベース": ["デー", "ータ", "タベ", "ベー", "ース"],
+    "数据库连接": ["数据", "据库", "库连", "连接"],
+    "鍵": ["鍵"],
+    "ﾃﾞｰﾀ": ["デー", "ータ"],
+    "ภาษา": ["ภา", "าษ", "ษา"],
+    "src/앱/main.py": ["src", "앱", "main", "py", "mainpi"],
+    "हिन्दी भाषा": ["हिन्दी", "भाषा"],
+    "Привет, мир": ["привет", "мир"],
+    "café": ["cafe"],
+    "cafe\u0301": ["cafe"],
+    "Straße": ["strass"],
+    "ＡＰＩ ﬁle": ["api", "file"],
+    "“quoted”—text": ["quot", "text"],
+    "zero\u200bwidth soft\u00adened": ["zerowidth", "soften"],
+    "❤️ ✅": [],
+}
+
+
+@pytest.mark.parametrize(("text", "terms"), IDENTIFIERS.items())
+def test_identifier_gives_its_parts_and_itself(text, terms):
+    assert analyze(text) == terms
+
+
+@pytest.mark.parametrize(("text", "terms"), SCRIPTS.items())
+def test_other_scripts(text, terms):
+    assert analyze(text) == terms
+
+
+def test_words_are_stemmed_and_stop_words_dropped():
+    assert analyze("The handlers were retrying; it did not retry") == [
+        "handler",
+        "retri",
+        "retri",
+    ]
+
+
+@pytest.mark.parametrize("pair", ["broke break", "written writes", "ran running", "thrown throws"])
+def test_irregular_forms_meet(pair):
+    first, second = analyze(pair)
+    assert first == second
+
+
+def test_particles_do_not_hide_a_korean_word():
+    card = set(analyze("텔레그램 허용목록을 반드시 확인한다"))
+    assert {"허용", "용목", "목록"} <= card & set(analyze("허용목록이 없는 봇"))
+
+
+@pytest.mark.parametrize("word", ["x" * 65, "A1b2" * 20, "data:" + "Q" * 4000])
+def test_encoded_data_is_dropped(word):
+    assert all(len(term) <= analyzer.MAX_WORD for term in analyze(word))
+    assert len(analyze(word)) <= 1
+
+
+def test_base64_costs_no_more_terms_than_prose():
+    blob = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkM9QDwADhgGAWjR9awAAAABJRU5ErkJggg"
+        * 40
+    )
+    assert len(analyze(blob)) < len(blob) / 6
+
+
+WILD = st.text(
+    st.one_of(
+        st.characters(),
+        st.sampled_from(string.printable),
+        st.sampled_from("\u200b\u00ad\ufe0f\ud800é\u0301가힣ァー漢。、’“İßﬁ①½"),
+    ),
+    max_size=80,
+)
+
+
+@given(WILD)
+def test_any_text_gives_terms_without_spaces(text):
+    for term in analyze(text):
+        assert term
+        assert len(term) <= analyzer.MAX_WORD + 32
+        assert not any(char.isspace() for char in term)
+        assert term == term.casefold()
+
+
+@given(WILD)
+def test_terms_do_not_depend_on_normal_form_or_on_the_cache(text):
+    analyzer._TERMS.clear()
+    terms = analyze(text)
+    assert analyze(text) == terms
+    assert analyze(unicodedata.normalize("NFKC", text)) == terms
+
+
+@given(WILD, WILD)
+def test_lines_are_independent(first, second):
+    assert analyze(f"{first}\n{second}") == analyze(first) + analyze(second)
+
+
+@given(st.from_regex(r"[a-z]{3,9}( [a-z]{3,9}){1,3}", fullmatch=True))
+def test_spellings_of_one_identifier_share_a_term(words):
+    parts = words.split()
+    camel = parts[0] + "".join(part.title() for part in parts[1:])
+    spellings = [camel, "_".join(parts), "-".join(parts), ".".join(parts), "/".join(parts)]
+    if camel in analyzer.ONE_WORD_NAMES or all(part in STOP_WORDS for part in parts):
+        return
+    whole = {tuple(analyze(spelling)[-1:]) for spelling in spellings}
+    assert len(whole) == 1
+
+
+def test_threads_get_the_same_terms():
+    words = [f"runningWord{number} istGelaufen{number}" for number in range(2000)]
+    expected = [analyze(word) for word in words]
+    analyzer._TERMS.clear()
+    wrong: list[str] = []
+
+    def work() -> None:
+        wrong.extend(w for w, terms in zip(words, expected, strict=True) if analyze(w) != terms)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_cache_is_bounded(monkeypatch):
+    cache = analyzer._Terms()
+    monkeypatch.setattr(cache, "_SIZE", 10)
+    for number in range(100):
+        cache[f"word{number}"]
+        assert len(cache) <= 10
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "a.", "aB", "한", "_", "é", "é.", "a+", "\u200b", "::", "1."]
+)
+def test_time_is_linear_on_hostile_runs(unit):
+    began = time.perf_counter()
+    analyze(unit * (200_000 // len(unit)))
+    assert time.perf_counter() - began < 2
+
+
+def test_import_is_cheap_for_a_hook():
+    code = (
+        "import sys; before = set(sys.modules); import lessons_kb.text.analyzer\n"
+        "heavy = {'typing', 'pathlib', 'logging', 'dataclasses', 'numpy', 'threading'}\n"
+        "print(sorted((set(sys.modules) - before) & heavy))"
+    )
+    root = os.path.dirname(os.path.dirname(lessons_kb.__file__))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert done.stdout.strip() == "[]", done.stderr
