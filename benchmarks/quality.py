@@ -45,19 +45,20 @@ class Outcome(Value):
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure every tool on every set, print the tables, return all figures."""
     tools = {**LEXICAL} if options.no_semantic or options.quick else {**LEXICAL, **SEMANTIC}
+    names = [OURS, REFERENCE_ENGINE, *tools]
     outcomes: dict[str, dict[str, Outcome]] = {}
     for given in read_sets(options.sets):
         queries = _sample(given, options)
-        outcomes[given.name] = {}
-        for name in (OURS, REFERENCE_ENGINE, *tools):
+        found = outcomes[given.name] = {}
+        for name in tuple(names):
             try:
                 with _open_tool(name, given.docs, tools) as search:
-                    outcomes[given.name][name] = measure(given, queries, search)
+                    found[name] = measure(given, queries, search)
             except ImportError as error:
-                tools.pop(name)
+                names.remove(name)
                 report.tell(f"{name} is left out: {error}")
-                break
-            report.tell(f"{given.name}: {name} {_cell(outcomes[given.name][name])}")
+            else:
+                report.tell(f"{given.name}: {name} {_cell(found[name])}")
     comparison = compare(outcomes, seed=options.seed)
     _print(outcomes, comparison)
     return {"sets": {name: _as_dict(found) for name, found in outcomes.items()}} | comparison
@@ -139,6 +140,8 @@ def _print(outcomes: dict[str, dict[str, Outcome]], comparison: dict[str, Any]) 
         recall = metrics.mean([metrics.mean(outcome.recall) for outcome in measured])
         averages.append(f"{ndcg:.3f}/{recall:.3f}")
     report.print_table("nDCG@10 / recall@5", ["set (queries)", *tools], [*rows, averages])
+    if not comparison["against_best_lexical"]:
+        return
     rows = []
     for name, row in comparison["against_best_lexical"].items():
         same = row["same_first_as_reference_engine"]
