@@ -1,1 +1,55 @@
+"""A knowledge base of lesson cards that keeps coding agents from repeating mistakes.
+
+>>> from lessons_kb import Brain
+>>> block = Brain.open("brain-example").preflight("Add a Telegram command that runs a script")
+>>> print(block.text)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lessons_kb.brain import Brain as Brain
+    from lessons_kb.errors import LessonsError as LessonsError
+    from lessons_kb.model import Card as Card
+    from lessons_kb.model import Check as Check
+    from lessons_kb.model import Finding as Finding
+    from lessons_kb.model import Hit as Hit
+    from lessons_kb.model import Preflight as Preflight
+    from lessons_kb.model import Unaddressed as Unaddressed
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Brain": "lessons_kb.brain",
+    "Card": "lessons_kb.model",
+    "Check": "lessons_kb.model",
+    "Finding": "lessons_kb.model",
+    "Hit": "lessons_kb.model",
+    "LessonsError": "lessons_kb.errors",
+    "Preflight": "lessons_kb.model",
+    "Unaddressed": "lessons_kb.model",
+}
+
+__all__ = [
+    "Brain",
+    "Card",
+    "Check",
+    "Finding",
+    "Hit",
+    "LessonsError",
+    "Preflight",
+    "Unaddressed",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

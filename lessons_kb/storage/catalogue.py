@@ -11,7 +11,7 @@ import os
 import sqlite3
 
 from lessons_kb.errors import StorageError
-from lessons_kb.model import FIELDS, Card, Finding
+from lessons_kb.model import Card, Finding
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -31,7 +31,6 @@ CREATE TABLE docs (
   title_key TEXT NOT NULL,
   card TEXT,
   globs TEXT,
-  terms TEXT NOT NULL,
   findings TEXT NOT NULL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
@@ -49,8 +48,8 @@ class Entry(Value):
     title_key: str = ""
     globs: tuple[tuple[str, bool], ...] = ()
     """``card.paths`` compiled."""
-    terms: dict[str, tuple[str, ...]] = {}
-    """Field → its different terms."""
+    terms: dict[str, tuple[str, ...]]
+    """Field → its terms in order, for the engine; the catalogue does not keep them."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -81,18 +80,24 @@ class Catalogue:
         ``network`` says that the file system is a network one, where WAL loses data.
         Raises StorageError when the file cannot be made.
         """
-        for attempt in (1, 2):
+        for last in (False, True):
             try:
                 return cls(_connect(path, network=network))
             except sqlite3.DatabaseError as error:
-                busy = "locked" in str(error) or "busy" in str(error)
-                if attempt == 2 or busy or isinstance(error, sqlite3.InterfaceError):
+                if last or is_disk_trouble(error):
                     raise StorageError(
                         f"cannot open the catalogue {path}: {error}; "
                         "check that the folder can be written and the disk is not full"
                     ) from None
-                _remove(path)
+                cls.remove(path)
         raise AssertionError
+
+    @staticmethod
+    def remove(path: str) -> None:
+        """Delete the file at ``path`` and what SQLite keeps beside it."""
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path + suffix)
 
     def close(self) -> None:
         """Close the file."""
@@ -114,25 +119,25 @@ class Catalogue:
         *,
         entries: Sequence[tuple[int, Entry]] = (),
         removed: Iterable[int] = (),
+        afresh: bool = False,
     ) -> None:
-        """Store entries by number and the state that holds with them, in one transaction."""
+        """Store entries by number and the state that holds with them, in one transaction.
+
+        ``afresh`` forgets every document first.
+        """
         head = {name: getattr(state, name) for name in State._fields if name != "manifest"}
         with _one_transaction(self._db):
+            if afresh:
+                self._db.execute("DELETE FROM docs")
             self._db.executemany("DELETE FROM docs WHERE number = ?", [(n,) for n in removed])
             self._db.executemany(
-                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [_row(number, entry) for number, entry in entries],
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO meta VALUES ('state', ?)",
                 (json.dumps(head, ensure_ascii=False) + "\n" + state.manifest,),
             )
-
-    def clear(self) -> None:
-        """Forget every document and the state."""
-        with _one_transaction(self._db):
-            self._db.execute("DELETE FROM docs")
-            self._db.execute("DELETE FROM meta")
 
     def version(self) -> int:
         """Return a number that changes when another process commits."""
@@ -146,18 +151,16 @@ class Catalogue:
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers; unknown numbers and unusable files are left out."""
-        return {n: card_from_json(text) for n, text in self._rows("card", numbers) if text}
-
-    def terms(self, numbers: Iterable[int]) -> dict[int, dict[str, frozenset[str]]]:
-        """Return field → terms of these numbers."""
-        return {
-            number: {
-                name: frozenset(line.split(" "))
-                for name, line in zip(FIELDS, text.split("\n"), strict=True)
-                if line
+        wanted = list(numbers)
+        found: dict[int, Card] = {}
+        for start in range(0, len(wanted), _MANY):
+            part = wanted[start : start + _MANY]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT number, card FROM docs WHERE number IN ({marks})"  # noqa: S608
+            found |= {
+                number: card_from_json(text) for number, text in self._db.execute(sql, part) if text
             }
-            for number, text in self._rows("terms", numbers)
-        }
+        return found
 
     def guards(self) -> list[tuple[int, tuple[tuple[str, bool], ...]]]:
         """Return (number, compiled globs) of every file that guards paths."""
@@ -185,15 +188,15 @@ class Catalogue:
         )
         return [path for (path,) in rows]
 
-    def _rows(self, column: str, numbers: Iterable[int]) -> Iterator[tuple[int, str]]:
-        wanted = list(numbers)
-        for start in range(0, len(wanted), 500):
-            part = wanted[start : start + 500]
-            marks = ",".join("?" * len(part))
-            yield from self._db.execute(
-                f"SELECT number, {column} FROM docs WHERE number IN ({marks})",  # noqa: S608
-                part,
-            )
+
+_MANY = 500
+"""Parameters a statement: SQLite takes 999 in its oldest builds."""
+
+
+def is_disk_trouble(error: Exception) -> bool:
+    """Tell a disk that says no from damage, which a rebuild mends."""
+    words = ("full", "readonly", "locked", "busy", "unable to open", "disk I/O")
+    return isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in words)
 
 
 def card_to_json(card: Card) -> str:
@@ -206,7 +209,8 @@ def card_to_json(card: Card) -> str:
 def card_from_json(text: str) -> Card:
     """Rebuild a card from ``card_to_json``."""
     data: dict[str, Any] = json.loads(text)
-    return Card(**{k: tuple(v) if type(v) is list else v for k, v in data.items()})
+    fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
+    return Card(**fields)
 
 
 _EMPTY: Mapping[str, Any] = {
@@ -225,7 +229,6 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
         entry.title_key,
         card_to_json(entry.card) if entry.card else None,
         json.dumps(entry.globs) if entry.globs else None,
-        "\n".join(" ".join(entry.terms.get(name, ())) for name in FIELDS),
         json.dumps(findings, ensure_ascii=False),
     )
 
@@ -233,7 +236,8 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
 def _connect(path: str, *, network: bool) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=5.0, isolation_level=None, check_same_thread=False)
     try:
-        (found,) = db.execute("PRAGMA user_version").fetchone()
+        db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is
+        (found,) = db.execute("PRAGMA user_version").fetchone()  # found and rebuilt
         if found == FORMAT:
             return db
         db.execute("PRAGMA journal_mode = " + ("DELETE" if network else "WAL"))
@@ -265,9 +269,3 @@ def _one_transaction(db: sqlite3.Connection) -> Iterator[None]:
         db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(path + suffix)

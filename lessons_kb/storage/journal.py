@@ -42,6 +42,7 @@ class Journal:
             self._db = sqlite3.connect(
                 path, timeout=5.0, isolation_level=None, check_same_thread=False
             )
+            self._db.execute("PRAGMA synchronous = NORMAL")
             self._migrate(path)
         except sqlite3.Error as error:
             raise StorageError(
@@ -113,7 +114,6 @@ class Journal:
             raise StorageError(f"{path} was written by a newer lessons_kb; upgrade this one")
         os.chmod(path, 0o600)
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute("BEGIN IMMEDIATE")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         for migration in _MIGRATIONS[version:]:

@@ -6,6 +6,7 @@ import os
 import stat
 
 from lessons_kb.model import Finding
+from lessons_kb.storage.locate import CONFIG_NAME
 from lessons_kb.text.globs import match_globs
 from lessons_kb.value import Value
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 SUFFIXES = (".md", ".markdown")
-CONFIG_NAME = "lessons.toml"
 IGNORE_NAME = ".lessonsignore"
+_SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
 _SKIPPED_FOLDERS = frozenset({"node_modules"})
 
 
@@ -61,11 +62,8 @@ def scan(
                 level="error",
             )
         )
-    settings = [f"{name}\t{_settings_signature(root, name)}" for name in _SETTINGS_FILES]
-    return Scan(files=lines, manifest=_manifest(settings, lines), findings=tuple(findings))
-
-
-_SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
+    manifest = _manifest(settings_signature(root).split("\n"), lines)
+    return Scan(files=lines, manifest=manifest, findings=tuple(findings))
 
 
 def parse_manifest(manifest: str) -> dict[str, str]:
@@ -83,9 +81,11 @@ def _manifest(settings: list[str], files: dict[str, str]) -> str:
     return "\n".join([*settings, *[f"{path}\t{sig}" for path, sig in sorted(files.items())]])
 
 
-def settings_part(manifest: str) -> str:
-    """Return the part of a manifest that stands for ``lessons.toml`` and ``.lessonsignore``."""
-    return "\n".join(manifest.split("\n")[: len(_SETTINGS_FILES)])
+def settings_signature(root: str) -> str:
+    """Return what changes when ``lessons.toml`` or ``.lessonsignore`` does; a manifest's head."""
+    return "\n".join(
+        f"{name}\t{_signature_of(os.path.join(root, name))}" for name in _SETTINGS_FILES
+    )
 
 
 def mark_racy(signature: str, *, started_ns: int) -> str:
@@ -267,8 +267,8 @@ def _cut(
     return {path: lines[path] for path in kept}, len(lines) - max_files
 
 
-def _settings_signature(root: str, name: str) -> str:
+def _signature_of(path: str) -> str:
     try:
-        return signature(os.stat(os.path.join(root, name)))
+        return signature(os.stat(path))
     except OSError:
         return "-"
