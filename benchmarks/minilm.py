@@ -97,7 +97,8 @@ class Encoder:
         for layer in range(6):
             states = self._layer(states, mask, f"encoder.layer.{layer}")
         pooled = (states * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-        return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        vectors: Floats = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return vectors
 
     def _layer(self, states: Floats, mask: Floats, name: str) -> Floats:
         batch, width, size = states.shape
@@ -125,14 +126,17 @@ class Encoder:
     def _norm(self, states: Floats, name: str) -> Floats:
         centred = states - states.mean(axis=-1, keepdims=True)
         scale = 1 / ((centred**2).mean(axis=-1, keepdims=True) + 1e-12) ** 0.5
-        return centred * scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        scaled: Floats = centred * scale * weight + bias
+        return scaled
 
 
 def _softmax(scores: Floats) -> Floats:
     import numpy as np
 
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    shares: Floats = powers / powers.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def _gelu(states: Floats) -> Floats:
@@ -140,7 +144,8 @@ def _gelu(states: Floats) -> Floats:
     import numpy as np
 
     inner = math.sqrt(2 / math.pi) * (states + 0.044715 * states * states * states)
-    return 0.5 * states * (1 + np.tanh(inner))
+    bent: Floats = 0.5 * states * (1 + np.tanh(inner))
+    return bent
 
 
 def _read_safetensors(path: Path) -> dict[str, Floats]:

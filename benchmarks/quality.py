@@ -82,7 +82,7 @@ def measure(given: RetrievalSet, queries: Sequence[Prompt], search: Search) -> O
 
 def compare(outcomes: dict[str, dict[str, Outcome]], *, seed: int) -> dict[str, Any]:
     """Hold ours against the best lexical tool of each set by nDCG@10, query by query."""
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for name, found in outcomes.items():
         lexical = {tool: found[tool] for tool in LEXICAL if tool in found}
         if OURS not in found or not lexical:

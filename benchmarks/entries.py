@@ -1,0 +1,149 @@
+"""Programs that the speed benchmark starts, as far as they exist."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.clock import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
+_sessions = itertools.count()
+"""No two hooks share a session: a lesson is given once in each."""
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class NotBuiltError(Exception):
+    """The program or feature that a row measures is not there yet."""
+
+
+def bare_python() -> Command:
+    """Return the measure of everything: an interpreter that does nothing."""
+    return Command(argv=(sys.executable, "-c", "pass"))
+
+
+def run_code(code: str, *arguments: str, must_print: str = "") -> Command:
+    """Return a fresh interpreter that runs ``code`` with this repository importable."""
+    return Command(
+        argv=(sys.executable, "-c", code, *arguments),
+        environment={"PYTHONPATH": str(ROOT)},
+        must_print=must_print,
+    )
+
+
+def script(name: str, *arguments: str, must_print: str = "") -> Command:
+    """Return a console script: the installed one, else what ``pyproject.toml`` says it runs."""
+    installed = Path(sys.executable).with_name(name)
+    if installed.is_file():
+        return Command(argv=(str(installed), *arguments), must_print=must_print)
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        target = tomllib.load(file)["project"]["scripts"].get(name)
+    if target is None:
+        raise NotBuiltError(f"no script {name}")
+    module, function = target.split(":")
+    path = ROOT.joinpath(*module.split("."))
+    if not (path.with_suffix(".py").is_file() or path.is_dir()):
+        raise NotBuiltError(f"no module {module}")
+    code = f"import sys; sys.argv[0] = {name!r}; from {module} import {function}; sys.exit({function}())"
+    return run_code(code, *arguments, must_print=must_print)
+
+
+def hook(brain: Path, event: Callable[[int], dict[str, Any]], *, must_print: str = "") -> Command:
+    """Return ``lessons-hook claude-code`` on one event; each run is a session of its own."""
+
+    def payload(number: int) -> str:
+        session = f"benchmark-{next(_sessions)}"
+        common = {"session_id": session, "transcript_path": "", "cwd": str(brain)}
+        return json.dumps(common | {"permission_mode": "default"} | event(number))
+
+    command = script("lessons-hook", "claude-code", must_print=must_print)
+    environment = {**command.environment, "LESSONS_BRAIN": str(brain)}
+    return command.replace(stdin=payload, cwd=str(brain), environment=environment)
+
+
+def prompt_event(prompt: str) -> Callable[[int], dict[str, Any]]:
+    """Return the event of a prompt."""
+    return lambda _number: {"hook_event_name": "UserPromptSubmit", "prompt": prompt}
+
+
+def tool_event() -> Callable[[int], dict[str, Any]]:
+    """Return the event after a successful command."""
+    return lambda number: {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": f"ls src/{number}", "description": "list"},
+        "tool_response": {"stdout": "a.py\n", "stderr": "", "interrupted": False},
+        "tool_use_id": f"tool-{number}",
+    }
+
+
+class McpClient:
+    """A minimal client of ``lessons mcp`` over stdio: JSON-RPC, one message a line."""
+
+    def __init__(self, brain: Path) -> None:
+        server = script("lessons", "--brain", str(brain), "mcp")
+        self._server = subprocess.Popen(
+            server.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=brain,
+            env={**os.environ, **server.environment},
+        )
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        client = {"name": "benchmark", "version": "1"}
+        versions = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        self._request("initialize", versions)
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._server.terminate()
+        self._server.communicate()
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> str:
+        """Call a tool and return its text; NotBuiltError if it reports an error."""
+        result = self._request("tools/call", {"name": tool, "arguments": arguments})
+        if result.get("isError"):
+            raise NotBuiltError(f"{tool}: {result['content'][:1]}")
+        return "".join(part.get("text", "") for part in result["content"])
+
+    def find_argument(self, tool: str) -> str:
+        """Return the name of a tool's first required argument."""
+        tools = {found["name"]: found for found in self._request("tools/list", {})["tools"]}
+        if tool not in tools:
+            raise NotBuiltError(f"the server has no tool {tool}")
+        return str(tools[tool]["inputSchema"]["required"][0])
+
+    def _request(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        self._number += 1
+        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters}
+        self._send(message)
+        assert self._server.stdout is not None
+        for line in self._server.stdout:
+            answer = json.loads(line)
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise NotBuiltError(f"{method}: {answer['error'].get('message')}")
+                result: dict[str, Any] = answer["result"]
+                return result
+        raise NotBuiltError("`lessons mcp` ended without an answer")
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._server.stdin is not None
+        try:
+            self._server.stdin.write(json.dumps(message).encode() + b"\n")
+            self._server.stdin.flush()
+        except BrokenPipeError:
+            raise NotBuiltError("`lessons mcp` does not run") from None

@@ -1,0 +1,103 @@
+"""Calls in a process that has the brain open, beside the references on the same cards."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchmarks import clock, metrics, references, report
+from benchmarks.bench import Row, edit_one, make_row
+from benchmarks.data import Doc
+from benchmarks.entries import bare_python
+from benchmarks.generate import make_card
+from benchmarks.ours import open_indexed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from benchmarks.bench import Bench
+
+
+def measure_warm(bench: Bench) -> list[Row]:
+    """Warm search, preflight and references, prompt by prompt in turn."""
+    rows: list[Row] = []
+    medians: list[float] = []
+    targets = {1_000: 1.0, 12_000: 3.0, 100_000: 5.0}
+    for size in bench.sizes:
+        prompts = [bench.prompt(number) for number in range(30 if bench.quick else 100)]
+        with ExitStack() as stack:
+            brain = stack.enter_context(open_indexed(bench.indexed(size)))
+            calls: dict[str, Callable[[str], object]] = {
+                "preflight": partial(brain.preflight, context=False)
+            }
+            watched = _watch(brain, stack)
+            if watched:
+                calls["preflight, watched"] = partial(watched.preflight, context=False)
+            calls |= _reference_calls(bench, size)
+            times = clock.time_calls(calls, prompts)
+        best = "preflight, watched" if watched else "preflight"
+        medians.append(metrics.compute_spread(times[best]).median)
+        rows += [
+            make_row(
+                f"warm {name}, {size:,} cards",
+                found,
+                "ms",
+                target=targets.get(size) if name == best else None,
+            )
+            for name, found in times.items()
+        ]
+    if len(medians) > 1:
+        exponent = metrics.compute_exponent(bench.sizes, medians)
+        shown = " … ".join(f"{size:,}" for size in (bench.sizes[0], bench.sizes[-1]))
+        rows.append(make_row(f"growth of {best}, {shown} cards", [exponent], "exponent"))
+    return rows
+
+
+def measure_refresh(bench: Bench) -> list[Row]:
+    """Refresh after one edit, in a process that has the brain open."""
+    folder = bench.indexed(bench.large)
+    edit = partial(edit_one, folder)
+    with open_indexed(folder) as brain:
+        bare, times = [], []
+        for number in range(bench.rounds):
+            bare.append(clock.start(bare_python()))
+            edit(number)
+            times += clock.time_calls({"r": lambda _p: brain.refresh()}, ["x"], warm_up=0)["r"]
+        pairs = zip(times, bare, strict=True)
+        shares = [spent / 1000 / run.seconds for spent, run in pairs]
+    note = f"{metrics.compute_spread(times).median:.0f} ms"
+    return [
+        make_row(
+            f"refresh after one edit, {bench.large:,} files", shares, "py", target=20, note=note
+        )
+    ]
+
+
+def _reference_calls(bench: Bench, size: int) -> dict[str, Callable[[str], object]]:
+    docs = []
+    for number in range(size):
+        path, text = make_card(bench.statistics, number, seed=bench.seed, real_size=False)
+        docs.append(Doc(id=path, title=text.split("title: '", 1)[1].split("'", 1)[0], text=text))
+    wanted = ["tantivy en_stem", "FTS5 porter, title x3", "bm25s + identifier split, title x3"]
+    if size <= 12_000:
+        wanted.append("rank-bm25 stem+stop")
+    calls: dict[str, Callable[[str], object]] = {}
+    for name in wanted:
+        try:
+            search = references.LEXICAL[name](docs)
+        except ImportError as error:
+            report.tell(f"  {name} is left out: {error}")
+        else:
+            calls[name] = partial(_ten, search)
+    return calls
+
+
+def _ten(search: references.Search, prompt: str) -> list[str]:
+    return search(prompt, 10)
+
+
+def _watch(brain: Any, stack: ExitStack) -> Any:
+    """Return the brain with a watcher instead of a scan a query, None if there is no such thing."""
+    del brain, stack

@@ -1,0 +1,90 @@
+"""What quality and gate conclude from outcomes, without a brain."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks import gate, quality
+from benchmarks.data import Doc, Prompt, RetrievalSet
+from benchmarks.gate import Tally
+from benchmarks.references import LEXICAL
+
+
+def outcome(*ndcg, first="d"):
+    same = tuple(ndcg)
+    return quality.Outcome(
+        ndcg=same,
+        recall=same,
+        hit=same,
+        reciprocal=same,
+        first=(first,) * len(same),
+        milliseconds=1.0,
+    )
+
+
+def test_ours_is_held_against_the_best_lexical_tool_of_each_set():
+    weak, strong = list(LEXICAL)[:2]
+    found = {quality.OURS: outcome(0.5, 0.7), weak: outcome(0.1, 0.1), strong: outcome(0.4, 0.6)}
+    compared = quality.compare({"bugs": found}, seed=1)
+    row = compared["against_best_lexical"]["bugs"]
+    assert row["best_lexical"] == strong
+    assert row["difference"] == pytest.approx(0.1)
+    assert row["reached"]
+    assert compared["average_difference"] == pytest.approx(0.1)
+
+
+def test_clearly_below_is_not_reached():
+    tool = next(iter(LEXICAL))
+    found = {quality.OURS: outcome(*[0.2] * 20), tool: outcome(*[0.6] * 20)}
+    assert not quality.compare({"s": found}, seed=1)["against_best_lexical"]["s"]["reached"]
+
+
+def test_measure_scores_each_query():
+    given = RetrievalSet(
+        name="s",
+        docs=(Doc(id="d", title="", text="x"),),
+        queries=(Prompt(id="q1", text="x"), Prompt(id="q2", text="y")),
+        relevant={"q1": {"d": 1}, "q2": {"e": 1}},
+    )
+    got = quality.measure(given, given.queries, lambda _text, _limit: ["d"])
+    assert got.ndcg == got.recall == got.hit == got.reciprocal == (1.0, 0.0)
+
+
+def test_shares_of_a_tally():
+    tally = Tally(
+        size=3,
+        found=(1.0, 1.0, 0.0, 1.0),
+        kept=(1.0, 0.0, 0.0, 1.0),
+        others=(0, 2),
+        everyday=(0, 0, 1, 0),
+        short=(1, 0),
+    )
+    row = gate._summary(tally + Tally(size=3, others=(0, 0)))
+    assert row["kept"] == pytest.approx(2 / 3)
+    assert row["false_others"] == 1 / 4
+    assert row["false_everyday"] == 1 / 4
+    assert row["false_short"] == 1 / 2
+    assert row["false"] == 2 / 8
+    assert row["lessons_per_foreign_prompt"] == 3 / 8
+
+
+def test_the_gate_is_reached_only_if_no_set_falls_behind():
+    good = Tally(size=1, found=(1.0,) * 20, kept=(1.0,) * 20, others=(0,) * 20)
+    bad = good.replace(kept=(1.0,) * 16 + (0.0,) * 4)
+    assert gate._average({"a": good, "b": good})["reached"]
+    assert not gate._average({"a": good, "b": good, "c": good, "d": bad})["reached"]
+
+
+@pytest.mark.parametrize("size", [3, 6, 30])
+def test_a_small_brain_has_its_size_and_queries_about_it(size):
+    docs = tuple(Doc(id=f"d{n}", title="", text=str(n)) for n in range(100))
+    queries = tuple(Prompt(id=f"q{n}", text=str(n)) for n in range(60))
+    relevant = {f"q{n}": {f"d{n}": 1, "gone": 1} for n in range(60)}
+    given = RetrievalSet(name="s", docs=docs, queries=queries, relevant=relevant)
+    small = gate.take_small(given, size, random.Random(1))
+    ids = {doc.id for doc in small.docs}
+    assert len(small.docs) == len(ids) == size
+    assert len(small.queries) >= max(1, size // 2)
+    assert all(ids & small.relevant[query.id].keys() for query in small.queries)
