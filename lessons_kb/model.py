@@ -144,14 +144,16 @@ class Check(Value):
     """How many checklist items were looked for."""
 
 
+CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")
+"""Tool calls by what they do, ``tool`` where nothing else fits: ``create`` writes its target whole,
+``edit`` a part of it."""
+
 EVENTS = (
     *("prompt", "answer", "feedback", "interrupt", "compaction"),
-    *("tool", "read", "edit", "create", "remove", "command", "test"),
+    *CALLS,
     *("rollback", "rejection", "stage"),
 )
-"""What can be observed. The middle line are calls by what they do, ``tool`` where none fits:
-``create`` writes its target whole, ``edit`` a part of it. ``stage`` is the end of a workflow stage.
-"""
+"""What can be observed. ``rejection``: a call was denied; ``stage``: a workflow stage ended."""
 
 FAILURES = (
     "invalid_arguments",
@@ -160,8 +162,10 @@ FAILURES = (
     "api_error",
     "permission_denied",
 )
-OUTCOMES = ("ok", "unknown", "cancelled", *FAILURES)
+DONE = ("ok", "unknown")
 """``unknown``: it ended, and nobody said how. Guards give it the benefit of the doubt."""
+
+OUTCOMES = (*DONE, "cancelled", *FAILURES)
 
 LEVELS = ("note", "nudge", "escalate")
 

@@ -1,0 +1,86 @@
+"""Watching a session: pure state machines over events, usable by any agent loop without a brain.
+
+One event goes in, what should be said comes out. A whole loop::
+
+    from lessons_kb.guards import Event, Watch, parse_call
+
+    def work(task, model, tools):
+        watch, said = Watch(), [task]
+        watch.see(Event(kind="prompt", text=task))
+        while call := model(said):
+            outcome, output = tools(call)  # "ok", or the kind of failure, such as "exec_error"
+            said.append(output)
+            done = Event(kind="tool", tool=call["tool"], outcome=outcome)
+            for signal in (s for e in parse_call(done, call["arguments"]) for s in watch.see(e)):
+                said.append(signal.message)
+                if signal.level == "escalate":
+                    return signal.user_line
+        return said[-1]
+
+After the loop has compacted its context, ``watch.see(Event(kind="compaction", text=summary))``
+returns the files read and modified so far, as text to put behind the summary.
+
+``MistakeTracker`` counts failures in a row, ``RepeatGuard`` equal calls, ``EditLoopGuard`` edits
+without a look, ``FileLedger`` keeps the files, ``StallGuard`` tells a silent run from one that
+was cancelled or failed. Each has ``to_state()`` and ``from_state()``, plain JSON data, so that
+a session can go on in another process. None reads a clock or a file.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lessons_kb.guards.edits import EditLoopGuard
+    from lessons_kb.guards.files import FileLedger, parse_ledger
+    from lessons_kb.guards.mistakes import MistakeTracker
+    from lessons_kb.guards.repeats import RepeatGuard
+    from lessons_kb.guards.stalls import StallGuard
+    from lessons_kb.guards.tools import (
+        digest_arguments,
+        kind_of_failure,
+        kind_of_tool,
+        parse_call,
+    )
+    from lessons_kb.guards.watch import Limits, Watch
+    from lessons_kb.model import Event, Signal
+
+__all__ = [
+    "EditLoopGuard",
+    "Event",
+    "FileLedger",
+    "Limits",
+    "MistakeTracker",
+    "RepeatGuard",
+    "Signal",
+    "StallGuard",
+    "Watch",
+    "digest_arguments",
+    "kind_of_failure",
+    "kind_of_tool",
+    "parse_call",
+    "parse_ledger",
+]
+
+_HOMES = {
+    "guards.edits": ("EditLoopGuard",),
+    "guards.files": ("FileLedger", "parse_ledger"),
+    "guards.mistakes": ("MistakeTracker",),
+    "guards.repeats": ("RepeatGuard",),
+    "guards.stalls": ("StallGuard",),
+    "guards.tools": ("digest_arguments", "kind_of_failure", "kind_of_tool", "parse_call"),
+    "guards.watch": ("Limits", "Watch"),
+    "model": ("Event", "Signal"),
+}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"lessons_kb.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,76 @@
+"""Names of files: made comparable, and shown so that no name can pose as anything else."""
+
+from __future__ import annotations
+
+import posixpath
+
+_REMOTE = "://"
+_LONGEST = 400
+_UNSAFE = "\\<[\uff3b"
+
+
+def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
+    """Return a path in POSIX form, relative to ``scope`` if it lies inside.
+
+    A relative path starts at ``cwd``, else at the scope. Where the path or the scope has a drive
+    letter, backslashes separate and case is ignored. An address (``https://…``) stays as it is;
+    "" stands for the scope itself.
+    """
+    if _REMOTE in path:
+        return path
+    if cwd and not path.startswith(("/", "~")) and not _has_drive(path):
+        path = posixpath.join(cwd, path)
+    windows = _has_drive(path) or _has_drive(scope)
+    if windows:
+        path, scope = path.replace("\\", "/"), scope.replace("\\", "/")
+    path = posixpath.normpath(path)
+    inside = f"{posixpath.normpath(scope).rstrip('/')}/" if scope else ""
+    fold = str.casefold if windows else str
+    if inside and fold(path) + "/" == fold(inside):
+        return ""
+    if inside and fold(path).startswith(fold(inside)):
+        path = path[len(inside) :]
+    return "" if path == "." else path
+
+
+def show_path(path: str) -> str:
+    r"""Return a path as one visible line that closes no block and poses as no tag.
+
+    Odd characters become ``\u{a}``, ``\u{202e}``; ``parse_path`` reads them back. A name longer
+    than 400 characters is cut.
+    """
+    from lessons_kb.text.sanitize import clean_line, defang
+
+    if len(path) > _LONGEST:
+        path = path[: _LONGEST - 1] + "…"
+    if path.isprintable() and "\\" not in path and defang(clean_line(path)) == path:
+        return path
+    last = len(path) - 1
+    return "".join(
+        char
+        if char.isprintable()
+        and char not in _UNSAFE
+        and (clean_line(char) == char or (char == " " and 0 < index < last))
+        else escape(char)
+        for index, char in enumerate(path)
+    )
+
+
+def escape(char: str) -> str:
+    r"""Return one character as ``\u{hex}``."""
+    return f"\\u{{{ord(char):x}}}"
+
+
+def parse_path(shown: str) -> str:
+    """Read back what ``show_path`` wrote; what is no escape stays as it stands."""
+    if "\\" not in shown:
+        return shown
+    import re
+
+    return re.sub(
+        r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}", lambda match: chr(int(match[1], 16)), shown
+    )
+
+
+def _has_drive(path: str) -> bool:
+    return path[:1].isalpha() and path[1:3] in (":\\", ":/")

@@ -1,0 +1,295 @@
+"""What the tools of each coding agent do, as tables, and one call read by them.
+
+Names as the agents give them to their hooks (late 2026). ``create`` writes a file whole, as
+against ``edit``; looking into folders counts as ``read``.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from lessons_kb.guards.commands import find_touched, is_patch_command
+from lessons_kb.guards.paths import relative_path
+from lessons_kb.model import CALLS, DONE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from lessons_kb.model import Event
+
+TOOLS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "": {
+        "read": ("read_file", "read_files", "view_file", "list_files", "search_files", "list_dir"),
+        "edit": ("edit_file", "patch_file", "apply_diff", "str_replace"),
+        "create": ("write_file", "write_to_file", "create_file"),
+        "remove": ("delete_file", "remove_file"),
+        "command": ("run_command", "execute_command", "run_terminal_cmd"),
+    },
+    "claude-code": {
+        "read": ("Read", "NotebookRead", "Glob", "Grep", "LS"),
+        "edit": ("Edit", "MultiEdit", "NotebookEdit"),
+        "create": ("Write",),
+        "command": ("Bash", "PowerShell"),
+    },
+    "codex": {
+        "read": ("view_image",),
+        "edit": ("apply_patch",),
+        "command": ("Bash", "shell", "local_shell", "exec_command"),
+    },
+    "gemini-cli": {
+        "read": (
+            *("read_file", "read_many_files", "list_directory", "glob"),
+            *("search_file_content", "grep_search"),
+        ),
+        "edit": ("replace",),
+        "create": ("write_file",),
+        "command": ("run_shell_command",),
+    },
+    "cursor": {
+        "read": ("Read", "Grep", "Glob", "LS"),
+        "edit": ("Write", "Edit"),
+        "remove": ("Delete",),
+        "command": ("Shell",),
+    },
+    "copilot-cli": {
+        "read": ("view", "glob", "grep"),
+        "edit": ("edit",),
+        "create": ("create",),
+        "command": ("bash", "powershell"),
+    },
+    "vscode": {
+        "read": (
+            *("read_file", "readFile", "list_dir", "listDirectory", "file_search", "fileSearch"),
+            *("grep_search", "textSearch", "semantic_search", "copilot_readFile"),
+        ),
+        "edit": (
+            *("replace_string_in_file", "multi_replace_string_in_file", "insert_edit_into_file"),
+            *("editFiles", "apply_patch", "edit_notebook_file", "copilot_replaceString"),
+        ),
+        "create": ("create_file", "createFile", "copilot_createFile"),
+        "command": ("run_in_terminal", "runInTerminal", "runTerminalCommand"),
+    },
+    "opencode": {
+        "read": ("read", "glob", "grep", "list"),
+        "edit": ("edit", "multiedit", "patch", "apply_patch"),
+        "create": ("write",),
+        "command": ("bash",),
+    },
+}
+"""Agent → kind of event → names. Under "" stand names common in other tools and MCP servers.
+A tool in no table is a ``tool``."""
+
+SUBCOMMANDS: Mapping[str, str] = {
+    "view": "read",
+    "str_replace": "edit",
+    "insert": "edit",
+    "create": "create",
+    "undo_edit": "rollback",
+}
+TEXT_EDITORS = ("str_replace_based_edit_tool", "str_replace_editor", "text_editor")
+"""Tools whose ``command`` argument is one of SUBCOMMANDS."""
+
+MOVE_HEADER = "*** Move to: "
+PATCH_HEADERS: Mapping[str, str] = {
+    "*** Update File: ": "edit",
+    "*** Add File: ": "create",
+    "*** Delete File: ": "remove",
+    MOVE_HEADER: "create",
+}
+
+PATH_ARGUMENTS = (
+    *("file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file", "file"),
+    *("dir_path", "dirPath", "directory", "filename", "target_notebook", "relative_workspace_path"),
+    *("paths", "file_paths", "filePaths", "files"),
+)
+COMMAND_ARGUMENTS = ("command", "cmd", "script")
+PATCH_ARGUMENTS = ("input", "patch", "patchText", "command")
+COMMENTARY = ("description", "explanation", "instruction", "toolSummary")
+"""Arguments that say why a call is made. Of a command or an edit they make no other call."""
+
+FAILURE_TEXTS: tuple[tuple[str, str], ...] = (
+    ("exit code", "exec_error"),
+    ("process exited with code", "exec_error"),
+    ("no such tool available", "tool_not_found"),
+    ("unsupported call:", "tool_not_found"),
+    ("unsupported custom tool call:", "tool_not_found"),
+    ("unavailable tool", "tool_not_found"),
+    ("unknown tool", "tool_not_found"),
+    ("tool not found", "tool_not_found"),
+    ('" not found. did you mean one of', "tool_not_found"),
+    ("doesn't want to proceed with this tool use", "permission_denied"),
+    ("permission to use ", "permission_denied"),
+    ("requested permissions to ", "permission_denied"),
+    ("rejected permission", "permission_denied"),
+    ("denied by user", "permission_denied"),
+    ("denied by policy", "permission_denied"),
+    ("rejected by user", "permission_denied"),
+    ("inputvalidationerror", "invalid_arguments"),
+    ("invalid arguments", "invalid_arguments"),
+    ("arguments provided to the tool are invalid", "invalid_arguments"),
+    ("invalid tool parameters", "invalid_arguments"),
+    ("failed to parse function arguments", "invalid_arguments"),
+    ("params must have required property", "invalid_arguments"),
+    ("string to replace not found", "invalid_arguments"),
+    ("could not find oldstring", "invalid_arguments"),
+    ("could not find an exact match", "invalid_arguments"),
+    ("api error", "api_error"),
+    ("overloaded_error", "api_error"),
+    ("rate_limit", "api_error"),
+)
+"""Words that agents use for a failed call, lower case → its kind; the first that fits decides."""
+
+_EXPLAINED = ("command", "edit")
+_FAILURE_CHARS = 400
+
+
+def kind_of_tool(tool: str, *, agent: str = "") -> str:
+    """Return what a tool does: one of CALLS, ``tool`` when no table knows it.
+
+    The agent's own table decides. A tool it lacks is looked up in the others (one agent may run
+    another's hooks), a tool of an MCP server by its own name in the common table.
+    """
+    kind = _KINDS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
+    if kind:
+        return kind
+    for mark in ("__", ":"):
+        if mark in tool:
+            return _KINDS[""].get(tool.rsplit(mark, 1)[1], "tool")
+    return "tool"
+
+
+def kind_of_failure(text: str) -> str:
+    """Return which of FAILURES an agent's error text tells of; ``exec_error`` if none else."""
+    head = text[:_FAILURE_CHARS].lower()
+    for words, kind in FAILURE_TEXTS:
+        if words in head:
+            return kind
+    return "exec_error"
+
+
+def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
+    """Return a short digest, equal for arguments that mean the same call.
+
+    JSON text and the object it stands for are equal, so are dicts in another order; top-level
+    keys in ``ignore`` do not matter; "" for what is no JSON data. It tells the calls of one
+    session apart and is no cryptographic hash.
+    """
+    import json
+
+    data = _parse(arguments)
+    if isinstance(data, dict):
+        data = {key: value for key, value in data.items() if key not in ignore}
+    try:
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    raw = text.encode()
+    return f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+
+
+def parse_call(
+    call: Event,
+    arguments: Mapping[str, Any] | str,
+    *,
+    cwd: str = "",
+    kinds: Mapping[str, str] | None = None,
+) -> tuple[Event, ...]:
+    """Return a tool call as events: the call itself, then what else it touched.
+
+    ``call`` has what the arguments do not tell: tool, agent, scope, outcome and so on. A kind
+    other than ``tool`` is kept; ``kinds`` maps names of tools that no table knows. Relative
+    paths start at ``cwd``, else at the scope. A call that did not end well touched nothing else.
+    """
+    data = _parse(arguments)
+    data = data if isinstance(data, dict) else {"input": data}
+    does = _kind(call, data, kinds or {})
+    command = _command(data) if does == "command" else ""
+    if is_patch_command(command):
+        does, data = "edit", {"input": command}
+    touched = _patch(data) if does == "edit" else []
+    if touched:
+        does, targets = touched.pop(0)
+    else:
+        targets = () if command else tuple(_find_paths(data))
+        touched = find_touched(command)
+    first = call.replace(
+        kind=does if call.kind == "tool" else call.kind,
+        targets=_place(targets, call.scope, cwd),
+        arguments=digest_arguments(arguments, ignore=COMMENTARY if does in _EXPLAINED else ()),
+        text=call.text or command,
+    )
+    if call.outcome not in DONE or first.kind not in CALLS:
+        return (first,)
+    blank = call.replace(tool="", text="", output="")
+    rest = (blank.replace(kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
+    return (first, *(event for event in rest if event.targets))
+
+
+def _kind(call: Event, data: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
+    if call.tool in kinds:
+        return kinds[call.tool]
+    if call.tool in TEXT_EDITORS:
+        return SUBCOMMANDS.get(str(data.get("command")), "tool")
+    return kind_of_tool(call.tool, agent=call.agent)
+
+
+def _parse(arguments: object) -> object:
+    if isinstance(arguments, str):
+        import json
+
+        try:
+            return json.loads(arguments)
+        except (ValueError, RecursionError):
+            return arguments
+    return arguments
+
+
+def _command(data: Mapping[str, Any]) -> str:
+    for key in COMMAND_ARGUMENTS:
+        value = data.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value:
+            words = [str(word) for word in value]
+            return " ".join(words[2:] if words[1:2] in (["-c"], ["-lc"]) else words)
+    return ""
+
+
+def _patch(data: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return (kind, paths) of a patch in the ``*** Update File:`` form, edits first."""
+    text = next((v for key in PATCH_ARGUMENTS if isinstance(v := data.get(key), str)), "")
+    found: dict[str, list[str]] = {kind: [] for kind in PATCH_HEADERS.values()}
+    for line in text.splitlines():
+        for header, kind in PATCH_HEADERS.items():
+            if line.startswith(header):
+                if header == MOVE_HEADER and found["edit"]:
+                    found["remove"].append(found["edit"].pop())
+                found[kind].append(line[len(header) :].strip())
+    return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
+
+
+def _find_paths(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths among the arguments, and among those of lists of smaller edits."""
+    lists = [value for value in data.values() if isinstance(value, list)]
+    for holder in (data, *(item for items in lists for item in items if isinstance(item, dict))):
+        for key in PATH_ARGUMENTS:
+            value = holder.get(key)
+            for path in value if isinstance(value, list) else (value,):
+                if isinstance(path, str) and path:
+                    yield path
+
+
+def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
+    placed = (relative_path(path, scope, cwd=cwd) for path in paths)
+    return tuple(dict.fromkeys(path for path in placed if path))
+
+
+_KINDS = {
+    agent: {name: kind for kind, names in kinds.items() for name in names}
+    for agent, kinds in TOOLS.items()
+}
+_ANY_AGENT: dict[str, str] = {}
+for _table in _KINDS.values():
+    _ANY_AGENT = {**_table, **_ANY_AGENT}
