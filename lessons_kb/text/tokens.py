@@ -1,15 +1,73 @@
-"""How many tokens a text costs a model, without the model's vocabulary."""
+"""How many tokens a text costs a model, without the model's vocabulary.
+
+Fitted to the vocabulary ``o200k_base``: the pieces below follow its splitting rules, their
+lengths and the weights its average merges on prose, code, logs and some twenty languages.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable
 
 TokenCounter = Callable[[str], int]
+"""Text → tokens: ours, or the tokenizer of the model in use."""
 
-_PIECE = r" ?[A-Za-z]{1,7}|[0-9]{1,3}|\s*\n|[ \t]+|[가-힣]{1,2}|[^\sA-Za-z0-9가-힣]{1,2}|\s"
+_SIGN = r"[!-/:-@\[-`{-~\x00-\x08\x0e-\x1b\x7f]"
+_PIECE = (
+    r" [A-Z]?[a-z]{1,8}"  # a word in prose is mostly one token
+    r"|[ ._]?(?:[A-Z]?[a-z]{1,5}|[A-Z]{1,3})"  # inside an identifier it is shorter
+    r"|[0-9]{1,3}"
+    rf"| ?{_SIGN}{{1,3}}[\r\n]*"
+    r"|\s*[\r\n]+"
+    r"|\s+(?=\s)"  # the last space of an indent belongs to the word behind it
+    r"|\s(?![^\x00-\x7f])"
+)
+
+_WEIGHTS = (
+    (0x024F, 1.0),  # accented Latin: splits the word around it
+    (0x036F, 1.5),
+    (0x06FF, 0.4),  # Greek, Cyrillic, Hebrew, Arabic
+    (0x0DFF, 0.5),  # India
+    (0x10FF, 0.6),
+    (0x11FF, 3.0),  # Hangul taken apart
+    (0x1DFF, 1.0),
+    (0x1EFF, 0.3),  # Vietnamese
+    (0x2BFF, 1.0),  # punctuation, arrows, lines
+    (0x2FFF, 2.0),
+    (0x303F, 1.0),
+    (0x30FF, 0.7),  # Kana
+    (0x33FF, 1.5),
+    (0x4DBF, 3.0),
+    (0x9FFF, 0.88),  # Han
+    (0xABFF, 2.5),
+    (0xD7A3, 0.86),  # Hangul
+    (0xFFFF, 1.5),
+    (0x1FFFF, 2.0),  # emoji
+    (0x10FFFF, 3.5),
+)
+"""Last code point → tokens per character."""
+_LASTS = tuple(last for last, _ in _WEIGHTS)
+
+_RULED = "\u2500\u2501\u2550"
+"""Lines drawn of these come in runs, and a run of them is few tokens."""
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text costs: 0 for "", else at least 1."""
-    return len(re.findall(_PIECE, text))
+    """Return about how many tokens a text costs: 0 for "", else at least 1.
+
+    At most a tenth too few on prose, code, logs, Korean, Japanese and Chinese; some per cent
+    too many on average. One pass, about 0.1 ms for 1,000 characters.
+    """
+    count = len(re.findall(_PIECE, text))
+    if not text.isascii():
+        for line in _RULED:
+            text = text.replace(line * 4, line)
+        wide = Counter("".join(re.findall(r"[^\x00-\x7f]+", text)))
+        count += round(sum(_weight(char) * times for char, times in wide.items()) + 0.5)
+    return max(count, 1) if text else 0
+
+
+def _weight(char: str) -> float:
+    return _WEIGHTS[bisect_left(_LASTS, ord(char))][1]
