@@ -87,7 +87,8 @@ _MARKS = "\u3001\u3002\u300c\u300d\u30fb\u2018\u2019\u201c\u201d\u2013\u2014\u21
 
 _BIGRAM_RANGES = (
     (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x11FF),  # Burmese, Hangul Jamo
+    (0x1000, 0x109F),  # Burmese
+    (0x1100, 0x11FF),  # Hangul Jamo
     (0x1780, 0x17FF),  # Khmer
     (0x2E80, 0x2FDF),  # radicals
     (0x3005, 0x3007),  # iteration marks
