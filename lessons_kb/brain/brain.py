@@ -1,0 +1,338 @@
+"""Brain: everything a caller can ask of one or several brain directories."""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.brain.layer import Layer, name_roots
+from lessons_kb.brain.memory import Memory, last_injected
+from lessons_kb.brain.retrieve import find, merge
+from lessons_kb.errors import BrainNotFound
+from lessons_kb.model import KINDS, NOTE, Check, Preflight, Query
+from lessons_kb.recall.preflight import pack
+from lessons_kb.storage import locate
+from lessons_kb.text.prompts import find_paths
+from lessons_kb.text.tokens import estimate_tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from lessons_kb.brain.cards import Cards
+    from lessons_kb.brain.refresh import Refresh
+    from lessons_kb.config import PreflightSettings
+    from lessons_kb.model import Card, Finding, Hit
+    from lessons_kb.text.tokens import TokenCounter
+
+HIT_LIMIT = 10
+"""Hits judged for a preflight: more than can be injected, enough to say what was held back."""
+
+
+class Brain:
+    """One or several brain directories, searched together; writes go to the nearest.
+
+    Open one with ``Brain.open`` or ``Brain.discover``. A brain may be shared between threads; in
+    asyncio call it through ``asyncio.to_thread``. Everything raises LessonsError only.
+    """
+
+    def __init__(self, layers: Sequence[Layer], *, directory: str, project: str | None) -> None:
+        self.layers = tuple(layers)
+        """Nearest first."""
+        self.directory = directory
+        """Project root: what the ``paths`` of cards are relative to."""
+        self._project = project
+
+    @classmethod
+    def open(
+        cls,
+        *roots: str | os.PathLike[str],
+        directory: str | os.PathLike[str] | None = None,
+        project: str | None = None,
+    ) -> Self:
+        """Open the brains at ``roots``, nearest first; naming them is trusting them.
+
+        ``directory`` is where the work happens, by default the working directory; its git
+        top-level folder gives the project root and, unless ``project`` or a ``lessons.toml``
+        names one, the current project. Raises BrainNotFound for a folder that does not exist.
+        """
+        if not roots:
+            raise BrainNotFound("no brain given; Brain.discover() looks for one")
+        aliases = name_roots([os.path.realpath(root) for root in roots])
+        layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
+        return cls._of(layers, directory, project)
+
+    @classmethod
+    def discover(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        project: str | None = None,
+    ) -> Self:
+        """Open the trusted brains that hold for a working directory (SPEC §2).
+
+        Raises Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when
+        there is none at all.
+        """
+        from lessons_kb.brain.discovery import discover
+
+        found = discover(os.fspath(directory or os.getcwd()))
+        return cls._of(
+            [Layer.open(root, alias=alias) for root, alias in found.trusted.items()],
+            directory,
+            project,
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        layers: Sequence[Layer],
+        directory: str | os.PathLike[str] | None,
+        project: str | None,
+    ) -> Self:
+        here = os.path.realpath(directory or os.getcwd())
+        return cls(layers, directory=locate.git_top(here) or here, project=project)
+
+    @property
+    def project(self) -> str | None:
+        """The current project: given, from ``lessons.toml``, the git folder's name, or None."""
+        if self._project:
+            return self._project
+        for layer in self.layers:
+            if layer.settings.project:
+                return layer.settings.project
+        in_git = locate.git_top(self.directory) is not None
+        return os.path.basename(self.directory) if in_git else None
+
+    @property
+    def cards(self) -> Cards:
+        """Find, list and change single cards."""
+        from lessons_kb.brain.cards import Cards
+
+        return Cards(self)
+
+    def refresh(
+        self,
+        *,
+        limit: int | None = None,
+        patience: float = 10.0,
+        workers: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+        rebuild: bool = False,
+    ) -> tuple[Refresh, ...]:
+        """Bring each brain's index up to date; see ``Layer.refresh``. Searches do it themselves."""
+        return tuple(
+            layer.refresh(
+                limit=limit,
+                patience=patience,
+                workers=workers,
+                progress=progress,
+                rebuild=rebuild,
+            )
+            for layer in self.layers
+        )
+
+    def search(
+        self,
+        text: str,
+        *,
+        kinds: Sequence[str] = (*KINDS, NOTE),
+        stage: str | None = None,
+        paths: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        limit: int = HIT_LIMIT,
+    ) -> list[Hit]:
+        """Return the best hits for ``text``, best first, those the gate holds back included."""
+        query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
+        self.refresh()
+        return [hit for _layer, hit in self._find(query)[0]][: max(limit, 0)]
+
+    def preflight(
+        self,
+        prompt: str,
+        *,
+        stage: str | None = None,
+        paths: Sequence[str] = (),
+        session: str | None = None,
+        budget: int | None = None,
+        context: bool | None = None,
+        counter: TokenCounter = estimate_tokens,
+        max_chars: int | None = None,
+    ) -> Preflight:
+        """Return the block for ``prompt``; its text is "" when nothing is worth saying.
+
+        ``paths`` are files at hand, relative to the project root; those named in the prompt are
+        added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
+        ``lessons.toml``. Within one ``session`` a lesson is not given twice until it changed or
+        ``reinject_after`` prompts have passed.
+        """
+        self.refresh()
+        settings = self._preflight_settings(budget, context)
+        query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
+        hits, frequencies, size = self._find(query)
+        notes: list[tuple[Layer, Hit]] = []
+        if settings.context:
+            notes = self._find(query.replace(kinds=(NOTE,)))[0]
+        memory = Memory(self.layers, session)
+        block = pack(
+            [hit for _layer, hit in hits],
+            [(hit, _body(layer, hit) if hit.passed else "") for layer, hit in notes],
+            query=prompt,
+            frequencies=frequencies,
+            size=size,
+            settings=settings,
+            counter=counter,
+            max_chars=max_chars,
+            in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
+        )
+        memory.record(hits, block)
+        return block
+
+    def check(
+        self,
+        answer: str,
+        *,
+        cards: Sequence[str] | None = None,
+        evidence: Sequence[str] = (),
+        session: str | None = None,
+    ) -> Check:
+        """Return the checklist items that neither ``answer`` nor ``evidence`` shows.
+
+        ``cards`` are ids; without them those of the last preflight (of ``session``, if given) are
+        meant. ``evidence`` are texts of what was done: edits written, commands run.
+        """
+        from lessons_kb.recall.postcheck import find_unaddressed_items
+
+        return find_unaddressed_items(answer, self._injected(cards, session), evidence)
+
+    def create(
+        self,
+        title: str,
+        *,
+        kind: str = "lesson",
+        topics: Sequence[str] = (),
+        project: str | None = None,
+        stage: str | None = None,
+        severity: str | None = None,
+        paths: Sequence[str] = (),
+        on_duplicate: str = "fail",
+        today: str | None = None,
+    ) -> Card:
+        """Write a new card from the template of its kind into the nearest brain.
+
+        ``on_duplicate`` is ``fail`` (DuplicateCard), ``bump`` (count the existing card instead)
+        or ``new``. Raises InputError for a title nothing can be named after. Never overwrites.
+        """
+        return self.cards.create(
+            title,
+            kind=kind,
+            topics=topics,
+            project=project,
+            stage=stage,
+            severity=severity,
+            paths=paths,
+            on_duplicate=on_duplicate,
+            today=today,
+        )
+
+    def bump(self, *ids: str, task: str | None = None, today: str | None = None) -> list[Card]:
+        """Count a mistake once more on each card; see ``Cards.bump``."""
+        return self.cards.bump(*ids, task=task, today=today)
+
+    def lint(self) -> list[Finding]:
+        """Return everything wrong with any file of the brains, by path and line."""
+        from lessons_kb.brain.linting import lint
+
+        return [finding for layer in self.layers for finding in lint(layer)]
+
+    def close(self) -> None:
+        """Release the files; the brain may be used again."""
+        for layer in self.layers:
+            layer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _query(
+        self,
+        text: str,
+        *,
+        kinds: Sequence[str],
+        stage: str | None,
+        paths: Sequence[str],
+        tags: Sequence[str] = (),
+        limit: int = HIT_LIMIT,
+    ) -> Query:
+        named = [_relative(path, self.directory) for path in (*paths, *find_paths(text))]
+        return Query(
+            text=text,
+            project=self.project,
+            stage=stage,
+            paths=tuple(dict.fromkeys(named)),
+            tags=tuple(tags),
+            kinds=tuple(kinds),
+            limit=limit,
+        )
+
+    def _find(self, query: Query) -> tuple[list[tuple[Layer, Hit]], dict[str, int], int]:
+        found = [(layer, layer.read(lambda one: find(one, query))) for layer in self.layers]
+        frequencies: dict[str, int] = {}
+        for _layer, answer in found:
+            for term, count in answer.frequencies.items():
+                frequencies[term] = frequencies.get(term, 0) + count
+        return merge(found), frequencies, sum(answer.size for _layer, answer in found)
+
+    def _preflight_settings(self, budget: int | None, context: bool | None) -> PreflightSettings:
+        settings = self.layers[0].settings.preflight
+        if budget is not None:
+            settings = settings.replace(budget=max(budget, 0))
+        if context is not None:
+            settings = settings.replace(context=context)
+        return settings
+
+    def _injected(self, cards: Sequence[str] | None, session: str | None) -> list[Card]:
+        if cards is not None:
+            return [self.cards.get(card_id) for card_id in cards]
+        known = []
+        for layer in self.layers:
+            last = last_injected(layer, session)
+            known += (
+                [
+                    card
+                    for card in layer.read(lambda one: one.catalogue.all_cards())
+                    if card.id in last
+                ]
+                if last
+                else []
+            )
+        return known
+
+
+def _relative(path: str, directory: str) -> str:
+    """Return ``path`` relative to the project root where it lies below it."""
+    full = os.path.normpath(os.path.join(directory, path))
+    inside = full == directory or full.startswith(directory + os.sep)
+    return (os.path.relpath(full, directory) if inside else full).replace(os.sep, "/")
+
+
+def _body(layer: Layer, hit: Hit) -> str:
+    """Return the text of a note, "" if it vanished meanwhile."""
+    from lessons_kb.brain.digest import read_document
+    from lessons_kb.errors import StorageError
+
+    settings = layer.settings
+    try:
+        return read_document(
+            layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes
+        )[1].body
+    except StorageError:
+        return ""

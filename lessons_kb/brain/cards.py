@@ -1,0 +1,271 @@
+"""The noun ``brain.cards``: find, list, create and change single cards."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import os
+
+from lessons_kb.brain.digest import read_document
+from lessons_kb.cards import edit_header, new_card, normal_title, parse_bytes, slug
+from lessons_kb.errors import (
+    AmbiguousCard,
+    CardNotFound,
+    DuplicateCard,
+    EditRefused,
+    InputError,
+)
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES
+from lessons_kb.storage import files, templates, trash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.model import Card, Document
+
+MAX_EXAMPLES = 5
+_SHOWN = 5
+"""Candidates named in a message."""
+ON_DUPLICATE = ("fail", "bump", "new")
+
+
+class Cards:
+    """The cards of a brain."""
+
+    def __init__(self, brain: Brain) -> None:
+        self._brain = brain
+
+    def all(self, *, notes: bool = False) -> list[Card]:
+        """Return every card, whatever its status, by brain and path."""
+        self._brain.refresh()
+        return [
+            card
+            for layer in self._brain.layers
+            for card in layer.read(lambda one: one.catalogue.all_cards())
+            if notes or card.kind != NOTE
+        ]
+
+    def find(self, name: str) -> tuple[Layer, Card]:
+        """Return the card that ``name`` means and its brain.
+
+        ``name`` is an id, an id with its brain's alias (``alias:id``), a slug, or an unambiguous
+        prefix of id or slug; the nearest brain that knows it wins. Raises CardNotFound naming the
+        nearest, AmbiguousCard naming the candidates.
+        """
+        self._brain.refresh()
+        alias, _, rest = name.partition(":")
+        everything: list[str] = []
+        for layer in self._brain.layers:
+            wanted = rest if alias == layer.alias and rest else name
+            cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
+            everything += cards
+            fitting = _fitting(wanted.replace("\\", "/").removeprefix("./"), cards)
+            if len(fitting) == 1:
+                return layer, cards[fitting[0]]
+            if fitting:
+                shown = ", ".join(fitting[:_SHOWN]) + (" …" if len(fitting) > _SHOWN else "")
+                raise AmbiguousCard(
+                    f"{name!r} fits {len(fitting)} cards: {shown}; write more of it"
+                )
+        raise CardNotFound(_not_found(name, everything))
+
+    def get(self, name: str) -> Card:
+        """Return the card that ``name`` means; see ``find``."""
+        return self.find(name)[1]
+
+    def read(self, name: str) -> tuple[str, Document]:
+        """Return the path on disk and the parsed file of a card."""
+        layer, card = self.find(name)
+        settings = layer.settings
+        limit = settings.index.max_file_bytes
+        _data, document = read_document(layer.root, card.id, settings.folders, limit)
+        return os.path.join(layer.root, *card.id.split("/")), document
+
+    def create(
+        self,
+        title: str,
+        *,
+        kind: str = "lesson",
+        topics: Sequence[str] = (),
+        project: str | None = None,
+        stage: str | None = None,
+        severity: str | None = None,
+        paths: Sequence[str] = (),
+        on_duplicate: str = "fail",
+        today: str | None = None,
+    ) -> Card:
+        """Write a new card; see ``Brain.create``."""
+        _choose("kind", kind, KINDS)
+        _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
+        if severity is not None:
+            _choose("severity", severity, SEVERITIES)
+        name = slug(title)
+        self._brain.refresh()
+        twin = self._titled(title)
+        if twin and on_duplicate != "new":
+            layer, card_id = twin
+            if on_duplicate == "bump":
+                return self._change(layer, card_id, _bumped(None, _today(today)))
+            raise DuplicateCard(
+                f"{card_id} has this title already; "
+                f"`lessons bump {card_id}` counts it, `--on-duplicate new` writes a second card",
+                existing=card_id,
+            )
+        text = new_card(
+            templates.read_template(f"{kind}.md"),
+            kind=kind,
+            title=" ".join(title.split()),
+            topics=tuple(topics),
+            project=project,
+            stage=stage,
+            severity=severity,
+            paths=tuple(paths),
+            created=_today(today),
+        )
+        layer = self._brain.layers[0]
+        path = self._write_new(layer, f"{kind}s/{name}", text.encode("utf-8"))
+        settings = layer.settings
+        limit = settings.index.max_file_bytes
+        document = read_document(layer.root, path, settings.folders, limit)[1]
+        return _usable(document, path)
+
+    def bump(self, *names: str, task: str | None = None, today: str | None = None) -> list[Card]:
+        """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
+
+        ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
+        before the first file is touched.
+        """
+        found = [self.find(name) for name in names]
+        change = _bumped(task, _today(today))
+        return [self._change(layer, card.id, change) for layer, card in found]
+
+    def set_status(self, status: str, *names: str) -> list[Card]:
+        """Make cards ``active``, ``ignored`` or ``archived``."""
+        _choose("status", status, STATUSES)
+        found = [self.find(name) for name in names]
+        return [
+            card
+            if card.status == status
+            else self._change(layer, card.id, lambda _document: {"status": status})
+            for layer, card in found
+        ]
+
+    def delete(self, *names: str) -> list[Card]:
+        """Move cards to the trash folder, from which ``restore`` brings them back."""
+        found = [self.find(name) for name in names]
+        for layer, card in found:
+            trash.put(layer.root, card.id)
+        return [card for _layer, card in found]
+
+    def restore(self, name: str) -> tuple[str, str]:
+        """Bring a card back: out of the trash, else to ``active``.
+
+        Returns its id and what was done, ``undeleted``, ``activated`` or ``unchanged``.
+        """
+        try:
+            layer, card = self.find(name)
+        except CardNotFound as error:
+            for layer in self._brain.layers:
+                names = [entry.path for entry in trash.entries(layer.root)]
+                fitting = _fitting(name, dict.fromkeys(names))
+                if len(fitting) == 1:
+                    return trash.restore(layer.root, fitting[0]), "undeleted"
+                if fitting:
+                    raise AmbiguousCard(
+                        f"{name!r} fits several in the trash: {', '.join(fitting[:_SHOWN])}"
+                    ) from None
+            raise error from None
+        if card.status == "active":
+            return card.id, "unchanged"
+        self._change(layer, card.id, lambda _document: {"status": "active"})
+        return card.id, "activated"
+
+    def _titled(self, title: str) -> tuple[Layer, str] | None:
+        key = normal_title(title)
+        for layer in self._brain.layers:
+            for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
+                return layer, path
+        return None
+
+    def _write_new(self, layer: Layer, stem: str, data: bytes) -> str:
+        """Write under the first free name; a name taken meanwhile is never overwritten."""
+        for number in range(1, 1000):
+            path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
+            try:
+                return files.create(layer.root, path, data)
+            except DuplicateCard:
+                continue
+        raise InputError(f"a thousand cards are named {stem}; give this one a title of its own")
+
+    def _change(
+        self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
+    ) -> Card:
+        folders = layer.settings.folders
+
+        def edited(data: bytes) -> bytes:
+            document = parse_bytes(data, path=path, folders=folders)
+            _usable(document, path)
+            return edit_header(data.decode("utf-8"), change(document)).encode("utf-8")
+
+        data = files.rewrite(layer.root, path, edited)
+        return _usable(parse_bytes(data, path=path, folders=folders), path)
+
+
+if TYPE_CHECKING:
+    Change = str | int | tuple[str, ...] | None
+
+
+def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, Change]]:
+    def change(document: Document) -> Mapping[str, Change]:
+        card = document.card
+        count = card.occurrences if card else 1
+        changes: dict[str, Change] = {"occurrences": count + 1, "last-seen": today}
+        if task and card:
+            changes["examples"] = (*card.examples, " ".join(task.split()))[-MAX_EXAMPLES:]
+        return changes
+
+    return change
+
+
+def _usable(document: Document, path: str) -> Card:
+    if document.card is None:
+        why = document.findings[0].message if document.findings else "it cannot be read"
+        raise EditRefused(f"{path} was left as it is: {why}; `lessons lint` says how to mend it")
+    return document.card
+
+
+def _fitting(name: str, ids: Mapping[str, object]) -> list[str]:
+    """Return the ids that ``name`` fits best: as id, as slug, as prefix of id, of slug."""
+    slugs = {card_id: os.path.splitext(card_id.rsplit("/", 1)[-1])[0] for card_id in ids}
+    if not name:
+        return []
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda i: name in (i, os.path.splitext(i)[0]),
+        lambda i: name in (slugs[i], i.rsplit("/", 1)[-1]),
+        lambda i: i.startswith(name),
+        lambda i: slugs[i].startswith(name),
+    )
+    for test in tests:
+        if fitting := sorted(card_id for card_id in ids if test(card_id)):
+            return fitting
+    return []
+
+
+def _not_found(name: str, ids: Sequence[str]) -> str:
+    slugs = {os.path.splitext(i.rsplit("/", 1)[-1])[0]: i for i in ids}
+    near = difflib.get_close_matches(name, [*ids, *slugs], n=1, cutoff=0.5)
+    if near:
+        return f"no card {name!r}; the nearest is {slugs.get(near[0], near[0])}"
+    return f"no card {name!r}; `lessons list` shows what there is"
+
+
+def _choose(what: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def _today(today: str | None) -> str:
+    return today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()

@@ -1,0 +1,39 @@
+"""Account for every file of a brain."""
+
+from __future__ import annotations
+
+from lessons_kb.brain.refresh import scan_brain
+from lessons_kb.model import NOTE
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lessons_kb.brain.layer import Layer
+
+
+class Census(Value):
+    """What became of the files: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
+
+    files: int
+    cards: int
+    notes: int
+    unusable: int
+    """Files that cannot be used until they are mended."""
+    problems: int
+    """Findings, those of usable files included."""
+
+
+def count_files(layer: Layer) -> Census:
+    """Count the files as of the last refresh, those that the scan passes over included."""
+    state = layer.state
+    passed_over = scan_brain(layer.root, layer.settings, state.ignored if state else ()).findings
+    known = layer.catalogue.numbers()
+    usable = layer.catalogue.all_cards()
+    notes = sum(card.kind == NOTE for card in usable)
+    return Census(
+        files=len(known) + len(passed_over),
+        cards=len(usable) - notes,
+        notes=notes,
+        unusable=len(known) - len(usable) + len(passed_over),
+        problems=len(layer.catalogue.findings()) + len(passed_over),
+    )

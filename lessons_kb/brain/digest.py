@@ -1,0 +1,63 @@
+"""One file → what catalogue and engine keep of it."""
+
+from __future__ import annotations
+
+import hashlib
+
+from lessons_kb.cards import normal_title, parse_bytes
+from lessons_kb.errors import InputError, StorageError
+from lessons_kb.model import NOTE, Document, Finding
+from lessons_kb.storage.catalogue import Entry
+from lessons_kb.storage.files import read_bytes
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.globs import compile_globs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def digest_files(
+    root: str, paths: list[str], folders: Mapping[str, str], max_bytes: int
+) -> list[Entry]:
+    """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
+    return [_digest_file(root, path, folders, max_bytes) for path in paths]
+
+
+def read_document(
+    root: str, path: str, folders: Mapping[str, str], max_bytes: int
+) -> tuple[bytes, Document]:
+    """Read and parse one file of a brain; StorageError when it cannot be read."""
+    data = read_bytes(root, path, limit=max_bytes)
+    return data, parse_bytes(data, path=path, folders=folders)
+
+
+def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: int) -> Entry:
+    try:
+        data, document = read_document(root, path, folders, max_bytes)
+    except StorageError as error:
+        mend = "give yourself read access, or remove the file"
+        finding = Finding(
+            path=path, line=0, rule="unreadable", message=str(error), mend=mend, level="error"
+        )
+        return Entry(path=path, digest="", card=None, terms={}, findings=(finding,))
+    findings = list(document.findings)
+    card = document.card
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    if card is None:
+        return Entry(path=path, digest=digest, card=None, terms={}, findings=tuple(findings))
+    globs: tuple[tuple[str, bool], ...] = ()
+    try:
+        globs = compile_globs(card.paths)
+    except InputError as error:
+        mend = "write gitignore-style globs, such as src/**/*.py"
+        findings.append(Finding(path=path, line=0, rule="bad-glob", message=str(error), mend=mend))
+    return Entry(
+        path=path,
+        digest=digest,
+        card=card,
+        title_key="" if card.kind == NOTE else normal_title(card.title),
+        globs=globs,
+        terms={name: tuple(analyze(text)) for name, text in document.fields.items()},
+        findings=tuple(findings),
+    )

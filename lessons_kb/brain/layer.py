@@ -1,0 +1,195 @@
+"""One brain directory, opened: its settings, catalogue and engine, kept fresh."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+
+from lessons_kb.brain.refresh import Refresh, refresh
+from lessons_kb.config import Settings, settings_from_dict
+from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
+from lessons_kb.recall.engines import open_engine
+from lessons_kb.storage.catalogue import Catalogue, is_disk_trouble
+from lessons_kb.storage.journal import JOURNAL_NAME, Journal
+from lessons_kb.storage.scan import settings_signature
+from lessons_kb.storage.state import state_dir
+from lessons_kb.storage.trust import cache_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+    from lessons_kb.recall.engine import Engine
+    from lessons_kb.storage.catalogue import State
+
+CATALOGUE_NAME = "catalogue.db"
+
+
+class Layer:
+    """One brain among those searched together."""
+
+    def __init__(self, root: str, *, alias: str, cache: str) -> None:
+        self.root = root
+        self.alias = alias
+        self.cache = cache
+        self.lock = threading.RLock()
+        """Held by whoever uses catalogue or engine: both are shared between threads."""
+        self.stale = ""
+        """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
+        self._catalogue: Catalogue | None = None
+        self._engine: Engine | None = None
+        self._journal: Journal | None = None
+        self._state: State | None = None
+        self._seen = -1
+
+    @classmethod
+    def open(cls, root: str, *, alias: str | None = None) -> Layer:
+        """Open the brain at ``root``; nothing is read yet.
+
+        Raises BrainNotFound when there is no such folder.
+        """
+        real = os.path.realpath(root)
+        if not os.path.isdir(real):
+            raise BrainNotFound(f"no folder {root}; `lessons init {root}` makes a brain there")
+        return cls(real, alias=alias or os.path.basename(real), cache=cache_dir(real))
+
+    @property
+    def settings(self) -> Settings:
+        """Settings as ``lessons.toml`` has them now; ConfigError when it cannot be read."""
+        state = self.state
+        if state is not None and state.manifest.startswith(settings_signature(self.root)):
+            return settings_from_dict(state.settings)
+        from lessons_kb.storage.settings import read_settings
+
+        return read_settings(self.root)[0]
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The open catalogue."""
+        if self._catalogue is None:
+            self._catalogue = Catalogue.open(os.path.join(self.cache, CATALOGUE_NAME))
+        return self._catalogue
+
+    @property
+    def journal(self) -> Journal:
+        """The open journal; StorageError when it cannot be opened."""
+        if self._journal is None:
+            self._journal = Journal(os.path.join(state_dir(self.root), JOURNAL_NAME))
+        return self._journal
+
+    @property
+    def state(self) -> State | None:
+        """What holds at the last commit of any process."""
+        version = self.catalogue.version()
+        if self._state is None or version != self._seen:
+            self._seen = version
+            self._accept(self.catalogue.state())
+        return self._state
+
+    @property
+    def engine(self) -> Engine | None:
+        """The engine at the last commit; None while nothing is indexed."""
+        state = self.state
+        if self._engine is None and state is not None:
+            self._engine = open_engine(
+                state.settings["index"]["engine"], self.engine_directory(state), create=False
+            )
+        return self._engine
+
+    def engine_directory(self, state: State) -> str:
+        """Return where the engine of this state's generation lives."""
+        return os.path.join(self.cache, f"index-{state.generation}")
+
+    def refresh(
+        self,
+        *,
+        limit: int | None = None,
+        patience: float = 10.0,
+        workers: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+        rebuild: bool = False,
+    ) -> Refresh:
+        """Bring the index up to date with the files.
+
+        ``limit`` bounds the files read, ``patience`` the seconds waited for another writer;
+        ``progress`` is told (files done, files to do). Where either bound cuts, ``stale`` says so.
+        Damage found on the way leads to a rebuild, never to an error.
+        """
+        with self.lock:
+            done = self._mending(
+                lambda: refresh(
+                    self,
+                    limit=limit,
+                    patience=patience,
+                    workers=workers,
+                    progress=progress,
+                    rebuild=rebuild,
+                )
+            )
+            self.stale = done.stale
+            return done
+
+    def read(self, work: Callable[[Layer], T]) -> T:
+        """Return ``work(self)``, done while no other thread uses catalogue or engine.
+
+        Damage that it meets is mended by a rebuild, after which it is done once more.
+        """
+
+        def again() -> T:
+            if self.state is None:
+                self.refresh()
+            return work(self)
+
+        with self.lock:
+            return self._mending(again)
+
+    def _mending(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except (sqlite3.DatabaseError, IndexBroken) as error:
+            if is_disk_trouble(error):
+                raise StorageError(f"{self.cache}: {error}; free space or wait a moment") from None
+            self.discard()
+            return work()
+
+    def accept(self, state: State) -> None:
+        """Take over the state that this process has just committed."""
+        self._accept(state)
+        self._seen = self.catalogue.version()
+
+    def discard(self) -> None:
+        """Throw the catalogue and the engine away; the next refresh builds them."""
+        self.close()
+        Catalogue.remove(os.path.join(self.cache, CATALOGUE_NAME))
+
+    def close(self) -> None:
+        """Release the files."""
+        with self.lock:
+            if self._engine is not None:
+                self._engine.close()
+            if self._catalogue is not None:
+                self._catalogue.close()
+            if self._journal is not None:
+                self._journal.close()
+            self._engine = self._catalogue = self._journal = self._state = None
+
+    def _accept(self, state: State | None) -> None:
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = None
+        self._state = state
+
+
+def name_roots(roots: Sequence[str]) -> dict[str, str]:
+    """Give each root its folder's name, numbered where two share it."""
+    aliases: dict[str, str] = {}
+    for root in dict.fromkeys(roots):
+        name = os.path.basename(root) or "brain"
+        taken = set(aliases.values())
+        numbered = (name if n == 1 else f"{name}-{n}" for n in range(1, len(roots) + 2))
+        aliases[root] = next(alias for alias in numbered if alias not in taken)
+    return aliases

@@ -1,0 +1,78 @@
+"""What a session has been given already, kept in each brain's journal.
+
+A journal that cannot be used costs the memory, never the block.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import zlib
+
+from lessons_kb.errors import StorageError
+from lessons_kb.recall.preflight import shown_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.model import Card, Hit, Preflight
+
+_TROUBLE = (sqlite3.Error, StorageError)
+
+
+class Memory:
+    """One prompt's view of the journals; ``session`` None remembers for `last_injected` only."""
+
+    def __init__(self, layers: Sequence[Layer], session: str | None) -> None:
+        self.session = session
+        self.turns: dict[Layer, int] = {}
+        for layer in layers if session else ():
+            try:
+                self.turns[layer] = layer.journal.next_turn(session or "")
+            except _TROUBLE:
+                continue
+
+    def in_context(self, hits: Sequence[tuple[Layer, Hit]], *, reinject_after: int) -> set[str]:
+        """Return the shown names of hits that the session still has as they are now."""
+        given: dict[Layer, set[tuple[str, str]]] = {}
+        for layer, turn in self.turns.items():
+            since = turn - reinject_after
+            given[layer] = layer.journal.in_context(self.session or "", since_turn=since)
+        return {
+            shown_name(hit)
+            for layer, hit in hits
+            if (hit.card.id, _digest(hit.card)) in given.get(layer, ())
+        }
+
+    def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
+        """Journal the lessons of ``block``; its tokens are shared out evenly."""
+        injected = {shown_name(hit) for hit in block.lessons}
+        given: dict[Layer, list[tuple[str, str, int]]] = {}
+        for layer, hit in hits:
+            if shown_name(hit) in injected:
+                tokens = block.tokens // len(injected)
+                row = (hit.card.id, _digest(hit.card), tokens)
+                given.setdefault(layer, []).append(row)
+        for layer, cards in given.items():
+            turn = self.turns.get(layer, 0)
+            try:
+                layer.journal.record_injections(
+                    self.session or "", turn=turn, at=int(time.time()), cards=cards
+                )
+            except _TROUBLE:
+                continue
+
+
+def last_injected(layer: Layer, session: str | None) -> set[str]:
+    """Return the card ids of the latest block, of this session or of any."""
+    try:
+        return set(layer.journal.last_injected(session))
+    except _TROUBLE:
+        return set()
+
+
+def _digest(card: Card) -> str:
+    """Return what changes when the card would read differently in a block."""
+    return f"{zlib.crc32(repr((card.title, card.why, card.checklist)).encode()):08x}"

@@ -1,0 +1,254 @@
+"""Bring a brain's index up to date: scan, compare, parse what changed, commit in batches.
+
+The engine commits first and the catalogue second, so a crash in between only repeats work.
+The catalogue's manifest names the files that are done; a run that stops half-way goes on there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+
+from lessons_kb import __version__
+from lessons_kb.config import Settings, settings_from_dict
+from lessons_kb.recall.engines import engine_format, open_engine
+from lessons_kb.storage import scan as scans
+from lessons_kb.storage.catalogue import FORMAT, State
+from lessons_kb.text.analyzer import ANALYZER_VERSION
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.recall.engine import Engine
+    from lessons_kb.storage.catalogue import Entry
+    from lessons_kb.storage.scan import Scan
+
+BATCH = 500
+"""Files a commit: a run killed half-way repeats at most these."""
+WORTH_A_WORKER = 400
+"""Changed files from which starting further processes (about 0.3 s each) pays."""
+COMPACT_ABOVE = 0.1
+"""Share of deleted documents above which idf is off enough to compact."""
+
+
+class Refresh(Value):
+    """What a refresh did."""
+
+    files: int
+    """Files in the index afterwards."""
+    changed: int = 0
+    removed: int = 0
+    seconds: float = 0.0
+    stale: str = ""
+    """Why files were left for the next run, "" if none were."""
+
+
+def refresh(
+    layer: Layer,
+    *,
+    limit: int | None,
+    patience: float,
+    workers: int,
+    progress: Callable[[int, int], None] | None,
+    rebuild: bool,
+) -> Refresh:
+    """Refresh ``layer``; see ``Layer.refresh``."""
+    began = time.monotonic()
+    state = layer.state
+    if state is not None and not rebuild and is_current(state):
+        seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
+        if seen.manifest == state.manifest:
+            return Refresh(files=len(seen.files))
+    with _writer_lock(layer.cache, patience) as locked:
+        if not locked:
+            return Refresh(files=0, stale="another process is writing the index")
+        done = _Run(layer, limit=limit, workers=workers, progress=progress).run(rebuild=rebuild)
+    return done.replace(seconds=time.monotonic() - began)
+
+
+def is_current(state: State) -> bool:
+    """Tell whether this code can use what that state describes."""
+    return state.versions == versions(state.settings["index"]["engine"])
+
+
+def versions(engine: str) -> str:
+    """Return every version the index depends on as one text."""
+    parts = (__version__, FORMAT, ANALYZER_VERSION, engine, engine_format(engine))
+    return " ".join(str(part) for part in parts)
+
+
+def scan_brain(root: str, settings: Settings, ignored: Iterable[tuple[str, bool]]) -> Scan:
+    """Scan ``root`` as its settings say."""
+    return scans.scan(
+        root,
+        folders=settings.folders,
+        ignored=ignored,
+        max_files=settings.index.max_files,
+        max_file_bytes=settings.index.max_file_bytes,
+    )
+
+
+class _Run:
+    """One run of the writer. Whoever makes one holds the writer lock."""
+
+    def __init__(
+        self,
+        layer: Layer,
+        *,
+        limit: int | None,
+        workers: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.layer = layer
+        self.limit = limit
+        self.workers = workers
+        self.progress = progress or (lambda _done, _all: None)
+
+    def run(self, *, rebuild: bool) -> Refresh:
+        """Do the work; batches already committed stay when a later one fails."""
+        from lessons_kb.storage.settings import read_ignored, read_settings
+
+        head = scans.settings_signature(self.layer.root)
+        settings, _origins = read_settings(self.layer.root)
+        ignored = read_ignored(self.layer.root)
+        state = self.layer.state
+        if rebuild or state is None or not _reusable(state, settings):
+            state = self._new_generation(state, settings)
+        state = state.replace(settings=settings.as_dict(), ignored=ignored)
+
+        started = time.time_ns()
+        seen = scan_brain(self.layer.root, settings, ignored)
+        if not seen.manifest.startswith(head):
+            started = 0  # settings changed while we looked: vouch for nothing
+        return self._apply(state, seen, settings, started)
+
+    def _new_generation(self, old: State | None, settings: Settings) -> State:
+        generation = (old.generation if old else 0) + 1
+        fresh = State(
+            versions=versions(settings.index.engine),
+            generation=generation,
+            manifest="",
+            settings=settings.as_dict(),
+        )
+        directory = self.layer.engine_directory(fresh)
+        shutil.rmtree(directory, ignore_errors=True)
+        os.makedirs(directory)
+        open_engine(settings.index.engine, directory, create=True).close()
+        self.layer.catalogue.commit(fresh, afresh=True)
+        self.layer.accept(fresh)
+        if old is not None:
+            # On Windows a reader may hold the files; the next generation tries again.
+            shutil.rmtree(self.layer.engine_directory(old), ignore_errors=True)
+        return fresh
+
+    def _apply(self, state: State, seen: Scan, settings: Settings, started: int) -> Refresh:
+        known = scans.parse_manifest(state.manifest) if state.manifest else {}
+        numbers = self.layer.catalogue.numbers()
+        gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
+        todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
+        done = {path: sig for path, sig in known.items() if path in seen.files}
+        stale = ""
+        if self.limit is not None and len(todo) > self.limit:
+            # Those read a moment ago, too young to be vouched for, come last.
+            todo.sort(key=lambda path: path in known and known[path].endswith("!"))
+            waiting = sum(
+                path not in known or known[path][-1] != "!" for path in todo[self.limit :]
+            )
+            stale = f"{waiting} changed files wait for `lessons index`" if waiting else ""
+            todo = todo[: self.limit]
+        if todo or gone or state.manifest != seen.manifest:
+            next_number = max((abs(number) for number, _digest in numbers.values()), default=0) + 1
+            self._commit(state, seen, [], gone.values(), done)
+            for batch in self._digested(todo, settings):
+                entries: list[tuple[int, Entry]] = []
+                replaced: list[int] = []
+                for entry in batch:
+                    number, digest = numbers.get(entry.path, (0, ""))
+                    signature = seen.files[entry.path]
+                    done[entry.path] = scans.mark_racy(signature, started_ns=started)
+                    if digest == entry.digest:
+                        continue
+                    if number == 0 or (number < 0) != is_note(entry):
+                        replaced += [number] if number else []
+                        number = -next_number if is_note(entry) else next_number
+                        next_number += 1
+                    entries.append((number, entry))
+                self._commit(state, seen, entries, replaced, done)
+                self.progress(len(done), len(seen.files))
+            if self.limit is None:
+                self._compact(state)
+        return Refresh(files=len(seen.files), changed=len(todo), removed=len(gone), stale=stale)
+
+    def _digested(self, paths: list[str], settings: Settings) -> Iterator[list[Entry]]:
+        from lessons_kb.brain.digest import digest_files
+        from lessons_kb.process.pool import map_batches
+
+        batches = [paths[start : start + BATCH] for start in range(0, len(paths), BATCH)]
+        workers = self.workers if len(paths) >= WORTH_A_WORKER else 1
+        if workers > 1:
+            batches = [paths[s : s + BATCH // 4] for s in range(0, len(paths), BATCH // 4)]
+        jobs = [
+            (self.layer.root, batch, settings.folders, settings.index.max_file_bytes)
+            for batch in batches
+        ]
+        return map_batches(digest_files, jobs, workers=workers)
+
+    def _commit(
+        self,
+        state: State,
+        seen: Scan,
+        entries: list[tuple[int, Entry]],
+        removed: Iterable[int],
+        done: dict[str, str],
+    ) -> None:
+        removed = list(removed)
+        if entries or removed:
+            with contextlib.closing(self._engine(state)) as engine:
+                engine.update(
+                    ((number, entry.terms) for number, entry in entries if entry.card),
+                    [*removed, *(number for number, entry in entries if not entry.card)],
+                )
+        after = state.replace(manifest=scans.format_manifest(done, like=seen.manifest))
+        self.layer.catalogue.commit(after, entries=entries, removed=removed)
+        self.layer.accept(after)
+
+    def _compact(self, state: State) -> None:
+        with contextlib.closing(self._engine(state)) as engine:
+            if engine.deleted_share() > COMPACT_ABOVE:
+                engine.compact()
+
+    def _engine(self, state: State) -> Engine:
+        name = state.settings["index"]["engine"]
+        return open_engine(name, self.layer.engine_directory(state), create=False)
+
+
+def is_note(entry: Entry) -> bool:
+    """Tell notes, which have numbers below zero so that a search can part the two cheaply."""
+    return entry.card is not None and entry.card.kind == "note"
+
+
+def _reusable(state: State, settings: Settings) -> bool:
+    """Tell whether what is indexed was read under the same rules."""
+    old = settings_from_dict(state.settings)
+    return is_current(state) and old.index == settings.index and old.folders == settings.folders
+
+
+@contextlib.contextmanager
+def _writer_lock(cache: str, patience: float) -> Iterator[bool]:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(os.path.join(cache, "writer.lock"))
+    try:
+        lock.acquire(timeout=patience)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()

@@ -1,0 +1,126 @@
+"""From a query to judged hits: engine → ranking → gate, in one brain or in several."""
+
+from __future__ import annotations
+
+from lessons_kb.model import FIELDS, KINDS, NOTE
+from lessons_kb.recall.gate import Evidence, judge
+from lessons_kb.recall.ranking import rank, reduce_terms
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.globs import match_globs
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.model import Card, Hit, Query
+
+_FIRST_FETCH = 64
+"""Candidates asked of the engine at first; more only where too many of them are excluded."""
+
+
+class Found(Value):
+    """What one brain answers to a query."""
+
+    hits: tuple[Hit, ...]
+    """Judged, best first, at most the query's limit; those held back are among them."""
+    frequencies: dict[str, int]
+    """Document frequency of each term of the query."""
+    size: int
+    """Documents in the index."""
+
+
+NOTHING = Found(hits=(), frequencies={}, size=0)
+
+
+def find(layer: Layer, query: Query) -> Found:
+    """Search one brain's last commit and judge what was found; called within ``Layer.read``."""
+    engine = layer.engine
+    if engine is None or not (size := engine.size()):
+        return NOTHING
+    settings = layer.settings
+    terms = analyze(query.text)
+    frequencies = engine.document_frequencies(dict.fromkeys(terms))
+    reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
+    weights = {name: getattr(settings.ranking, name) for name in FIELDS}
+    guarding = _guarding(layer, query)
+    wanted, asked = max(query.limit, 1), _FIRST_FETCH
+    while True:
+        scored = engine.search(reduced, weights, asked)
+        numbers = [(n, score) for n, score in scored if _is_wanted(n, query)]
+        numbers += [(n, 0.0) for n in guarding.difference(n for n, _score in numbers)]
+        cards = layer.catalogue.cards(number for number, _score in numbers)
+        candidates = [(cards[n], score) for n, score in numbers if n in cards]
+        matches = {cards[n].id for n in guarding if n in cards}
+        hits = rank(candidates, query, settings.ranking, path_matches=matches)[:wanted]
+        if len(hits) >= wanted or len(scored) < asked:
+            break
+        asked *= 8
+    evidence = Evidence(
+        terms=reduced,
+        frequencies=frequencies,
+        size=size,
+        found=_found_terms(layer, hits, numbers, cards, reduced),
+    )
+    return Found(
+        hits=tuple(judge(hits, evidence, settings.gate)), frequencies=frequencies, size=size
+    )
+
+
+def merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
+    """Put the hits of several brains, nearest first, into one order.
+
+    Raw scores of two brains cannot be compared. Each brain's scores are scaled so that its first
+    hit scores that hit's confidence; the order inside a brain stays, the nearer brain wins ties.
+    Where two brains hold the same id, ``Hit.brain`` tells them apart.
+    """
+    if len(found) == 1:
+        layer, only = found[0]
+        return [(layer, hit) for hit in only.hits]
+    scaled: list[tuple[Layer, Hit]] = []
+    for layer, answer in found:
+        best = max((hit.score for hit in answer.hits), default=0.0)
+        top = max((hit.confidence for hit in answer.hits), default=0.0)
+        scale = top / best if best > 0 else 0.0
+        scaled += [(layer, hit.replace(score=hit.score * scale)) for hit in answer.hits]
+    ids = [hit.card.id for _layer, hit in scaled]
+    clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
+    named = [
+        (layer, hit.replace(brain=layer.alias) if hit.card.id in clashing else hit)
+        for layer, hit in scaled
+    ]
+    return sorted(named, key=lambda pair: -round(pair[1].score, 6))
+
+
+def _guarding(layer: Layer, query: Query) -> set[int]:
+    """Return the numbers of cards whose globs match a file of the query."""
+    if not query.paths:
+        return set()
+    return {
+        number
+        for number, globs in layer.catalogue.guards()
+        if _is_wanted(number, query) and any(match_globs(globs, path) for path in query.paths)
+    }
+
+
+def _is_wanted(number: int, query: Query) -> bool:
+    """Part notes from cards by the sign of their number, before anything is read of them."""
+    if number < 0:
+        return NOTE in query.kinds
+    return any(kind in KINDS for kind in query.kinds)
+
+
+def _found_terms(
+    layer: Layer,
+    hits: Sequence[Hit],
+    numbers: Iterable[tuple[int, float]],
+    cards: dict[int, Card],
+    terms: Iterable[str],
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    wanted = {hit.card.id for hit in hits}
+    by_number = {n: cards[n].id for n, _score in numbers if n in cards and cards[n].id in wanted}
+    engine = layer.engine
+    if engine is None or not by_number:
+        return {}
+    return {by_number[n]: fields for n, fields in engine.find_terms(by_number, terms).items()}

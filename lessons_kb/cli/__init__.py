@@ -1,0 +1,1 @@
+"""The command line: a command is parse, one Brain call, render."""

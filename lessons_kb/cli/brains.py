@@ -1,0 +1,102 @@
+"""Commands on a brain as a whole: init trust config doctor."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.errors import BrainNotFound
+
+Folder = Annotated[str, typer.Argument(metavar="[DIR]", help="Folder of the brain.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    for command in (init, trust, config, doctor):
+        app.command(command.__name__)(command)
+
+
+def init(
+    folder: Folder = ".",
+    user: Annotated[
+        bool, typer.Option("--user", help="Make your own brain, which holds everywhere.")
+    ] = False,
+) -> None:
+    """Make a brain: folders for cards, a commented lessons.toml, a cache.
+
+    Example: lessons init docs/brain
+    """
+    from lessons_kb.brain.making import make_brain
+    from lessons_kb.storage.locate import user_brain
+
+    root, made = make_brain(user_brain() if user else folder)
+    if options().json:
+        print_json({"brain": root, "made": made})
+    elif made:
+        print(f"{root}: made {', '.join(made)}")
+    else:
+        print(f"{root} is a brain already; nothing was changed")
+
+
+def trust(
+    folder: Folder = ".",
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take trust back.")] = False,
+) -> None:
+    """Let a brain that was found here, in a cloned repository say, speak.
+
+    Read its cards first: they are put in front of your agents.
+    """
+    from lessons_kb.brain.making import trust_brain
+
+    root = trust_brain(folder, revoke=revoke)
+    if options().json:
+        print_json({"brain": root, "trusted": not revoke})
+    else:
+        print(f"{root} is {'no longer' if revoke else 'now'} trusted")
+
+
+def config() -> None:
+    """Print the effective settings and where each came from."""
+    from lessons_kb.config import flat_settings
+    from lessons_kb.storage.settings import read_settings
+
+    settings, origins = read_settings(open_brain().layers[0].root)
+    flat = flat_settings(settings)
+    if options().json:
+        print_json({k: {"value": v, "origin": origins.get(k, "default")} for k, v in flat.items()})
+        return
+    rows = [(key, _toml(value), origins.get(key, "default")) for key, value in flat.items()]
+    print_table(("key", "value", "origin"), rows)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def doctor() -> None:
+    """Check brain, index, engine and write access; each line ends with its mend.
+
+    Example: lessons doctor --json
+    """
+    from lessons_kb.brain.doctor import MARKS, check_health
+
+    try:
+        brain = open_brain()
+    except BrainNotFound as error:
+        brain, trouble = None, str(error)
+    health = check_health(brain, os.getcwd())
+    if options().json:
+        print_json([line.as_dict() for line in health])
+        return
+    if brain is None:
+        say(trouble)
+    for line in health:
+        mend = f" → {line.mend}" if line.mend else ""
+        print(f"{MARKS[line.level]} {line.what}: {line.detail}{mend}")
+    if any(line.level == "error" for line in health):
+        raise typer.Exit(1)

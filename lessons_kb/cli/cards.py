@@ -1,0 +1,245 @@
+"""Commands on single cards: create list show bump ignore archive restore delete."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.errors import DuplicateCard, InputError
+from lessons_kb.model import KINDS
+from lessons_kb.text.sanitize import clean, clean_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lessons_kb.model import Card
+
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Path, slug, or prefix.")]
+
+ROWS = 20
+"""Rows of ``list`` unless asked otherwise."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    for command in (create, list_, show, bump, ignore, archive, restore, delete):
+        app.command(command.__name__.rstrip("_"))(command)
+
+
+def create(
+    title: Annotated[str, typer.Argument(help="What goes wrong, in one line.")],
+    kind: Annotated[str, typer.Option("--type", help=f"One of {', '.join(KINDS)}.")] = "lesson",
+    tags: Annotated[str, typer.Option(help="Topics, separated by commas.")] = "",
+    project: Annotated[str | None, typer.Option(help="Only for this project.")] = None,
+    severity: Annotated[str | None, typer.Option(help="low, medium or high.")] = None,
+    stage: Annotated[str | None, typer.Option(help="Workflow stage, such as DEV.")] = None,
+    paths: Annotated[str, typer.Option(help="Globs it guards, separated by commas.")] = "",
+    on_duplicate: Annotated[
+        str | None, typer.Option(help="ask, bump, new or fail, if the title exists.")
+    ] = None,
+    edit: Annotated[bool, typer.Option(help="Open $EDITOR, on a terminal.")] = True,
+) -> None:
+    """Write a new card from its template.
+
+    Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
+    """
+    brain = open_brain()
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    rule = on_duplicate or ("ask" if interactive else "fail")
+    if rule == "ask" and not interactive:
+        raise InputError("--on-duplicate ask needs a terminal; choose bump, new or fail")
+    details = {
+        "kind": kind,
+        "topics": _split(tags),
+        "project": project,
+        "stage": stage,
+        "severity": severity,
+        "paths": _split(paths),
+    }
+    try:
+        card = brain.create(title, on_duplicate="fail" if rule == "ask" else rule, **details)  # type: ignore[arg-type]
+    except DuplicateCard as error:
+        if rule != "ask":
+            raise
+        rule = _ask_about(error.existing)
+        card = brain.create(title, on_duplicate=rule, **details)  # type: ignore[arg-type]
+    if options().json:
+        print_json(card.as_dict())
+        return
+    bumped = card.occurrences > 1
+    print(f"{clean_line(card.id)} (seen {card.occurrences}×)" if bumped else clean_line(card.id))
+    if edit and interactive and not bumped:
+        from lessons_kb.process.editor import open_editor
+
+        open_editor(brain.cards.read(card.id)[0])
+
+
+def _ask_about(existing: str) -> str:
+    say(f"{existing} has this title already")
+    answer = typer.prompt("[b]ump it, write a [n]ew card, or [s]top?", default="b", err=True)
+    chosen = {"b": "bump", "n": "new"}.get(answer.strip().lower()[:1])
+    if chosen is None:
+        raise typer.Abort
+    return chosen
+
+
+def list_(
+    kind: Annotated[str | None, typer.Option("--type", help="Only this kind.")] = None,
+    status: Annotated[str | None, typer.Option(help="active, ignored, archived or all.")] = None,
+    project: Annotated[str | None, typer.Option(help="Only this project's.")] = None,
+    stage: Annotated[str | None, typer.Option(help="Only this stage's.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only with this topic.")] = None,
+    severity: Annotated[str | None, typer.Option(help="Only this severity.")] = None,
+    sort: Annotated[str, typer.Option(help="recent, count, title or id.")] = "recent",
+    limit: Annotated[int, typer.Option(min=1, help="Rows to show.")] = ROWS,
+    everything: Annotated[bool, typer.Option("--all", help="Every row.")] = False,
+) -> None:
+    """List cards, most recent first.
+
+    Example: lessons list --severity high --sort count
+    """
+    if sort not in _ORDERS:
+        raise InputError(f"--sort must be one of {', '.join(_ORDERS)}, not {sort!r}")
+    wanted = {"kind": kind, "project": project, "severity": severity}
+    cards = [
+        card
+        for card in open_brain().cards.all()
+        if all(value is None or getattr(card, name) == value for name, value in wanted.items())
+        and (status in (None, "all") or card.status == status)
+        and (stage is None or stage in card.stages)
+        and (tag is None or tag in card.topics)
+    ]
+    cards.sort(key=_ORDERS["id"])
+    cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
+    shown = cards if everything else cards[:limit]
+    if options().json:
+        print_json([card.as_dict() for card in shown])
+        return
+    if not cards:
+        say("no cards; `lessons create TITLE` writes the first")
+        return
+    today = dt.datetime.now(tz=dt.UTC).astimezone().date()
+    columns = ("id", "stage", "count", "title", "project", "last task", "age")
+    print_table(columns, [_row(card, today) for card in shown], right="count age")
+    if len(shown) < len(cards):
+        say(f"{len(cards) - len(shown)} more; --all shows them")
+
+
+_ORDERS = {
+    "recent": lambda card: card.last_seen or card.created or "",
+    "count": lambda card: card.occurrences,
+    "title": lambda card: card.title.casefold(),
+    "id": lambda card: card.id,
+}
+
+
+def _row(card: Card, today: dt.date) -> tuple[str, ...]:
+    marked = card.title if card.status == "active" else f"{card.title} [{card.status}]"
+    return (
+        card.id,
+        ",".join(card.stages),
+        str(card.occurrences),
+        _cut(marked, 70),
+        card.project or "",
+        _cut(card.examples[-1], 30) if card.examples else "",
+        _age(card.last_seen or card.created, today),
+    )
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _age(date: str | None, today: dt.date) -> str:
+    try:
+        days = (today - dt.date.fromisoformat((date or "")[:10])).days
+    except ValueError:
+        return ""
+    for name, length in (("y", 365), ("w", 7)):
+        if days >= length:
+            return f"{days // length}{name}"
+    return f"{max(days, 0)}d"
+
+
+def show(
+    card_id: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
+) -> None:
+    """Print a card's file.
+
+    Example: lessons show telegram-allowlist
+    """
+    path, document = open_brain().cards.read(card_id)
+    if options().json:
+        card = document.card.as_dict() if document.card else {}
+        print_json({**card, "file": path, "body": document.body})
+        return
+    with open(path, "rb") as file:
+        print(clean(file.read().decode("utf-8", "replace")).rstrip("\n"))
+
+
+def bump(
+    ids: Ids,
+    task: Annotated[str | None, typer.Option(help="The task in which it happened again.")] = None,
+) -> None:
+    """Count a mistake once more: occurrences + 1, last-seen today.
+
+    Example: lessons bump telegram-allowlist --task "Add /restart command"
+    """
+    cards = open_brain().bump(*ids, task=task)
+    _report(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
+
+
+def ignore(ids: Ids) -> None:
+    """Stop injecting cards; `restore` takes it back."""
+    _set_status("ignored", ids)
+
+
+def archive(ids: Ids) -> None:
+    """Put cards away for good; `restore` takes it back."""
+    _set_status("archived", ids)
+
+
+def restore(ids: Ids) -> None:
+    """Make ignored, archived or deleted cards active again."""
+    brain = open_brain()
+    done = [brain.cards.restore(name) for name in ids]
+    if options().json:
+        print_json([{"id": card_id, "done": what} for card_id, what in done])
+        return
+    for card_id, what in done:
+        print(f"{clean_line(card_id)} {what}")
+
+
+def delete(
+    ids: Ids,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Move cards to the trash folder; `restore` brings them back."""
+    brain = open_brain()
+    names = [brain.cards.get(name).id for name in ids]
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InputError(f"delete asks first; add --yes to delete {', '.join(names)}")
+        typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
+    _report(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
+
+
+def _set_status(status: str, ids: Sequence[str]) -> None:
+    cards = open_brain().cards.set_status(status, *ids)
+    _report(cards, lambda card: f"{clean_line(card.id)} {card.status}")
+
+
+def _report(cards: Sequence[Card], line: Callable[[Card], str]) -> None:
+    if options().json:
+        print_json([card.as_dict() for card in cards])
+        return
+    for card in cards:
+        print(line(card))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())

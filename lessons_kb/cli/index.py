@@ -1,0 +1,145 @@
+"""Commands on the files as a whole: index watch lint."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb import __version__, render
+from lessons_kb.cli.options import open_brain, options, print_json, relative_path, say
+from lessons_kb.errors import InputError
+from lessons_kb.exchange.annotations import Annotation, format_github, format_sarif
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lessons_kb.model import Finding
+
+FORMATS = ("text", "json", "sarif", "github")
+FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    for command in (index, watch, lint):
+        app.command(command.__name__)(command)
+
+
+def index(
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Read every file anew.")] = False,
+) -> None:
+    """Bring the index up to date; searches do so themselves, this shows it.
+
+    Example: lessons index --rebuild
+    """
+    from lessons_kb.brain.census import count_files
+
+    brain = open_brain()
+    workers = max(1, min(4, os.cpu_count() or 1))
+    with _progress() as show:
+        done = brain.refresh(workers=workers, progress=show, rebuild=rebuild, patience=600.0)
+    counts = [count_files(layer) for layer in brain.layers]
+    if options().json:
+        rows = zip(brain.layers, counts, done, strict=True)
+        print_json(
+            [
+                {"brain": layer.root, **count.as_dict(), "seconds": round(run.seconds, 3)}
+                for layer, count, run in rows
+            ]
+        )
+        return
+    for layer, count, run in zip(brain.layers, counts, done, strict=True):
+        name = f"{layer.alias}: " if len(counts) > 1 else ""
+        hint = " (`lessons lint` names them)" if count.problems else ""
+        print(
+            f"{name}{count.files} files: {count.cards} cards, {count.notes} notes, "
+            f"{count.unusable} unusable; {count.problems} problems{hint}; {run.seconds:.1f} s"
+        )
+        if run.stale:
+            say(f"{name}{run.stale}")
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Draw a progress bar on stderr while files are read, where stderr is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True, no_color=options().no_color)
+    columns = ("reading", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("reading", total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
+
+
+def watch() -> None:
+    """Keep the index fresh while files are edited, until interrupted.
+
+    Example: lessons watch &
+    """
+    from lessons_kb.brain.watching import watch_brain
+
+    brain = open_brain()
+    say(f"watching {', '.join(layer.root for layer in brain.layers)}; Ctrl-C ends it")
+    watch_brain(brain, say=lambda line: print(line, flush=True))
+
+
+def lint(
+    folder: Annotated[
+        str | None, typer.Argument(metavar="[DIR]", help="A brain, trusted or not.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "text",
+    fail_on: Annotated[
+        str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
+    ] = "error",
+) -> None:
+    """Name everything wrong with the files, with line and mend.
+
+    Example: lessons lint --fail-on warning
+    """
+    from lessons_kb.brain import Brain
+
+    if form not in FORMATS:
+        raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}")
+    if fail_on not in FAIL_ON:
+        raise InputError(f"--fail-on must be one of {', '.join(FAIL_ON)}, not {fail_on!r}")
+    brain = Brain.open(folder) if folder else open_brain()
+    findings = brain.lint()
+    form = "json" if options().json else form
+    if form == "json":
+        print_json([finding.as_dict() for finding in findings])
+    elif form == "text":
+        for finding in findings:
+            print(render.finding_line(finding))
+        counts = [f"{sum(f.level == level for f in findings)} {level}s" for level in _LEVELS]
+        say(", ".join(counts) if findings else "no problems")
+    else:
+        root = brain.layers[0].root
+        annotations = [_annotation(root, finding) for finding in findings]
+        text = (
+            format_github(annotations)
+            if form == "github"
+            else format_sarif(annotations, version=__version__)
+        )
+        if text:
+            print(text)
+    if any(finding.level in FAIL_ON[fail_on] for finding in findings):
+        raise typer.Exit(1)
+
+
+_LEVELS = ("error", "warning", "info")
+
+
+def _annotation(root: str, finding: Finding) -> Annotation:
+    return Annotation(
+        path=relative_path(os.path.join(root, finding.path)),
+        line=finding.line,
+        rule=finding.rule,
+        message=f"{finding.message}; {finding.mend}",
+        level=finding.level,
+    )

@@ -1,0 +1,130 @@
+"""Entry of the ``lessons`` command: global options, the commands, and the one rim for errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from lessons_kb import __version__
+from lessons_kb.cli import brains, cards, index, recall
+from lessons_kb.cli.options import Options, set_options
+from lessons_kb.errors import LessonsError
+
+app = typer.Typer(
+    name="lessons",
+    help="A knowledge base of lesson cards that keeps coding agents from repeating mistakes.",
+    epilog=(
+        "Examples:  lessons init  ·  lessons create 'Retry without idempotency key'  ·  "
+        "lessons preflight 'Add a webhook handler'"
+    ),
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for _module in (brains, cards, recall, index):
+    _module.register(app)
+
+DEBUG = "LESSONS_DEBUG"
+_FLAGS = ("--json", "--no-color")
+_WITH_VALUE = ("--brain",)
+_OPTIONAL_VALUE = ("--diff",)
+
+_UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]  # type: ignore[assignment]
+"""Root of what a wrong command line raises; typer does not export it."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"lessons {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global_options(
+    brain: Annotated[
+        list[str] | None,
+        typer.Option("--brain", metavar="DIR", help="Brain to use; may be given several times."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    set_options(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done, 1 findings, 2 an error in one line."""
+    # Cards hold any script; a terminal of another encoding gets marks instead of a crash.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run(hoist_options(sys.argv[1:])))
+
+
+def hoist_options(arguments: list[str]) -> list[str]:
+    """Move global options to the front, so that they may stand behind the command's name too.
+
+    What follows ``--`` stays. A ``--diff`` without a revision gets an empty one.
+    """
+    front: list[str] = []
+    rest: list[str] = []
+    queue = list(arguments)
+    while queue:
+        word = queue.pop(0)
+        if word == "--":
+            rest += [word, *queue]
+            break
+        name, _, _value = word.partition("=")
+        if word in _FLAGS or (name in _WITH_VALUE and "=" in word):
+            front.append(word)
+        elif word in _WITH_VALUE:
+            front += [word, *queue[:1]]
+            del queue[:1]
+        elif word in _OPTIONAL_VALUE and (not queue or queue[0].startswith("-")):
+            rest.append(f"{word}=")
+        else:
+            rest.append(word)
+    return front + rest
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        status = app(arguments, prog_name="lessons", standalone_mode=False)
+        sys.stdout.flush()
+    except typer.Exit as stop:
+        return int(stop.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        print("lessons: stopped", file=sys.stderr)
+        return 130
+    except _UsageError as error:
+        command = error.ctx.command_path if error.ctx else "lessons"
+        return _fail(f"{error.format_message()} (`{command} --help` shows how)")
+    except BrokenPipeError:
+        # The reader has seen enough; keep the interpreter from complaining at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except LessonsError as error:
+        return _fail(str(error))
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        return _fail(f"unexpected {what}; {DEBUG}=1 shows where")
+    return status if isinstance(status, int) else 0
+
+
+def _fail(message: str) -> int:
+    line = " ".join(message.split())
+    print(f"lessons: {line}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    main()

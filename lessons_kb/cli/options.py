@@ -1,0 +1,128 @@
+"""What every command shares: global options, opening the brain, and how answers are printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from lessons_kb.errors import InputError
+from lessons_kb.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lessons_kb.brain import Brain
+
+
+class Options(Value):
+    """Global options."""
+
+    brains: tuple[str, ...] = ()
+    json: bool = False
+    no_color: bool = False
+
+
+_current: ContextVar[Options] = ContextVar("options")
+
+
+def options() -> Options:
+    """Return the global options of the running command."""
+    return _current.get(Options())
+
+
+def set_options(chosen: Options) -> None:
+    """Let ``options`` return ``chosen`` from here on."""
+    _current.set(chosen)
+
+
+def open_brain() -> Brain:
+    """Open the brains named by ``--brain``, else those that hold here.
+
+    Brains that were found but are not trusted are left out, with one line on stderr.
+    """
+    from lessons_kb.brain import Brain
+    from lessons_kb.brain.discovery import look, untrusted_hint
+
+    if options().brains:
+        return Brain.open(*options().brains)
+    here = os.getcwd()
+    untrusted = look(here).untrusted
+    brain = Brain.discover(here)
+    if untrusted:
+        say(untrusted_hint(untrusted))
+    return brain
+
+
+def say(message: str) -> None:
+    """Tell the user something that is not the answer."""
+    print(f"lessons: {message}", file=sys.stderr)
+
+
+def print_json(data: Any) -> None:
+    """Print an answer as JSON."""
+    print(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: str = "") -> None:
+    """Print rows as a table: drawn on a terminal, aligned text when piped.
+
+    ``right`` names the columns that are flushed right, separated by spaces.
+    """
+    from lessons_kb.text.sanitize import clean_line
+
+    cells = [[clean_line(cell) for cell in row] for row in rows]
+    flushed = [name in right.split() for name in columns]
+    if sys.stdout.isatty():
+        _print_drawn(columns, cells, flushed)
+        return
+    from rich.cells import cell_len  # Hangul and Han are two columns wide
+
+    lines = [[name.upper() for name in columns], *cells]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = []
+        for cell, width, flush in zip(line, widths, flushed, strict=True):
+            space = " " * (width - cell_len(cell))
+            padded.append(space + cell if flush else cell + space)
+        print("  ".join(padded).rstrip())
+
+
+def _print_drawn(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], flushed: Sequence[bool]
+) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, flush in zip(columns, flushed, strict=True):
+        table.add_column(
+            name,
+            justify="right" if flush else "left",
+            overflow="fold" if name == "id" else "ellipsis",
+            no_wrap=name != "id",
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    no_color = options().no_color or bool(os.environ.get("NO_COLOR"))
+    Console(no_color=no_color).print(table)
+
+
+def read_text(words: Sequence[str], *, what: str) -> str:
+    """Join the words of an argument, or read stdin where there are none or a single ``-``."""
+    if words and list(words) != ["-"]:
+        return " ".join(words)
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError(f"no {what}; write it as an argument or pipe it in")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def relative_path(path: str) -> str:
+    """Return ``path`` relative to the working directory where it lies below it."""
+    here = os.getcwd()
+    inside = path.startswith(here + os.sep)
+    return (os.path.relpath(path, here) if inside else path).replace(os.sep, "/")

@@ -1,0 +1,224 @@
+"""Commands that consume lessons: search preflight check."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb import __version__, render
+from lessons_kb.cli.options import (
+    open_brain,
+    options,
+    print_json,
+    print_table,
+    read_text,
+    relative_path,
+    say,
+)
+from lessons_kb.errors import InputError, Untrusted
+from lessons_kb.exchange.annotations import Annotation, format_github, format_sarif
+from lessons_kb.model import KINDS, NOTE
+from lessons_kb.recall.preflight import shown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lessons_kb.brain import Brain
+    from lessons_kb.model import Check, Unaddressed
+    from lessons_kb.process.git import Diff
+
+Paths = Annotated[
+    list[str] | None, typer.Option("--path", metavar="FILE", help="File at hand; repeatable.")
+]
+Revision = Annotated[
+    str | None,
+    typer.Option("--diff", metavar="[REV]", help="Use the diff to REV; without it, what changed."),
+]
+Stage = Annotated[str | None, typer.Option(help="Current workflow stage.")]
+Session = Annotated[str | None, typer.Option(help="Session whose memory to use.")]
+
+FORMATS = ("text", "json", "sarif", "github")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    for command in (preflight, check, search):
+        app.command(command.__name__)(command)
+
+
+def preflight(
+    prompt: Annotated[list[str] | None, typer.Argument(help="The prompt; else stdin.")] = None,
+    diff: Revision = None,
+    path: Paths = None,
+    stage: Stage = None,
+    session: Session = None,
+    budget: Annotated[int | None, typer.Option(min=0, help="Tokens in all.")] = None,
+    context: Annotated[
+        bool | None, typer.Option("--context/--no-context", help="Notes behind the lessons.")
+    ] = None,
+    explain: Annotated[bool, typer.Option(help="Say on stderr why, hit by hit.")] = False,
+) -> None:
+    """Print the lessons that matter for a prompt, or nothing.
+
+    Example: lessons preflight "Add a Telegram command that runs a shell script"
+    """
+    try:
+        brain = open_brain()
+    except Untrusted as error:
+        say(str(error))  # silence is the answer; why stands on stderr
+        return
+    if diff is None:
+        text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
+    else:
+        change = _read_diff(brain, diff)
+        text = " ".join([*(prompt or []), *change.files, *change.added])
+        paths = (*(path or ()), *change.files)
+    block = brain.preflight(
+        text, stage=stage, paths=paths, session=session, budget=budget, context=context
+    )
+    language = brain.layers[0].settings.language
+    if options().json:
+        print_json(render.preflight_data(block, language))
+    elif block.text:
+        print(block.text)
+    if explain:
+        for hit in (*block.lessons, *block.notes, *block.withheld):
+            print(f"{hit.card.title} ({hit.card.id})", file=sys.stderr)
+            print(render.explain_hit(hit), file=sys.stderr)
+        _say_stale(brain)
+    elif block.lessons and not options().json:
+        print(render.scope_footer(block, language), file=sys.stderr)
+
+
+def check(
+    answer: Annotated[list[str] | None, typer.Argument(help="The answer; else stdin.")] = None,
+    card: Annotated[
+        list[str] | None, typer.Option("--card", metavar="ID", help="Card to check; repeatable.")
+    ] = None,
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option("--evidence", metavar="FILE", help="What was done: a file; repeatable."),
+    ] = None,
+    diff: Revision = None,
+    session: Session = None,
+    form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "text",
+    fail: Annotated[
+        bool, typer.Option("--fail-on-unaddressed", help="Exit 1 if an item is not visible.")
+    ] = False,
+) -> None:
+    """Say which checklist items are not visible in an answer or a diff.
+
+    Without --card the cards of the last preflight are meant; with --diff those that the change
+    calls for. Example: lessons check --diff origin/main...HEAD --format github
+    """
+    if form not in FORMATS:
+        raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}")
+    brain = open_brain()
+    seen = [_read_file(name) for name in evidence or ()]
+    chosen: Sequence[str] | None = card
+    if diff is None:
+        text = read_text(answer or [], what="answer")
+    else:
+        change = _read_diff(brain, diff)
+        text = " ".join(answer or [])
+        seen += [*change.files, "\n".join(change.added)]
+        if chosen is None:
+            query = " ".join([text, *change.files, *change.added])
+            hits = brain.preflight(query, paths=change.files, context=False).lessons
+            chosen = [hit.card.id for hit in hits]
+    result = brain.check(text, cards=chosen, evidence=seen, session=session)
+    _print_check(brain, result, "json" if options().json else form)
+    if fail and result.unaddressed:
+        raise typer.Exit(1)
+
+
+def _print_check(brain: Brain, result: Check, form: str) -> None:
+    if form == "json":
+        print_json(render.check_data(result))
+    elif form == "text":
+        print(render.check_text(result, brain.layers[0].settings.language))
+    else:
+        annotations = [_annotation(brain, item) for item in result.unaddressed]
+        text = (
+            format_github(annotations)
+            if form == "github"
+            else format_sarif(annotations, version=__version__)
+        )
+        if text:
+            print(text)
+
+
+def _annotation(brain: Brain, item: Unaddressed) -> Annotation:
+    path, document = brain.cards.read(item.card.id)
+    items = document.card.checklist if document.card else ()
+    line = 0
+    if item.item in items and len(items) == len(document.checklist_lines):
+        line = document.checklist_lines[items.index(item.item)]
+    return Annotation(
+        path=relative_path(path),
+        line=line,
+        rule="unaddressed",
+        message=render.unaddressed_message(item),
+    )
+
+
+def search(
+    words: Annotated[list[str] | None, typer.Argument(help="What to look for; else stdin.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--type", help=f"Only {', '.join(KINDS)} or {NOTE}.")
+    ] = None,
+    path: Paths = None,
+    stage: Stage = None,
+    limit: Annotated[int, typer.Option(min=1, help="Hits to show.")] = 10,
+    explain: Annotated[bool, typer.Option(help="Show score, factors and terms.")] = False,
+) -> None:
+    """Search cards and notes; nothing is held back.
+
+    Example: lessons search "allow list" --explain
+    """
+    if kind is not None and kind not in (*KINDS, NOTE):
+        raise InputError(f"--type must be one of {', '.join((*KINDS, NOTE))}, not {kind!r}")
+    brain = open_brain()
+    hits = brain.search(
+        read_text(words or [], what="query"),
+        kinds=(kind,) if kind else (*KINDS, NOTE),
+        stage=stage,
+        paths=tuple(path or ()),
+        limit=limit,
+    )
+    if options().json:
+        print_json([render.hit_data(hit) for hit in hits])
+    elif explain:
+        for place, hit in enumerate(hits, 1):
+            print(f"{place}. {hit.card.title} ({hit.card.id})")
+            print(render.explain_hit(hit))
+        _say_stale(brain)
+    elif hits:
+        rows = [
+            (f"{hit.score:.2f}", hit.card.kind, hit.card.title, shown_name(hit)) for hit in hits
+        ]
+        print_table(("score", "kind", "title", "id"), rows, right="score")
+    else:
+        say("nothing found")
+
+
+def _say_stale(brain: Brain) -> None:
+    for layer in brain.layers:
+        if layer.stale:
+            say(f"{layer.alias}: the last commit was searched, for {layer.stale}")
+
+
+def _read_diff(brain: Brain, revision: str) -> Diff:
+    from lessons_kb.process.git import read_diff
+
+    return read_diff(brain.directory, revision or None)
+
+
+def _read_file(name: str) -> str:
+    try:
+        with open(name, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}; name a readable file") from None

@@ -1,0 +1,125 @@
+"""Values → text; the same words for the command line, MCP and hooks."""
+
+from __future__ import annotations
+
+from lessons_kb.recall.preflight import shown_name
+from lessons_kb.text.sanitize import clean_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lessons_kb.model import Check, Finding, Hit, Preflight, Unaddressed
+
+_WORDS = {
+    "en": {
+        "footer": "Lessons: {count} ({ids})",
+        "unaddressed": "⚠ Checklist items not visible in the answer:",
+        "addressed": "✓ All {count} checklist items are visible in the answer.",
+        "nothing": "No checklist items to look for.",
+    },
+    "ko": {
+        "footer": "교훈 {count}개 ({ids})",
+        "unaddressed": "⚠ 답변에서 확인되지 않은 체크리스트 항목:",
+        "addressed": "✓ 체크리스트 {count}개 항목이 모두 답변에서 확인됩니다.",
+        "nothing": "확인할 체크리스트 항목이 없습니다.",
+    },
+}
+
+
+def scope_footer(block: Preflight, language: str = "en") -> str:
+    """Return one line that names the lessons of a block, "" if it has none."""
+    if not block.lessons:
+        return ""
+    ids = ", ".join(clean_line(shown_name(hit)) for hit in block.lessons)
+    return _WORDS[language]["footer"].format(count=len(block.lessons), ids=ids)
+
+
+def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
+    """Return a block as JSON data."""
+    return {
+        "block": block.text,
+        "tokens": block.tokens,
+        "footer": scope_footer(block, language),
+        "lessons": [hit_data(hit) for hit in block.lessons],
+        "context": [hit_data(hit) for hit in block.notes],
+        "withheld": [hit_data(hit) for hit in block.withheld],
+    }
+
+
+def hit_data(hit: Hit) -> dict[str, Any]:
+    """Return a hit as JSON data, its card reduced to what identifies it."""
+    card = hit.card
+    return {
+        "id": shown_name(hit),
+        "kind": card.kind,
+        "title": card.title,
+        "severity": card.severity,
+        "occurrences": card.occurrences,
+        "score": round(hit.score, 4),
+        "bm25": round(hit.bm25, 4),
+        "factors": {name: round(value, 4) for name, value in hit.factors},
+        "matched": list(hit.matched),
+        "confidence": round(hit.confidence, 4),
+        "passed": hit.passed,
+        "reason": hit.reason,
+    }
+
+
+def explain_hit(hit: Hit) -> str:
+    """Return two lines: how the score came about, and what the gate says."""
+    factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
+    terms = ", ".join(clean_line(term) for term in hit.matched) or "none"
+    verdict = "passes" if hit.passed else "held back"
+    return (
+        f"   {hit.score:.2f} = bm25 {hit.bm25:.2f}{factors}; terms: {terms}\n"
+        f"   {verdict} at confidence {hit.confidence:.2f}: {hit.reason}"
+    )
+
+
+def check_text(check: Check, language: str = "en") -> str:
+    """Return the post-check as lines, the first one its verdict."""
+    words = _WORDS[language]
+    if not check.checked:
+        return words["nothing"]
+    if not check.unaddressed:
+        return words["addressed"].format(count=check.checked)
+    lines = [words["unaddressed"]]
+    for item in check.unaddressed:
+        lines.append(f"  - {clean_line(item.item)} ({clean_line(item.card.id)})")
+        if item.terms:
+            lines.append(f"    not seen: {', '.join(clean_line(term) for term in item.terms)}")
+        if item.sentence:
+            lines.append(f"    nearest: {clean_line(item.sentence)}")
+    return "\n".join(lines)
+
+
+def check_data(check: Check) -> dict[str, Any]:
+    """Return the post-check as JSON data."""
+    return {
+        "checked": check.checked,
+        "unaddressed": [
+            {
+                "id": item.card.id,
+                "title": item.card.title,
+                "item": item.item,
+                "terms": list(item.terms),
+                "sentence": item.sentence,
+            }
+            for item in check.unaddressed
+        ],
+    }
+
+
+def unaddressed_message(item: Unaddressed) -> str:
+    """Return one line for an annotation."""
+    return f"Not visible in this change: {clean_line(item.item)} ({clean_line(item.card.title)})"
+
+
+def finding_line(finding: Finding) -> str:
+    """Return a finding as one line in the style of a compiler, mend included."""
+    where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    return (
+        f"{clean_line(where)}: {finding.level} {finding.rule}: "
+        f"{clean_line(finding.message)} → {clean_line(finding.mend)}"
+    )
