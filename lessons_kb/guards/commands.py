@@ -128,11 +128,11 @@ def _redirect_kind(direction: str, word: str) -> str:
 
 
 def _unquote(match: Any) -> str:
+    import re
+
     single, double, escaped = match.groups()
     if double is not None:
-        for char in '"\\$`':
-            double = double.replace("\\" + char, char)
-        return str(double)
+        return re.sub(r"""\\(["\\$`])""", r"\1", double)
     return str(single if single is not None else escaped)
 
 

@@ -59,6 +59,7 @@ def touched(command: str) -> dict[str, tuple[str, ...]]:
         ("FOO=1 BAR='x y' cat a", "a"),
         ("env -i X=1 cat a", "a"),
         ("timeout 60 cat a", "a"),
+        ("timeout 5m cat a", "a"),
         ("time -p cat a", "a"),
         ("bash -lc 'cat a && cat b'", "a b"),
         ("sh -c 'cat a' -c 'cat b'", "a"),
@@ -124,7 +125,10 @@ def test_reads(command: str, read: str):
         ("cp", {}),
         ("cd src && echo x > a", {"edit": ("src/a",)}),
         ("bash -c 'rm a'", {"remove": ("a",)}),
+        ("echo x > 2", {"edit": ("2",)}),
+        ('rm "a\\\\b"', {"remove": ("a\\b",)}),
         ("bash a.sh", {}),
+        ("bash -c", {}),
         ("bash -x 'rm a'", {}),
     ],
 )

@@ -90,6 +90,13 @@ def test_limits_are_settings(limit: int):
     assert [signal.level for signal in repeats if signal] == ["nudge", "nudge"]
 
 
+def test_limit_is_three_also_after_a_restart():
+    for make in (EditLoopGuard, MistakeTracker, RepeatGuard):
+        for guard in (make(), make.from_state(make().to_state())):
+            event = {EditLoopGuard: EDIT, MistakeTracker: FAILED, RepeatGuard: CALL}[make]
+            assert [bool(signal) for signal in feed(guard, [event] * 3)] == [False, False, True]
+
+
 @pytest.mark.parametrize("guard", [EditLoopGuard, MistakeTracker, RepeatGuard])
 def test_limit_below_one_is_refused(guard):
     with pytest.raises(InputError, match="at least 1, not 0"):

@@ -56,8 +56,13 @@ def test_patience_without_end():
 
 @pytest.mark.parametrize("patience", [0, -1, float("nan")])
 def test_patience_must_be_positive(patience: float):
-    with pytest.raises(InputError, match="above 0 seconds"):
+    with pytest.raises(InputError, match="patience must be above 0 seconds"):
         StallGuard(now=0, patience=patience)
+
+
+def test_patience_may_be_short():
+    assert StallGuard(now=0, patience=0.1).deadline == 0.1
+    assert StallGuard.from_state(StallGuard(now=1).to_state()).deadline == 91
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(ENDINGS, repeat=2)))

@@ -41,7 +41,11 @@ def show(signal) -> list[str]:
     return [f"    | {line}".rstrip() for line in shown.split("\n")]
 
 
-def replay(text: str) -> str:
+def restart(watch: Watch) -> Watch:
+    return Watch.from_state(json.loads(json.dumps(watch.to_state())))
+
+
+def replay(text: str, *, between=lambda watch: watch) -> str:
     """Play the events of a table; return it as it should read."""
     watch, lines = Watch(), []
     for line in text.split("\n"):
@@ -51,6 +55,7 @@ def replay(text: str) -> str:
         if line.startswith("##"):
             watch = Watch()
         elif line and not line.startswith("#"):
+            watch = between(watch)
             for signal in watch.see(read_event(line)):
                 lines += show(signal)
     return "\n".join(lines)
@@ -65,3 +70,10 @@ def test_table(path: Path):
     text = path.read_text(encoding="utf-8")
 
     assert replay(text) == text
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_table_with_a_new_process_for_every_event(path: Path):
+    text = path.read_text(encoding="utf-8")
+
+    assert replay(text, between=restart) == text

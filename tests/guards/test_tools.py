@@ -105,14 +105,32 @@ def test_odd_paths_are_passed_over(arguments: dict):
     assert events("Read", arguments) == [("read", "Read", ())]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"command": None}, {"command": []}, {"command": {}}])
+@pytest.mark.parametrize(
+    "arguments", [{}, {"command": None}, {"command": []}, {"command": {"a": 1}}]
+)
 def test_odd_commands_are_survived(arguments: dict):
     assert events("Bash", arguments) == [("command", "Bash", ())]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"command": ["bash", "-lc", "cat a | wc"]}, "cat a | wc"),
+        ({"command": ["sh", "-c", "cat a"]}, "cat a"),
+        ({"command": ["cat", "a"]}, "cat a"),
+        ({"command": [], "cmd": "cat a"}, "cat a"),
+        ({"script": "cat a"}, "cat a"),
+    ],
+)
+def test_command_line_of_a_call(arguments: dict, text: str):
+    first, read = parse_call(Event(kind="tool", tool="shell"), arguments)
+
+    assert first.text == text
+    assert (read.kind, read.targets) == ("read", ("a",))
+
+
 def test_what_the_adapter_knows_is_kept():
     call = Event(
-        *(),
         kind="tool",
         tool="Bash",
         agent="codex",
@@ -224,6 +242,8 @@ def test_relative_paths_start_at_the_working_directory():
         ("C:\\w", "c:\\W", "", ""),
         ("src\\a.py", "C:\\w", "", "src/a.py"),
         ("a.py", "C:\\w", "C:\\w\\src", "src/a.py"),
+        ("c:/W/a", "C:/w", "", "a"),
+        ("1:\\a", "/w", "", "1:\\a"),
         ("D:\\a", "C:\\w", "C:\\w\\src", "D:/a"),
         ("/W/a", "/w", "", "/W/a"),
         ("a\\b", "/w", "", "a\\b"),

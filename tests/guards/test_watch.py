@@ -182,7 +182,9 @@ def test_scope_reaches_the_ledger_also_after_a_restart():
 
 
 def _state(**changes) -> dict:
-    return {**Watch().to_state(), **changes}
+    watch = Watch()
+    watch.see(Event(kind="edit", targets=("a",)))
+    return {**watch.to_state(), **changes}
 
 
 @pytest.mark.parametrize(
