@@ -1,39 +1,179 @@
-"""Card text is data: nothing in it may steer a terminal, a reader or an agent."""
+"""Card text is data: nothing in it may steer a terminal, a reader or an agent.
+
+``clean`` takes away what a human reader would not see; ``defang`` bends what an agent would take
+for the frame around the text: our own block's markers, chat roles, an agent's tags.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
 
-_ANSI = r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\|$)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
-_COMMENT = r"(?s:<!--.*?(?:-->|$(?![\s\S])))"
-_HIDDEN = (
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
-    r"\U000e0000-\U000e0fff]"
+_LINE_ENDS = r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+
+_ESCAPES = (
+    r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS …: title, link, clipboard
+    r"|(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"  # CSI: colour, cursor
+    r"|\x1b[ -/]*+[0-~]?"
 )
-_MARKER = r"(?im)[\[\uff3b](?=\s*/?\s*(?:ACTIVE\s+LESSONS|CONTEXT|INST)\b)"
-_TAG = r"(?i)<(?=\s*/?\s*[a-z][\w:-]*[^<>]*>)"
+
+_COMMENT = r"<!--(?:-?>|.*?(?:--!?>|\Z))"
+_LINK_COMMENT = r"^ {0,3}\[[^\]\n]{1,99}+\]:[ \t]*+(?:#|<>)[^\n]*"
+"""``[//]: # (like this)``: no rendered page shows it."""
+
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\ufffe\uffff")
+"""Invisible, though their category does not say so."""
+_HIDDEN_RANGES = (
+    ("\ufdd0", "\ufdef"),  # no characters
+    ("\ufe00", "\ufe0f"),  # variation selectors: a byte each for whoever hides a text in them
+    ("\U000e0000", "\U000e0fff"),  # tags, more variation selectors
+)
+_VISIBLE_FORMAT = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+"""Signs that enclose a number: format characters one can see."""
+
+_LONGEST_MARKER = 200
+_BRACKET = (
+    r"\[\s*+(?:/\s*+)?+(active[\s_-]*+lessons|[a-z_]++\s*+\])"
+    r"|<\s*+(?:/\s*+)?+(\|[^|<>\n]{1,40}+\||[a-z][\w:-]*+)"
+)
+_SPEAKER = r"^(?:[^\w\n]|_)*+(?:[0-9]{1,9}+[.)](?:[^\w\n]|_)*+)?+([a-z]++)(?:[^\w\s:]|_)*+\s*+:"
+
+_ROLES = frozenset({"human", "user", "assistant", "system", "developer"})
+_BRACKETED = frozenset(
+    {"context", "inst", "tool_calls", "tool_results", "available_tools", "system_prompt"}
+)
+_TAGS = frozenset(
+    {
+        *("bos", "eos", "sys", "s", "function", "functions", "invoke", "parameter", "parameters"),
+        *("think", "thinking", "scratchpad", "instructions", "instruction", "reminder", "prompt"),
+        *("important", "critical", "permissions", "skill", "skills", "feedback", "persisted"),
+    }
+)
+_TAG_FAMILIES = frozenset(
+    {
+        *("active", "additional", "agent", "agents", "antml", "ask", "attached", "attempt", "bash"),
+        *("channel", "command", "context", "conversation", "editor", "end", "environment", "file"),
+        *("function", "functions", "hook", "ide", "im", "local", "message", "persisted", "plan"),
+        *("post", "pre", "session", "skill", "start", "stop", "subagent", "task", "tool", "tools"),
+        *("turn", "untrusted", "workspace"),
+    }
+)
+"""First word of a tag of several words, such as ``<tool_use_error>`` or ``<hook-context>``."""
+
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0432\u0441\u0501\u0435\u04bb\u043d\u0456\u0458\u043a\u043c\u043e\u0440\u0455\u0442\u0443\u0445"
+    "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2"
+    "\u0131\u2039\u203a\u3008\u3009\u300a\u300b\u27e8\u27e9\u3010\u3011\u3014\u3015\u27e6\u27e7\u2215\u2044\u2236",
+    "abcdehhijkmopstyxabehikmnoptuxci<><><><>[][][]//:",
+)
+"""Cyrillic and Greek letters and brackets that NFKC keeps apart from the ASCII they resemble."""
 
 
 def clean(text: str) -> str:
-    r"""Return a text without anything invisible: newlines become ``\n``."""
-    text = re.sub(r"\r\n?|[\u2028\u2029\x85]", "\n", text)
-    text = re.sub(_ANSI, "", text)
-    text = re.sub(_HIDDEN, "", text)
-    return re.sub(_COMMENT, "", text)
+    r"""Return a text without anything a reader would not see.
+
+    Terminal sequences, control, zero-width, bidirectional, tag and variation characters are
+    removed, comments (closed or not) leave a space, every line end becomes ``\n``. Tabs stay.
+    """
+    text = re.sub(_LINE_ENDS, "\n", text)
+    if not (text.isascii() and text.isprintable()):
+        text = re.sub(_ESCAPES, "", text)
+        hidden = {ord(char): "" for char in set(text) if _is_hidden(char)}
+        if hidden:
+            text = text.translate(hidden)
+    if "<!--" in text:
+        text = re.sub(_COMMENT, " ", text, flags=re.DOTALL)
+    if "]:" in text:
+        text = re.sub(_LINK_COMMENT, "", text, flags=re.MULTILINE)
+    return text
 
 
 def clean_line(text: str) -> str:
-    """Return a text cleaned and folded to one line."""
+    """Return a text cleaned and folded to one line, single spaces between its words."""
     return " ".join(clean(text).split())
 
 
 def defang(text: str) -> str:
-    """Return a text that cannot close the block or pose as the user, yet reads the same."""
-    text = re.sub(
-        r"(?i)[\[\uff3b](\s*/?\s*(?:ACTIVE\s+LESSONS|CONTEXT|INST)\b[^\]\uff3d\n]*)[\]\uff3d]?",
-        r"(\1)",
-        text,
+    """Return a text that neither ends our block nor speaks as anyone, yet reads the same.
+
+    ``[/ACTIVE LESSONS]`` becomes ``(/ACTIVE LESSONS)``, ``<system-reminder>`` becomes
+    ``(system-reminder)``, ``Human:`` at the start of a line ``Human -``. Look-alike letters and
+    brackets, spacing and case make no difference. Expects a text that ``clean`` has seen.
+    """
+    folded = text.lower() if text.isascii() else _fold(text)
+    edits: dict[int, str] = {}
+    if "[" in folded or "<" in folded:
+        for found in re.finditer(_BRACKET, folded):
+            bracketed, tag = found.groups()
+            if (tag and _is_agents_tag(tag)) or (bracketed and _is_marker(bracketed, found)):
+                edits |= _bend(folded, found.start())
+    if ":" in folded:
+        for found in re.finditer(_SPEAKER, folded, re.MULTILINE):
+            if found[1] in _ROLES:
+                edits[found.end() - 1] = " -"
+    return _apply(text, edits) if edits else text
+
+
+def _is_marker(name: str, found: re.Match[str]) -> bool:
+    name = name.rstrip("] \t\n")
+    if name in _ROLES:  # [user] speaks, rows[user] is code
+        return not found.string[max(found.start() - 1, 0) : found.start()].isalnum()
+    return name.startswith("active") or name in _BRACKETED
+
+
+def _is_agents_tag(name: str) -> bool:
+    first, *rest = re.split(r"[\W_]+", name.strip("|"), maxsplit=1)
+    known = _TAG_FAMILIES if rest else _TAGS
+    return name.startswith("|") or first in known or first in _ROLES
+
+
+def _bend(folded: str, start: int) -> dict[int, str]:
+    """Turn the brackets of a marker into round ones, the closing one if its line has it."""
+    edits = {start: "("}
+    closing = ">" if folded[start] == "<" else "]"
+    for place in range(start + 1, min(len(folded), start + _LONGEST_MARKER)):
+        if folded[place] == closing:
+            edits[place] = ")"
+            break
+        if folded[place] in "[<":
+            break
+    return edits
+
+
+def _apply(text: str, edits: dict[int, str]) -> str:
+    origin = [place for place, char in enumerate(text) for _ in _fold_char(char)]
+    characters = list(text)
+    for place, replacement in edits.items():
+        characters[origin[place]] = replacement
+    return "".join(characters)
+
+
+def _fold(text: str) -> str:
+    return "".join(map(_fold_char, text))
+
+
+@lru_cache(maxsize=4096)
+def _fold_char(char: str) -> str:
+    """Return what a character looks like in lower-case ASCII, if it looks like any."""
+    if char in "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
+        return "\n"
+    if _is_hidden(char):
+        return ""
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", char).casefold())
+    plain = "".join(piece for piece in apart if unicodedata.category(piece)[0] != "M")
+    return plain.translate(_LOOK_ALIKES)
+
+
+def _is_hidden(char: str) -> bool:
+    if char in "\n\t" or (char.isascii() and char.isprintable()):
+        return False
+    category = unicodedata.category(char)
+    return (
+        category in ("Cc", "Cs")
+        or (category == "Cf" and char not in _VISIBLE_FORMAT)
+        or char in _BLANK
+        or any(first <= char <= last for first, last in _HIDDEN_RANGES)
     )
-    text = re.sub(_TAG, "\u2039", text)
-    return re.sub(r"(?im)^(\s*(?:human|user|assistant|system))\s*:", r"\1 -", text)
