@@ -8,6 +8,10 @@ import pathlib
 import pytest
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="Write golden files and README anew.")
+
+
 @pytest.fixture(autouse=True)
 def _own_home(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
