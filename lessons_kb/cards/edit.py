@@ -1,0 +1,287 @@
+"""Changing a header as its author would: only the lines of the keys that change.
+
+The edit is made on the text itself, at the places the reader reported. Then the result is read
+again and compared with what was intended, by values and by lines; what does not fit is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lessons_kb.cards.header import canonical, line_starts, split_header
+from lessons_kb.cards.keys import KEYS, fold
+from lessons_kb.cards.lenient import read_lenient
+from lessons_kb.cards.reading import Reading, read_header
+from lessons_kb.cards.scalars import format_flow, format_scalar
+from lessons_kb.errors import EditRefused, InputError
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lessons_kb.cards.header import Entry, Header, Span, Split
+
+    Change = str | int | tuple[str, ...] | None
+    Meaning = dict[str, str | tuple[str, ...] | None]
+
+_TYPED_FORMS = ("count", "date")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+class Splice(Value):
+    """A piece of the text and what stands there instead."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edit_header(text: str, changes: Mapping[str, Change]) -> str:
+    r"""Return the text of a file with some keys of its header changed.
+
+    Keys are named as in the card (``last-seen``); a tuple is a list, None removes the key. Of a key
+    that stands twice the last one, which counts, is changed. Only lines of changed keys differ:
+    comments, order, quotes, line ends, byte order mark and trailing spaces stay. A missing key is
+    added at the header's end, a missing header on top of the file. Raises EditRefused where the
+    result would not read back as intended, InputError for an impossible name.
+    """
+    split = split_header(text)
+    reading = read_header(split)
+    if reading.reader == "none":
+        problem = reading.problems[0]
+        raise EditRefused(f"{problem.message}; {problem.mend}, then try again")
+    for name in changes:
+        if not _NAME.fullmatch(name):
+            raise InputError(f"{name!r} cannot be a key; use letters, digits and hyphens")
+    before = _meaning(reading.entries)
+    needed = {_spelled(n): value for n, value in changes.items() if not _same(before, n, value)}
+    if not needed:
+        return text
+    if split.header is None:
+        result = _with_new_header(text, needed)
+    else:
+        editor = _Editor(text, split.header, reading.entries)
+        result = _spliced(text, editor.splices(needed))
+    _verify(text, result, needed, reading)
+    return result
+
+
+def _spelled(name: str) -> str:
+    return canonical(name) if canonical(name) in KEYS else name
+
+
+def _spliced(text: str, splices: Iterable[Splice]) -> str:
+    for splice in sorted(splices, key=lambda s: (s.start, s.end), reverse=True):
+        text = text[: splice.start] + splice.text + text[splice.end :]
+    return text
+
+
+def _with_new_header(text: str, changes: Mapping[str, Change]) -> str:
+    found = re.search(r"\r\n|\r|\n", text)
+    eol = found[0] if found else "\n"
+    mark = text[: text.startswith("\ufeff")]
+    lines = [line for name, value in changes.items() for line in _new_lines(name, value, "")]
+    return mark + eol.join(["---", *lines, "---", ""]) + text[len(mark) :]
+
+
+def _new_lines(name: str, value: Change, indent: str) -> list[str]:
+    """Return the lines of a key that was not there before."""
+    if value is None:
+        return []
+    if isinstance(value, tuple):
+        if not value:
+            return [f"{indent}{name}: []"]
+        return [f"{indent}{name}:", *(f"{indent}  - {format_scalar(item)}" for item in value)]
+    return [f"{indent}{name}: {format_scalar(value, typed=_is_typed(name, value))}"]
+
+
+def _is_typed(name: str, value: Change) -> bool:
+    return isinstance(value, int) or (name in KEYS and KEYS[name].form in _TYPED_FORMS)
+
+
+class _Editor:
+    """Finds what to splice in one text; all places are offsets in it."""
+
+    def __init__(self, text: str, header: Header, entries: Sequence[Entry]) -> None:
+        self._text = text
+        self._header = header
+        self._entries = entries
+        inside = text[header.start : header.end]
+        self._starts = [header.start + offset for offset in line_starts(inside)]
+
+    def splices(self, changes: Mapping[str, Change]) -> list[Splice]:
+        """Return the splices that make all changes."""
+        found: list[Splice] = []
+        added: list[str] = []
+        indent = " " * (self._entries[0].column if self._entries else 0)
+        for name, value in changes.items():
+            same = [e for e in self._entries if canonical(e.key) == canonical(name)]
+            if value is None:
+                found += [self._lines(entry.line, entry.end) for entry in same]
+            elif not same:
+                added += _new_lines(name, value, indent)
+            elif isinstance(value, tuple):
+                found += self._list(same[-1], value)
+            else:
+                found += self._scalar(same[-1], name, value)
+        if added:
+            text = "".join(line + self._header.eol for line in added)
+            found.append(Splice(start=self._header.end, end=self._header.end, text=text))
+        return found
+
+    def _at(self, line: int, column: int) -> int:
+        return self._starts[line] + column
+
+    def _range(self, span: Span) -> tuple[int, int]:
+        return self._at(*span[:2]), self._at(*span[2:])
+
+    def _lines(self, first: int, end: int, text: str = "") -> Splice:
+        """Replace whole lines."""
+        return Splice(start=self._starts[first], end=self._starts[end], text=text)
+
+    def _scalar(self, entry: Entry, name: str, value: str | int) -> list[Splice]:
+        style = entry.styles if entry.shape == "scalar" else "p"
+        written = format_scalar(value, style=style, typed=_is_typed(name, value))
+        return self._on_key_line(entry, written)
+
+    def _on_key_line(self, entry: Entry, written: str) -> list[Splice]:
+        """Write a value behind its key and remove what stood below it."""
+        if entry.span[0] == entry.line:
+            start, end = self._range(entry.span)
+            gap = "" if start < end else " "
+            return [Splice(start=start, end=end, text=gap + written)]
+        key_line = self._text[self._starts[entry.line] : self._starts[entry.line + 1]]
+        colon = self._starts[entry.line] + key_line.index(":", entry.column + len(entry.key)) + 1
+        return [
+            Splice(start=colon, end=colon, text=f" {written}"),
+            self._lines(entry.line + 1, entry.end),
+        ]
+
+    def _list(self, entry: Entry, values: tuple[str, ...]) -> list[Splice]:
+        if not values:
+            return self._on_key_line(entry, "[]")
+        if entry.shape == "list" and entry.texts:
+            dropped = _dropped(entry, values)
+            added = values[len(entry.texts) - dropped :]
+            change = self._flow_items if entry.flow else self._block_items
+            return change(entry, dropped, added)
+        if entry.span[:2] == entry.span[2:]:
+            return [self._lines(entry.end, entry.end, self._items(entry, values))]
+        return self._on_key_line(entry, format_flow(values))
+
+    def _items(self, entry: Entry, values: Iterable[str]) -> str:
+        """Return list items, one a line, in the style of those the list has."""
+        indent, dash = self._item_style(entry)
+        lines = (f"{indent}{dash}{format_scalar(value)}{self._header.eol}" for value in values)
+        return "".join(lines)
+
+    def _item_style(self, entry: Entry) -> tuple[str, str]:
+        """Return the indentation and the dash, with its spaces, that a block list uses."""
+        if entry.shape == "list" and entry.spans:
+            line = entry.spans[-1][0]
+            before = self._text[self._starts[line] : self._at(line, entry.spans[-1][1])]
+            if found := re.fullmatch(r"([ \t]*)(-[ \t]+)", before):
+                return found[1], found[2]
+        return " " * (entry.column + 2), "- "
+
+    def _block_items(self, entry: Entry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
+        """Remove the first items of a list of lines, add some below the last."""
+        found = []
+        if dropped:
+            begin = entry.spans[0][0]
+            end = entry.spans[dropped][0] if dropped < len(entry.spans) else entry.end
+            found.append(self._lines(begin, end))
+        if added:
+            found.append(self._lines(entry.end, entry.end, self._items(entry, added)))
+        return found
+
+    def _flow_items(self, entry: Entry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
+        """Remove the first items of a list in brackets, add some behind the last."""
+        if dropped == len(entry.spans):
+            start, end = self._range(entry.span)
+            return [Splice(start=start, end=end, text=format_flow(added))]
+        found = []
+        if dropped:
+            start = self._at(*entry.spans[0][:2])
+            found.append(Splice(start=start, end=self._at(*entry.spans[dropped][:2]), text=""))
+        if added:
+            end = self._at(*entry.spans[-1][2:])
+            text = "".join(f", {format_scalar(value, flow=True)}" for value in added)
+            found.append(Splice(start=end, end=end, text=text))
+        return found
+
+
+def _dropped(entry: Entry, values: tuple[str, ...]) -> int:
+    """Return how many first items go so that the others stay as the beginning of ``values``."""
+    old = [fold(text or "") for text in entry.texts]
+    new = [fold(value) for value in values]
+    counts = range(len(old) + 1)
+    return next(count for count in counts if new[: len(old) - count] == old[count:])
+
+
+def _meaning(entries: Iterable[Entry]) -> Meaning:
+    """Return what a header says: of a key that stands twice the last one."""
+    found: Meaning = {}
+    for entry in entries:
+        texts = [fold(text) if text is not None else None for text in entry.texts]
+        if entry.shape == "list":
+            found[canonical(entry.key)] = tuple(text or "" for text in texts)
+        else:
+            found[canonical(entry.key)] = texts[0]
+    return found
+
+
+def _intended(value: Change) -> str | tuple[str, ...] | None:
+    if isinstance(value, tuple):
+        return tuple(fold(item) for item in value)
+    return None if value is None else fold(str(value))
+
+
+def _same(before: Meaning, name: str, value: Change) -> bool:
+    key = canonical(name)
+    return (key not in before) if value is None else before.get(key, ...) == _intended(value)
+
+
+def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading) -> None:
+    """Refuse a result that says anything but what was intended, or touched another line."""
+    before, after = split_header(old), split_header(new)
+    again = read_header(after)
+    if reading.reader == "lenient" and after.header is not None:
+        again = Reading(entries=read_lenient(after.header.lines)[0], reader="lenient")
+    intended = _meaning(reading.entries)
+    for name, value in changes.items():
+        if value is None:
+            intended.pop(canonical(name), None)
+        else:
+            intended[canonical(name)] = _intended(value)
+    if again.reader != reading.reader or _meaning(again.entries) != intended:
+        raise EditRefused("the header cannot be changed safely; edit the file by hand")
+    if before.header is None:
+        same = (after.body, new[:1] == "\ufeff") == (
+            old.removeprefix("\ufeff"),
+            old[:1] == "\ufeff",
+        )
+    else:
+        kept = _other_lines(before, old, reading, changes)
+        same = kept == _other_lines(after, new, again, changes)
+    if not same:
+        raise EditRefused("the change would touch other lines of the header; edit it by hand")
+
+
+def _other_lines(
+    split: Split, text: str, reading: Reading, changes: Mapping[str, Change]
+) -> list[str]:
+    """Return every line, with its end, that belongs to no changed key."""
+    if split.header is None:
+        return []
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)", text[split.header.start : split.header.end])
+    changed = {canonical(name): value for name, value in changes.items()}
+    last = {canonical(entry.key): entry for entry in reading.entries}
+    for entry in reading.entries:
+        name = canonical(entry.key)
+        if name in changed and (changed[name] is None or last[name] is entry):
+            for number in range(entry.line, entry.end):
+                lines[number] = ""
+    head = text[: split.header.start]
+    return [head, *(line for line in lines if line), text[split.header.end :]]

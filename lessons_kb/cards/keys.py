@@ -1,0 +1,280 @@
+"""The keys of a card's header: one table, and the values read by it.
+
+A wrong value of an optional key falls back to its default with a finding. Keys of other systems
+are read for what they mean here; their values are nobody's mistake and give no findings.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from lessons_kb.cards.header import canonical
+from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from lessons_kb.cards.header import Entry
+
+    Read = str | int | tuple[str, ...] | None
+
+
+class Key(Value):
+    """One key that a card may have."""
+
+    field: str
+    """Field of Card that it fills."""
+    form: str
+    """``text``, ``tags``, ``texts``, ``globs``, ``choice``, ``count`` or ``date``."""
+    choices: tuple[str, ...] = ()
+    foreign: bool = False
+    """Written by other systems; wrong values are passed over in silence."""
+
+
+KEYS: Mapping[str, Key] = {
+    "type": Key(field="kind", form="choice", choices=KINDS, foreign=True),
+    "title": Key(field="title", form="text"),
+    "applies-to": Key(field="topics", form="tags"),
+    "project": Key(field="project", form="text"),
+    "stage": Key(field="stages", form="tags"),
+    "paths": Key(field="paths", form="globs"),
+    "symptoms": Key(field="symptoms", form="texts"),
+    "severity": Key(field="severity", form="choice", choices=SEVERITIES),
+    "source": Key(field="source", form="choice", choices=SOURCES),
+    "status": Key(field="status", form="choice", choices=STATUSES, foreign=True),
+    "occurrences": Key(field="occurrences", form="count"),
+    "last-seen": Key(field="last_seen", form="date"),
+    "created": Key(field="created", form="date"),
+    "examples": Key(field="examples", form="texts"),
+    "gate": Key(field="gate", form="choice", choices=GATES),
+    "evidence": Key(field="evidence", form="choice", choices=EVIDENCE),
+    "supported-by": Key(field="supported_by", form="texts"),
+    "reopen-when": Key(field="reopen_when", form="text"),
+    # Obsidian, docs/solutions, learnings …
+    "tags": Key(field="topics", form="tags", foreign=True),
+    "module": Key(field="topics", form="tags", foreign=True),
+    "component": Key(field="topics", form="tags", foreign=True),
+    "category": Key(field="topics", form="tags", foreign=True),
+    "date": Key(field="created", form="date", foreign=True),
+    "applies-when": Key(field="symptoms", form="texts", foreign=True),
+    "root-cause": Key(field="search", form="texts", foreign=True),
+    "description": Key(field="search", form="texts", foreign=True),
+    "summary": Key(field="search", form="texts", foreign=True),
+}
+"""Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
+keys fill one field, lists are joined in this order and of single values the first counts."""
+
+SYNONYMS: Mapping[str, Mapping[str, str]] = {"severity": {"critical": "high"}}
+"""Key → value of another system → ours."""
+
+MAX_EXAMPLES = 5
+MAX_OCCURRENCES = 1_000_000
+_EXPECTED = {
+    "text": "one text",
+    "tags": "a list of words",
+    "texts": "a list of texts",
+    "globs": "a list of globs",
+    "count": f"a whole number from 1 to {MAX_OCCURRENCES:,}",
+    "date": "a date such as 2026-01-31",
+}
+
+
+class Problem(Value):
+    """A finding about a header before its place in a file is known."""
+
+    line: int
+    """From 0, in the header."""
+    rule: str
+    message: str
+    mend: str
+    level: str = "warning"
+
+
+def read_keys(
+    entries: Sequence[Entry], folder: str = ""
+) -> tuple[dict[str, Any], list[Problem], dict[str, int]]:
+    """Return the fields that a header sets, what is wrong with it, and each key's line.
+
+    ``folder`` is the one in which the file lies, relative to the brain. Fields that are absent,
+    empty or wrong are left out: their defaults are Card's.
+    """
+    problems: list[Problem] = []
+    winning: dict[str, Entry] = {}
+    for entry in entries:
+        name = canonical(entry.key)
+        if name in winning:
+            problems.append(_duplicate(entry, winning.pop(name)))
+        winning[name] = entry
+    fields: dict[str, Any] = {}
+    for name, key in KEYS.items():
+        found = winning.get(name)
+        if found is None:
+            continue
+        try:
+            value = _FORMS[key.form](found, key, name)
+        except ValueError as error:
+            if not key.foreign:
+                problems.append(_wrong(found, key, name, str(error)))
+            continue
+        if not key.foreign:
+            problems += _check_items(found, name)
+        if isinstance(value, tuple):
+            fields[key.field] = (*fields.get(key.field, ()), *value)
+        elif value is not None:
+            fields.setdefault(key.field, value)
+    if topics := fields.get("topics"):
+        fields["topics"] = _unique(topics, folder)
+    if examples := fields.get("examples"):
+        fields["examples"] = examples[-MAX_EXAMPLES:]
+    for name, entry in winning.items():
+        if name not in KEYS and (near := _near(name)):
+            problems.append(_typo(entry, near))
+    return fields, problems, {name: entry.line for name, entry in winning.items()}
+
+
+def fold(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
+def _text(entry: Entry, _key: Key, _name: str) -> str | None:
+    if entry.shape != "scalar":
+        raise ValueError("a list" if entry.shape == "list" else "nested")
+    return fold(entry.texts[0] or "") or None
+
+
+def _texts(entry: Entry, _key: Key, _name: str) -> tuple[str, ...]:
+    if entry.shape == "nested":
+        raise ValueError("nested")
+    texts: Sequence[str | None] = entry.texts
+    if entry.shape == "scalar" and entry.styles == "|":
+        texts = (entry.texts[0] or "").split("\n")
+    return tuple(folded for text in texts if text and (folded := fold(text)))
+
+
+def _globs(entry: Entry, key: Key, name: str) -> tuple[str, ...]:
+    texts = _texts(entry, key, name)
+    if entry.shape == "scalar":
+        texts = tuple(piece.strip() for text in texts for piece in text.split(","))
+    return tuple(text for text in texts if text)
+
+
+def _tags(entry: Entry, key: Key, name: str) -> tuple[str, ...]:
+    return tuple(tag for text in _globs(entry, key, name) if (tag := text.lstrip("#").strip()))
+
+
+def _choice(entry: Entry, key: Key, name: str) -> str | None:
+    text = _text(entry, key, name)
+    if text is None:
+        return None
+    value = text.casefold()
+    value = SYNONYMS.get(name, {}).get(value, value)
+    if name == "type":
+        value = canonical(value)
+    if value not in key.choices:
+        raise ValueError(repr(text[:40]))
+    return value
+
+
+def _count(entry: Entry, key: Key, name: str) -> int | None:
+    text = _text(entry, key, name)
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,7}", text, re.ASCII) or not 1 <= int(text) <= MAX_OCCURRENCES:
+        raise ValueError(repr(text[:40]))
+    return int(text)
+
+
+def _date(entry: Entry, key: Key, name: str) -> str | None:
+    from datetime import date
+
+    text = _text(entry, key, name)
+    if text is None:
+        return None
+    if not re.match(r"\d{4}-\d{2}-\d{2}(?:$|[T ])", text, re.ASCII):
+        raise ValueError(repr(text[:40]))
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        raise ValueError(repr(text[:40])) from None
+
+
+_FORMS: Mapping[str, Callable[[Entry, Key, str], Read]] = {
+    "text": _text,
+    "texts": _texts,
+    "globs": _globs,
+    "tags": _tags,
+    "choice": _choice,
+    "count": _count,
+    "date": _date,
+}
+
+
+def _unique(topics: Sequence[str], folder: str) -> tuple[str, ...]:
+    """Drop what was said twice: ``tags`` and ``module`` often name the same thing.
+
+    A ``category`` is often the file's folder written out; its last part is the topic.
+    """
+    found: dict[str, str] = {}
+    for topic in topics:
+        own = f"/{folder}".endswith(f"/{topic.strip('/')}")
+        value = topic.strip("/").rpartition("/")[2] if own else topic
+        found.setdefault(value.casefold(), value)
+    return tuple(found.values())
+
+
+def _check_items(entry: Entry, name: str) -> list[Problem]:
+    found = []
+    for span, style in zip(entry.spans, entry.styles, strict=True):
+        if style == "n":
+            message = f"an item of {name} is nested and left out"
+            mend = "write each item as one line of text"
+            found.append(Problem(line=span[0], rule="wrong-value", message=message, mend=mend))
+        elif style == "m":
+            message = f"an item of {name} holds a colon, so YAML readers take it for a mapping"
+            mend = "put the item in double quotes"
+            problem = Problem(line=span[0], rule="unquoted-colon", message=message, mend=mend)
+            found.append(problem.replace(level="info"))
+    return found
+
+
+def _wrong(entry: Entry, key: Key, name: str, given: str) -> Problem:
+    expected = _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
+    return Problem(
+        line=entry.line,
+        rule="wrong-value",
+        message=f"{name} is {given}, so its default is used",
+        mend=f"write {expected}, or remove the line",
+    )
+
+
+def _duplicate(entry: Entry, earlier: Entry) -> Problem:
+    return Problem(
+        line=entry.line,
+        rule="duplicate-key",
+        message=f"{entry.key} stands twice in the header; this last one counts",
+        mend=f"remove one of them (the other is {entry.line - earlier.line} lines above)",
+    )
+
+
+def _typo(entry: Entry, near: str) -> Problem:
+    return Problem(
+        line=entry.line,
+        rule="unknown-key",
+        message=f"{entry.key} is no key of a card and has no effect",
+        mend=f"did you mean {near}?",
+        level="info",
+    )
+
+
+@lru_cache(maxsize=1024)
+def _near(name: str) -> str | None:
+    import difflib
+
+    own = [known for known, key in KEYS.items() if not key.foreign]
+    near = difflib.get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)
+    return near[0] if near else None

@@ -1,0 +1,123 @@
+"""What is wrong with a card, and what would make it a better one."""
+
+from __future__ import annotations
+
+import re
+
+from lessons_kb.cards.outline import normal_newlines
+from lessons_kb.cards.sections import read_checklist, read_sections
+from lessons_kb.model import NOTE, Finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lessons_kb.model import Card, Document
+
+MAX_ITEM = 240
+"""Characters. The lessons share a budget of some 800 tokens."""
+MAX_VAGUE_WORDS = 7
+"""A longer item says more than its vague beginning."""
+
+_VAGUE = re.compile(
+    r"^(?:(?:always|please|just|you (?:should|must)|remember to|try to|make sure to"
+    r"|next time,?)\s+)*"
+    r"(?:be (?:more |very |extra |really )?(?:careful|cautious|mindful|aware|thorough|vigilant)"
+    r"|pay (?:more |close )?attention|take (?:more |extra )?care|watch out|keep (?:this )?in mind"
+    r"|think (?:twice|harder|carefully|before)"
+    r"|double[- ]check (?:everything|your work|the code|it)?$"
+    r"|do(?:n['\u2019]?t| not) (?:forget|make (?:this|the same) mistakes?|repeat this)"
+    r"|avoid (?:this|mistakes|errors|bugs|the same mistake)"
+    r"|test (?:more|better|everything|thoroughly)"
+    r"|(?:write|use) (?:good|better|clean) code|follow best practi[cs]es|do it (?:right|properly)"
+    r"|make sure (?:it|everything|this) works|review (?:it|everything|carefully)|know what you)",
+    re.IGNORECASE,
+)
+_VAGUE_KOREAN = re.compile(
+    r"^(?:항상|꼭|반드시|더|좀|다음에는|다음부터|잘|\s)*"
+    r"(?:조심|주의|유의|신중|꼼꼼|명심|실수하지\s*(?:않|말))\S*"
+    r"(?:\s*(?:하기|할 것|하자|한다|확인\S*))?[.!]?$"
+)
+_PLACEHOLDER = re.compile(
+    r"^(?:todo|tbd|fixme|xxx|\.{3}|\u2026|n/?a|none|-+)\W*(?:\s|$)|\{\{.*?\}\}|<placeholder",
+    re.IGNORECASE,
+)
+
+_ODD_PATH = re.compile(r"^~|\\|^[A-Za-z]:|(?:^|/)\.\.(?:/|$)")
+
+
+def check_card(document: Document) -> tuple[Finding, ...]:
+    """Return everything to say about a card: what parsing found, then advice, by line.
+
+    Advice is about what makes a card useful to an agent: a name, a cause, symptoms, and a
+    checklist of things that can be seen to be done. A note, or a file that could not be used,
+    gets no advice.
+    """
+    card = document.card
+    if card is None or card.kind == NOTE:
+        return document.findings
+    advice = [*_check_parts(card, document), *_check_items(card, document)]
+    advice.sort(key=lambda finding: finding.line)
+    return (*document.findings, *advice)
+
+
+def is_vague(item: str) -> bool:
+    """Return whether an item asks for an attitude ("be careful") instead of a check."""
+    text = item.strip()
+    if _VAGUE_KOREAN.match(text):
+        return True
+    return bool(_VAGUE.match(text)) and len(text.split()) <= MAX_VAGUE_WORDS
+
+
+_MENDS = {
+    "no-title": "write `title: …`, naming the mistake in one sentence",
+    "no-checklist": "add `## Prevention Checklist` with items such as `- Cover … with a test`",
+    "no-cause": "add a section `## Root Cause`; its first sentence is shown to the agent",
+    "no-symptoms": "add `symptoms:` with two or three phrases in the words of the next task",
+    "vague-item": "say what can be seen in a diff or an answer when it is done",
+    "placeholder": "write it, or remove it",
+    "long-item": "say it in one line and leave the rest to the section Fix",
+    "odd-path": "write it as in .gitignore, relative to the project root, such as src/**/*.py",
+}
+
+
+def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
+    mend = _MENDS[rule]
+    return Finding(path=card.id, line=line, rule=rule, message=message, mend=mend, level=level)
+
+
+def _check_parts(card: Card, document: Document) -> list[Finding]:
+    sections = read_sections(normal_newlines(document.body))
+    origin = read_checklist(sections).origin
+    found = []
+    if not sections.title and card.title == card.id.rpartition("/")[2].rpartition(".")[0]:
+        found.append(_advise(card, "no-title", "the card has no title but its file name"))
+    elif _PLACEHOLDER.search(card.title):
+        found.append(_advise(card, "placeholder", f"the title is a placeholder: {card.title[:60]}"))
+    if origin in ("", "sentence"):
+        message = "the card has no checklist; one line of its own text stands in for it"
+        found.append(_advise(card, "no-checklist", message))
+    elif origin == "fix":
+        message = "the card has no checklist; the items of its fix stand in for it"
+        found.append(_advise(card, "no-checklist", message, level="info"))
+    if not card.why:
+        found.append(_advise(card, "no-cause", "the card does not say why", level="info"))
+    if not card.symptoms:
+        message = "the card names no symptoms, so only its own words find it"
+        found.append(_advise(card, "no-symptoms", message, level="info"))
+    odd = [path for path in card.paths if _ODD_PATH.search(path)]
+    message = "paths: {!r} can match no file of a project"
+    found += [_advise(card, "odd-path", message.format(path)) for path in odd]
+    return found
+
+
+def _check_items(card: Card, document: Document) -> list[Finding]:
+    found = []
+    for item, line in zip(card.checklist, document.checklist_lines, strict=True):
+        shown = item if len(item) <= 60 else f"{item[:59]}\u2026"  # noqa: PLR2004
+        if is_vague(item):
+            found.append(_advise(card, "vague-item", f"cannot be checked: {shown}", line))
+        elif _PLACEHOLDER.search(item):
+            found.append(_advise(card, "placeholder", f"is still a placeholder: {shown}", line))
+        elif len(item) > MAX_ITEM and item != card.title:
+            message = f"the item has {len(item)} characters: {shown}"
+            found.append(_advise(card, "long-item", message, line, level="info"))
+    return found

@@ -1,0 +1,166 @@
+"""The structure of a Markdown body: its headings, and the list items and paragraphs of a part.
+
+markdown-it decides what is a heading, an item, a paragraph. It needs most of a millisecond for a
+real card, so it is not shown lines that cannot matter to the question (see ``find_headings``).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from lessons_kb.cards.inline import plain_text
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_STRUCTURE = 100_000
+"""Characters of a body whose structure is worth reading: the parser takes some microseconds each
+in the worst case, and no card is this long."""
+
+_MARK = re.compile(r"\n( {0,3})(?:#{1,2}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
+
+
+class Heading(Value):
+    """A heading of level 1 or 2 that stands at the top level of a body."""
+
+    level: int
+    text: str
+    """Plain, one line."""
+    line: int
+    """From 0, in the body."""
+    end: int
+    """The line after it."""
+
+
+class Item(Value):
+    """A list item; items nested in it are items of their own."""
+
+    text: str
+    """Plain, one line, without its checkbox."""
+    line: int
+    """From 0, in the part that was given."""
+
+
+def normal_newlines(body: str) -> str:
+    r"""Return a text whose lines end at ``\n``, with as many lines as before."""
+    return body.replace("\r\n", "\n").replace("\r", "\n") if "\r" in body else body
+
+
+def find_headings(body: str) -> list[Heading]:
+    r"""Return the headings of level 1 and 2 at the top level, in order. Lines end at ``\n``.
+
+    Where every heading and every fence stands at the left margin, and no HTML block and no
+    underlined heading is in sight, nothing but these lines decides what is a heading: a line at
+    the margin ends every list and quote, and only a fence at the margin can swallow it. Such
+    bodies, 19 of 20 real ones, are shown to markdown-it as these lines alone; others whole.
+    """
+    lines: list[str] = []
+    numbers: list[int] = []
+    seen, number = 0, 0
+    framed = f"\n{body}\n"
+    for mark in _MARK.finditer(framed):
+        start = mark.start()
+        text = mark[0][1:]
+        if mark[1] or text[0] == "<" or (text[0] in "=-" and framed[start - 1 : start] != "\n"):
+            if text[0] in "=-" and start == 0:
+                continue
+            return _headings(body, None)
+        if text[0] in "=-":
+            continue
+        number += framed.count("\n", seen, start)
+        seen = start
+        lines.append(text)
+        numbers.append(number)
+    return _headings("\n".join(lines), numbers)
+
+
+def find_items(part: str) -> list[Item]:
+    """Return the list items of a part of a body, nested ones included, in order."""
+    tokens = _parse(part)
+    items = []
+    for place, token in enumerate(tokens):
+        if token.type == "list_item_open" and token.map:
+            text = plain_text(_CHECKBOX.sub("", _content(tokens, place)))
+            if text:
+                items.append(Item(text=text, line=token.map[0]))
+    return items
+
+
+def first_paragraph(part: str) -> str:
+    """Return the first paragraph or list item of a part as plain text on one line, or ""."""
+    chunk = _CHUNK.match(part)
+    if not chunk:
+        return ""
+    if _PROSE.fullmatch(chunk[0]):
+        return plain_text(chunk[0])
+    for text in (chunk[0], part):
+        tokens = _parse(text)
+        for place, token in enumerate(tokens):
+            if token.type == "paragraph_open":
+                found = plain_text(_CHECKBOX.sub("", tokens[place + 1].content))
+                if found:
+                    return found
+    return ""
+
+
+_CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
+# Up to the first empty line after some text: nearly always the whole first paragraph.
+_CHUNK = re.compile(r"(?:[ \t]*\n)*(?:[^\n]*[^\s][^\n]*(?:\n|\Z))+")
+
+# Lines that begin with a letter begin nothing else.
+_PROSE = re.compile(r"(?:[ \t]*\n)*(?:[^\W\d_][^\n]*(?:\n|\Z))+")
+
+
+def _content(tokens: list[Token], place: int) -> str:
+    """Return the Markdown of an item's own first paragraph or heading."""
+    following = tokens[place + 1 : place + 3]
+    if len(following) == 2 and following[1].type == "inline":  # noqa: PLR2004
+        return following[1].content
+    return ""
+
+
+def _headings(text: str, numbers: list[int] | None) -> list[Heading]:
+    tokens = _parser(_ALL if numbers is None else ("fence", "heading")).parse(text)
+    found = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open" and token.level == 0 and token.tag in ("h1", "h2"):
+            first, last = token.map or [0, 1]
+            line = numbers[first] if numbers else first
+            found.append(
+                Heading(
+                    level=int(token.tag[1]),
+                    text=plain_text(tokens[place + 1].content),
+                    line=line,
+                    end=line + last - first,
+                )
+            )
+    return found
+
+
+def _parse(part: str) -> list[Token]:
+    """Parse a part of a body, by as few rules as its lines can have need of."""
+    rules = ("code", "list") if _ONLY_LISTS.fullmatch(part) else _ALL
+    return _parser(rules).parse(part)
+
+
+# Every line is empty or begins, after list markers, with what begins no other kind of block.
+_ONLY_LISTS = re.compile(
+    r"(?:[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
+    r"(?:[^\W\d_]|[\[\"'(@$/|!{}\\&;:,.?%^)\]]|`(?!`)|[-*_]+(?=[^-*_\s]))[^\n]*(?:\n|\Z)"
+    r"|[ \t]*\n)*[ \t]*"
+)
+_ALL = ("code", "fence", "blockquote", "hr", "list", "html_block", "heading", "lheading")
+
+
+@cache
+def _parser(rules: tuple[str, ...]) -> MarkdownIt:
+    """Return a CommonMark parser of these blocks and of paragraphs; inline text is left alone."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("zero", {"html": True}).enable(list(rules))
+    parser.core.ruler.enableOnly(["block"])
+    return parser

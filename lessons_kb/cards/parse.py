@@ -1,0 +1,214 @@
+"""From the text of a file to a Document: never an exception, whatever the file holds."""
+
+from __future__ import annotations
+
+from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.keys import read_keys
+from lessons_kb.cards.kinds import in_mapped_folder, is_note_name, kind_of
+from lessons_kb.cards.outline import normal_newlines
+from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.sections import (
+    MISTAKE,
+    SITUATION,
+    read_checklist,
+    read_sections,
+    read_topics,
+    read_why,
+    text_of,
+)
+from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from lessons_kb.cards.header import Split
+    from lessons_kb.cards.keys import Problem
+    from lessons_kb.cards.sections import Sections
+
+_HEAD = 4_000
+"""Characters in which the title of a note is looked for first."""
+
+
+def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
+    """Parse a file as it lies on the disk; see ``parse_card``.
+
+    Bytes that are not UTF-8, or hold NUL, give a Document without a card and a finding.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, error.start)
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return _unusable(path, 1, "not-utf-8", "the file is UTF-16, not UTF-8", _SAVE)
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        return _unusable(path, line, "not-utf-8", message, _SAVE)
+    return parse_card(text, path=path, folders=folders)
+
+
+def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
+    """Parse a Markdown file into what the catalogue and the index need.
+
+    ``path`` is the file's POSIX path relative to its brain and becomes the card's id; ``folders``
+    maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be used gives a
+    Document whose ``card`` is None and whose first finding says why. A note gets no findings for
+    what only cards need.
+    """
+    if "\0" in text:
+        line = 1 + text.count("\n", 0, text.index("\0"))
+        return _unusable(path, line, "nul-bytes", "the file holds NUL bytes", _SAVE)
+    if not text.isascii() and (lone := _find_surrogate(text)) is not None:
+        line = 1 + text.count("\n", 0, lone)
+        return _unusable(path, line, "not-utf-8", "the text holds half a character", _SAVE)
+    split = split_header(text)
+    reading = read_header(split)
+    values, problems, lines = read_keys(reading.entries, path.rpartition("/")[0])
+    given = values.pop("kind", None)
+    if given is None and reading.reader == "none":
+        given = _type_line(split, text)
+    first = split.header.line if split.header else 1
+    if _kind(path, folders, given) == NOTE:
+        return _note(path, split, values, _for_note(reading.problems, path, first))
+    findings = _placed([*reading.problems, *problems], path, first)
+    if reading.reader == "none":
+        return Document(card=None, fields={}, findings=findings, body=split.body)
+    title_line = first + lines["title"] if "title" in values else None
+    document = _card(path, _kind(path, folders, given), split, values, title_line)
+    return document.replace(findings=findings)
+
+
+def _card(
+    path: str, kind: str, split: Split, values: dict[str, Any], title_line: int | None
+) -> Document:
+    search = values.pop("search", ())
+    sections = read_sections(normal_newlines(split.body))
+    values.setdefault("title", sections.title or _stem(path))
+    if not values.get("topics"):
+        values["topics"] = read_topics(sections)
+    items = read_checklist(sections).items
+    texts = tuple(item.text for item in items)
+    where = tuple(split.body_line + item.line for item in items)
+    if not items:
+        texts = (values["title"],)
+        in_body = split.body_line + sections.title_line if sections.title else 1
+        where = (in_body if title_line is None else title_line,)
+    card = Card(id=path, kind=kind, why=read_why(sections), checklist=texts, **values)
+    return Document(
+        card=card,
+        fields=_fields(card, split.body, sections, search),
+        body=split.body,
+        checklist_lines=where,
+    )
+
+
+def _kind(path: str, folders: Mapping[str, str], given: str | None) -> str:
+    """Return the kind by type, else by folder; a folder's README is about it, not in it."""
+    if is_note_name(path.rpartition("/")[2]) and in_mapped_folder(path, folders):
+        return NOTE
+    return given or kind_of(path, folders)
+
+
+def _type_line(split: Split, text: str) -> str | None:
+    """Return the type that a header names which no reader could read: it was meant as a card."""
+    lines: Sequence[str] = ()
+    if split.header:
+        lines = split.header.lines
+    elif split.problem:
+        lines = text[:_HEAD].splitlines()
+    for line in lines:
+        key, colon, value = line.partition(":")
+        if colon and canonical(key) == "type":
+            name = canonical(value.strip().strip("\"'"))
+            return name if name in KINDS else None
+    return None
+
+
+def _note(
+    path: str, split: Split, values: Mapping[str, Any], findings: tuple[Finding, ...]
+) -> Document:
+    title = values.get("title")
+    if not title:
+        body = normal_newlines(split.body)
+        title = read_sections(body[:_HEAD]).title
+        if not title and len(body) > _HEAD:
+            title = read_sections(body).title
+    card = Card(
+        id=path,
+        kind=NOTE,
+        title=title or _stem(path),
+        topics=values.get("topics", ()),
+        symptoms=values.get("symptoms", ()),
+    )
+    return Document(
+        card=card, fields=_fields(card, split.body, None, ()), findings=findings, body=split.body
+    )
+
+
+def _fields(
+    card: Card, body: str, sections: Sections | None, search: Sequence[str]
+) -> dict[str, str]:
+    """Return the text to index; ``body`` alone holds all of it."""
+    tags, symptoms = " ".join(card.topics), "\n".join(card.symptoms)
+    fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
+    if sections is not None:
+        fields["checklist"] = "\n".join(card.checklist)
+        fields["situation"] = _without_comments(text_of(sections, (SITUATION, MISTAKE))).strip()
+    head = "\n".join(part for part in (card.title, tags, symptoms, *search) if part)
+    fields["body"] = f"{head}\n\n{_without_comments(body)}"
+    return {name: text for name, text in fields.items() if text}
+
+
+def _without_comments(body: str) -> str:
+    """Leave out HTML comments: the guidance of a template is not what a card says."""
+    kept: list[str] = []
+    place = 0
+    while (start := body.find("<!--", place)) >= 0 and (end := body.find("-->", start)) >= 0:
+        kept.append(body[place:start])
+        place = end + 3
+    return "".join((*kept, body[place:])) if kept else body
+
+
+def _for_note(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding, ...]:
+    softened = (problem.replace(level="warning") for problem in problems)
+    return _placed([p for p in softened if p.rule not in _CARD_RULES], path, first)
+
+
+# Many notes begin with a thematic break; that is no header gone wrong.
+_CARD_RULES = ("unreadable-header",)
+
+
+def _placed(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding, ...]:
+    ordered = sorted(problems, key=lambda problem: (problem.level != "error", problem.line))
+    return tuple(
+        Finding(
+            path=path,
+            line=first + problem.line,
+            rule=problem.rule,
+            message=problem.message,
+            mend=problem.mend,
+            level=problem.level,
+        )
+        for problem in ordered
+    )
+
+
+_SAVE = "save the file as UTF-8 text"
+
+
+def _unusable(path: str, line: int, rule: str, message: str, mend: str) -> Document:
+    finding = Finding(path=path, line=line, rule=rule, message=message, mend=mend, level="error")
+    return Document(card=None, fields={}, findings=(finding,))
+
+
+def _find_surrogate(text: str) -> int | None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
+def _stem(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[0] or name

@@ -1,0 +1,178 @@
+"""What the sections of a card mean, whatever their authors called them."""
+
+from __future__ import annotations
+
+import re
+
+from lessons_kb.cards.outline import MAX_STRUCTURE, Item, find_headings, find_items, first_paragraph
+from lessons_kb.text.prompts import split_sentences
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SITUATION = "situation"
+MISTAKE = "mistake"
+CAUSE = "root cause"
+FIX = "fix"
+PREVENTION = "prevention checklist"
+APPLIES = "applies to"
+
+HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    SITUATION: (
+        ("situation", "problem", "symptoms", "symptom", "context", "what happened"),
+        ("상황", "문제", "증상", "맥락", "배경"),
+    ),
+    MISTAKE: (
+        ("mistake/risk", "mistake", "risk", "실수/위험", "실수", "위험"),
+        ("what didn't work", "what did not work"),
+    ),
+    CAUSE: (
+        ("root cause", "root causes", "cause", "근본 원인", "원인"),
+        ("why this works",),
+    ),
+    FIX: (
+        ("fix", "solution", "what fixed it", "guidance"),
+        ("수정", "해결", "해결 방법", "해결책"),
+    ),
+    PREVENTION: (
+        ("prevention checklist", "prevention", "reusable rule", "takeaways", "gotchas"),
+        ("checklist", "예방 체크리스트", "체크리스트", "예방", "재발 방지"),
+        ("when to apply",),
+    ),
+    APPLIES: (("applies to", "적용 대상"),),
+}
+"""Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
+"When to Apply" is no check while a "Prevention" section holds some."""
+
+_TIERS = {
+    heading: (role, tier)
+    for role, tiers in HEADINGS.items()
+    for tier, headings in enumerate(tiers)
+    for heading in headings
+}
+MAX_TOPIC_WORDS = 5
+
+
+class Section(Value):
+    """A part of a body under a level-2 heading that means something."""
+
+    role: str
+    tier: int
+    line: int
+    """First line of its text, from 0, in the body."""
+    text: str
+
+
+class Sections(Value):
+    """The structure of a card's body."""
+
+    title: str = ""
+    """The first level-1 heading."""
+    title_line: int = 0
+    parts: tuple[Section, ...] = ()
+
+
+class Checklist(Value):
+    """What has to be verified, and where that comes from."""
+
+    items: tuple[Item, ...]
+    """Lines count from 0 in the body."""
+    origin: str
+    """``prevention``, ``fix``, ``sentence``, or ``""`` where nothing was found."""
+
+
+def read_sections(body: str) -> Sections:
+    r"""Return the title and the meaningful sections of a body whose lines end at ``\n``.
+
+    What lies beyond MAX_STRUCTURE characters is text without structure.
+    """
+    body = body[:MAX_STRUCTURE]
+    headings = find_headings(body)
+    lines = body.split("\n")
+    title = next((heading for heading in headings if heading.level == 1 and heading.text), None)
+    starts = [*(heading.line for heading in headings), len(lines)]
+    parts = []
+    for heading, end in zip(headings, starts[1:], strict=True):
+        role = _TIERS.get(_normal_heading(heading.text)) if heading.level == 2 else None  # noqa: PLR2004
+        if role:
+            text = "\n".join(lines[heading.end : end])
+            parts.append(Section(role=role[0], tier=role[1], line=heading.end, text=text))
+    if title is None:
+        return Sections(parts=tuple(parts))
+    return Sections(title=title.text, title_line=title.line, parts=tuple(parts))
+
+
+def read_checklist(sections: Sections) -> Checklist:
+    """Return the items of Prevention, else of Fix, else the first sentence of Prevention."""
+    for role, origin in ((PREVENTION, "prevention"), (FIX, "fix")):
+        for tier in _tiers(sections, role):
+            items = [item for section in tier for item in _items(section)]
+            if items:
+                return Checklist(items=tuple(items), origin=origin)
+    for section in _in_order(sections, PREVENTION):
+        if sentence := _first_sentence(first_paragraph(section.text)):
+            line = section.line + _first_line(section.text)
+            return Checklist(items=(Item(text=sentence, line=line),), origin="sentence")
+    return Checklist(items=(), origin="")
+
+
+def read_why(sections: Sections) -> str:
+    """Return the first sentence of Root Cause, else of Mistake / Risk, else ""."""
+    for role in (CAUSE, MISTAKE):
+        for section in _in_order(sections, role):
+            paragraph = first_paragraph(section.text)
+            sentence = _first_sentence(paragraph)
+            if sentence.endswith(":") and sentence == paragraph:
+                items = find_items(section.text)
+                sentence = f"{sentence} {items[0].text}" if items else sentence
+            if sentence:
+                return sentence
+    return ""
+
+
+def read_topics(sections: Sections) -> tuple[str, ...]:
+    """Return the short list items under Applies To; prose there names no topics."""
+    return tuple(
+        item.text
+        for section in _in_order(sections, APPLIES)
+        for item in _items(section)
+        if len(item.text.split()) <= MAX_TOPIC_WORDS
+    )
+
+
+def text_of(sections: Sections, roles: Iterable[str]) -> str:
+    """Return the Markdown under all headings of these meanings."""
+    wanted = tuple(roles)
+    return "\n\n".join(part.text.strip() for part in sections.parts if part.role in wanted)
+
+
+def _items(section: Section) -> list[Item]:
+    return [item.replace(line=section.line + item.line) for item in find_items(section.text)]
+
+
+def _tiers(sections: Sections, role: str) -> list[list[Section]]:
+    tiers = range(len(HEADINGS[role]))
+    found = ([s for s in sections.parts if (s.role, s.tier) == (role, tier)] for tier in tiers)
+    return [tier for tier in found if tier]
+
+
+def _in_order(sections: Sections, role: str) -> list[Section]:
+    return [section for tier in _tiers(sections, role) for section in tier]
+
+
+def _first_sentence(paragraph: str) -> str:
+    return next(iter(split_sentences(paragraph)), "")
+
+
+def _first_line(text: str) -> int:
+    return len(text[: len(text) - len(text.lstrip())].split("\n")) - 1
+
+
+_DECORATION = re.compile(r"^[\W\d_]+|[\W_]+$")
+
+
+def _normal_heading(text: str) -> str:
+    text = " ".join(text.casefold().replace("\u2019", "'").split())
+    return re.sub(r"\s*/\s*", "/", _DECORATION.sub("", text))

@@ -1,0 +1,79 @@
+"""A new card from a template."""
+
+from __future__ import annotations
+
+import re
+
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.keys import fold
+from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.slugs import slug
+from lessons_kb.errors import InputError
+from lessons_kb.model import KINDS, SEVERITIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Change = str | tuple[str, ...] | None
+
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
+def new_card(
+    template: str,
+    *,
+    kind: str,
+    title: str,
+    topics: Sequence[str] = (),
+    project: str | None = None,
+    stage: str | None = None,
+    severity: str | None = None,
+    paths: Sequence[str] = (),
+    created: str,
+) -> str:
+    """Return the text of a new card: the template with its header filled in.
+
+    The template is a valid card; its comments stay, ``{{title}}`` in its body becomes the title.
+    ``created`` is an ISO date. What is not given keeps the template's empty line, or its default
+    where there is one (``severity``). Raises InputError for an empty title or an unknown kind,
+    severity or date, EditRefused for a template without a readable header.
+    """
+    line = fold(_INVISIBLE.sub(" ", title))
+    slug(line)
+    _check("kind", kind, KINDS)
+    if severity is not None:
+        _check("severity", severity, SEVERITIES)
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", created, re.ASCII):
+        raise InputError(f"created must be a date such as 2026-01-31, not {created!r}")
+    given: dict[str, Change] = {
+        "type": kind,
+        "title": line,
+        "applies-to": tuple(map(fold, topics)) or None,
+        "project": fold(project or "") or None,
+        "stage": fold(stage or "") or None,
+        "paths": tuple(map(fold, paths)) or None,
+        "severity": severity,
+        "created": created,
+    }
+    present = _values(template)
+    changes = {
+        name: value
+        for name, value in given.items()
+        if value is not None or (name != "severity" and present.get(name))
+    }
+    text = edit_header(template, changes)
+    body = split_header(text).body
+    return text[: len(text) - len(body)] + re.sub(r"\{\{ ?title ?\}\}", lambda _: line, body)
+
+
+def _values(template: str) -> dict[str, bool]:
+    """Return for each key of a template whether it has a value."""
+    entries = read_header(split_header(template)).entries
+    return {canonical(entry.key): any(entry.texts) for entry in entries}
+
+
+def _check(what: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")

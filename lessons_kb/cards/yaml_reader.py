@@ -1,0 +1,237 @@
+"""A header as YAML reads it, from parser events: nothing is ever built from them.
+
+Events come one by one, so that deep nesting is refused where it begins and an alias is never
+expanded. Values stay the text that was written; what they mean is the business of ``keys``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from lessons_kb.cards.header import Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from lessons_kb.cards.header import Span
+
+MAX_DEPTH = 16
+MAX_ALIASES = 32
+NULLS = ("", "~", "null", "Null", "NULL")
+# YAML 1.1 ends a line at these, we do not.
+_ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+
+
+class NotYamlError(Exception):
+    """YAML cannot read the header as keys and values; ``line`` counts from 0."""
+
+    def __init__(self, problem: str, line: int = 0) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+class RefusedError(NotYamlError):
+    """The header is built to exhaust its reader."""
+
+
+def read_yaml(lines: tuple[str, ...]) -> tuple[Entry, ...]:
+    """Return the entries of a header in the order of the file, duplicates included.
+
+    Raises NotYamlError, and RefusedError where MAX_DEPTH or MAX_ALIASES is passed.
+    """
+    from frontmatter.default_handlers import YAMLHandler
+    from yaml import YAMLError
+
+    text = "\n".join(lines)
+    if not text.isascii():
+        text = text.translate(_ODD_BREAKS)
+    try:
+        entries = YAMLHandler().load(text, Loader=_loader())
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise NotYamlError(problem, mark.line if mark else 0) from None
+    except UnicodeError:
+        raise NotYamlError("it holds characters that are not Unicode text") from None
+    return tuple(_placed(entry, lines) for entry in entries)
+
+
+@cache
+def _loader() -> type[Any]:
+    import yaml
+
+    # The C parser comes with every wheel, not with every build from source.
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """Hands the events over instead of composing and constructing objects."""
+
+        def get_single_data(self) -> list[Entry]:
+            return _Reader(self.get_event).entries()
+
+    return Loader
+
+
+class _Reader:
+    def __init__(self, get: Callable[[], Any]) -> None:
+        from yaml import events
+
+        self._get = get
+        self._aliases = 0
+        self._anchors: dict[str, str | None] = {}
+        self._scalar: type[Any] = events.ScalarEvent
+        self._alias: type[Any] = events.AliasEvent
+        self._list: type[Any] = events.SequenceStartEvent
+        self._mapping: type[Any] = events.MappingStartEvent
+        self._list_end: type[Any] = events.SequenceEndEvent
+        self._mapping_end: type[Any] = events.MappingEndEvent
+        self._stream_end: type[Any] = events.StreamEndEvent
+
+    def entries(self) -> list[Entry]:
+        self._get()
+        if type(self._get()) is self._stream_end:
+            return []
+        root = self._get()
+        if type(root) is not self._mapping:
+            raise NotYamlError("it does not consist of `key: value` lines")
+        found: list[Entry] = []
+        while type(key := self._get()) is not self._mapping_end:
+            if type(key) is not self._scalar:
+                raise NotYamlError("a key is not plain text", key.start_mark.line)
+            found.append(self._entry(key, self._get()))
+        self._get()
+        if type(extra := self._get()) is not self._stream_end:
+            raise NotYamlError("a second document begins", extra.start_mark.line)
+        return found
+
+    def _entry(self, key: Any, value: Any) -> Entry:
+        kind = type(value)
+        texts: tuple[str | None, ...]
+        spans: tuple[Span, ...]
+        if kind is self._scalar or kind is self._alias:
+            text, style = self._text(value)
+            span = _span(value)
+            shape, texts, spans, styles, flow = "scalar", (text,), (span,), style, False
+        elif kind is self._list:
+            flow = bool(value.flow_style)
+            texts, spans, styles, span = self._items(value)
+            shape = "list"
+        else:
+            flow = bool(value.flow_style)
+            span = self._skip(value)[0]
+            shape, texts, spans, styles = "nested", (None,), (span,), "n"
+        mark = key.start_mark
+        return Entry(
+            key=key.value,
+            shape=shape,
+            texts=texts,
+            spans=spans,
+            styles=styles,
+            line=mark.line,
+            end=span[2] + 1,
+            column=mark.column,
+            span=span,
+            flow=flow,
+        )
+
+    def _text(self, event: Any) -> tuple[str | None, str]:
+        if type(event) is self._alias:
+            self._count_alias(event)
+            if event.anchor not in self._anchors:
+                raise NotYamlError(f"nothing is named &{event.anchor}", event.start_mark.line)
+            return self._anchors[event.anchor], "a"
+        # The pure Python parser says "" or None for a plain scalar.
+        style = event.style or "p"
+        text = None if style == "p" and event.value in NULLS else event.value
+        if event.anchor:
+            self._anchors[event.anchor] = text
+        return text, style
+
+    def _items(self, opening: Any) -> tuple[tuple[str | None, ...], tuple[Span, ...], str, Span]:
+        texts: list[str | None] = []
+        spans: list[Span] = []
+        styles = ""
+        while type(item := self._get()) is not self._list_end:
+            if type(item) is self._scalar or type(item) is self._alias:
+                text, style = self._text(item)
+                span = _span(item)
+            else:
+                span, style = self._skip(item)
+                text = None
+            texts.append(text)
+            spans.append(span)
+            styles += style
+        if opening.flow_style:
+            end = (item.end_mark.line, item.end_mark.column)
+        else:
+            end = spans[-1][2:] if spans else (opening.end_mark.line, opening.end_mark.column)
+        begin = (opening.start_mark.line, opening.start_mark.column)
+        return tuple(texts), tuple(spans), styles, (*begin, *end)
+
+    def _skip(self, opening: Any) -> tuple[Span, str]:
+        """Pass over a nested value; return its place and its style letter."""
+        depth, last = 1, opening
+        begin = opening.start_mark
+        if opening.anchor:
+            self._anchors[opening.anchor] = None
+        mapping = type(opening) is self._mapping and not opening.flow_style
+        while depth:
+            event = self._get()
+            kind = type(event)
+            if kind is self._list or kind is self._mapping:
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise RefusedError("it is nested too deeply", event.start_mark.line)
+                if event.anchor:
+                    self._anchors[event.anchor] = None
+            elif kind is self._list_end or kind is self._mapping_end:
+                depth -= 1
+                # A block ends where the next token begins, brackets where they close.
+                if event.end_mark.column > event.start_mark.column:
+                    last = event
+            else:
+                last = event
+                self._text(event)
+        end = _span(last)
+        one_line = end[2] == begin.line
+        return (begin.line, begin.column, *end[2:]), "m" if mapping and one_line else "n"
+
+    def _count_alias(self, event: Any) -> None:
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            raise RefusedError("it repeats itself through too many aliases", event.start_mark.line)
+
+
+def _span(event: Any) -> Span:
+    begin, end = event.start_mark, event.end_mark
+    return begin.line, begin.column, end.line, end.column
+
+
+def _placed(entry: Entry, lines: tuple[str, ...]) -> Entry:
+    if entry.span[3] == 0 and entry.span[2] > entry.span[0]:
+        entry = _trimmed(entry, lines)
+    return _with_source(entry, lines) if "m" in entry.styles else entry
+
+
+def _with_source(entry: Entry, lines: tuple[str, ...]) -> Entry:
+    """Give items that only look like a mapping the text that their author wrote."""
+    from lessons_kb.cards.lenient import read_scalar
+
+    texts = list(entry.texts)
+    for place, style in enumerate(entry.styles):
+        if style == "m":
+            line, column = entry.spans[place][:2]
+            texts[place] = read_scalar(lines[line], column)[0]
+    return entry.replace(texts=tuple(texts))
+
+
+def _trimmed(entry: Entry, lines: tuple[str, ...]) -> Entry:
+    """Take back the empty lines that a block scalar claims at its end."""
+    last = entry.span[2] - 1
+    while last > entry.span[0] and not lines[last].strip():
+        last -= 1
+    end = (last, len(lines[last].rstrip()))
+    spans = (*entry.spans[:-1], (*entry.spans[-1][:2], *end))
+    return entry.replace(spans=spans, span=(*entry.span[:2], *end), end=last + 1)

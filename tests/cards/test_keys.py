@@ -1,0 +1,280 @@
+"""The table of keys: types, defaults, wrong values, and the keys of other systems (SPEC §1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessons_kb.cards import parse_card
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.model import Card, Document
+
+
+def parse(header: str, *, path: str = "lessons/a.md", body: str = "# T\n") -> Document:
+    return parse_card(f"---\n{header}\n---\n{body}", path=path, folders=KNOWN_FOLDERS)
+
+
+def card_of(header: str, **kwargs: str) -> Card:
+    document = parse(header, **kwargs)
+    assert document.card is not None
+    return document.card
+
+
+FULL = """\
+type: qa-finding
+title: Sender is trusted
+applies-to: [telegram, bot]
+project: ops-bot
+stage: DEV
+paths: ["bot/**", "*.sh"]
+symptoms:
+  - add a bot command
+  - 'a stranger: got an answer'
+severity: high
+source: auto
+status: archived
+occurrences: 5
+last-seen: 2026-09-18
+created: 2025-11-03
+examples: [one, two]
+gate: ask
+evidence: disputed
+supported-by: [a review]
+reopen-when: the bot is opened to groups
+house-rule: kept untouched"""
+
+
+def test_every_key_of_the_table() -> None:
+    document = parse(FULL)
+    assert document.findings == ()
+    assert document.card == Card(
+        id="lessons/a.md",
+        kind="qa-finding",
+        title="Sender is trusted",
+        topics=("telegram", "bot"),
+        project="ops-bot",
+        stages=("DEV",),
+        paths=("bot/**", "*.sh"),
+        symptoms=("add a bot command", "a stranger: got an answer"),
+        severity="high",
+        source="auto",
+        status="archived",
+        occurrences=5,
+        last_seen="2026-09-18",
+        created="2025-11-03",
+        examples=("one", "two"),
+        gate="ask",
+        evidence="disputed",
+        supported_by=("a review",),
+        reopen_when="the bot is opened to groups",
+        checklist=("Sender is trusted",),
+    )
+
+
+def test_defaults() -> None:
+    assert card_of("type: lesson") == Card(
+        id="lessons/a.md", kind="lesson", title="T", checklist=("T",)
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [line.partition(":")[0] for line in FULL.split("\n") if line[0] != " "]
+)
+def test_empty_values_are_absent(name: str) -> None:
+    for empty in ("", "~", "null", "''", "  # nothing yet"):
+        document = parse(f"{name}: {empty}")
+        assert document.findings == ()
+        assert document.card == card_of("type: lesson")
+
+
+@pytest.mark.parametrize(
+    ("written", "topics"),
+    [
+        ("applies-to: telegram", ("telegram",)),
+        ("applies-to: telegram, bot , auth", ("telegram", "bot", "auth")),
+        ("applies-to: [telegram, '#bot']", ("telegram", "bot")),
+        ("applies-to:\n- telegram\n- bot", ("telegram", "bot")),
+        ("tags: [obsidian, '#style']", ("obsidian", "style")),
+        ("tags: [b]\napplies-to: [a]", ("a", "b")),
+        ("applies-to: [Auth, auth, AUTH, x]", ("Auth", "x")),
+        ("applies-to: [3, 2026-01-01, true]", ("3", "2026-01-01", "true")),
+        ("applies-to: [a, null, '']", ("a",)),
+    ],
+)
+def test_topics(written: str, topics: tuple[str, ...]) -> None:
+    assert card_of(written).topics == topics
+
+
+@pytest.mark.parametrize(
+    ("written", "field", "value"),
+    [
+        ("severity: critical", "severity", "high"),
+        ("severity: High", "severity", "high"),
+        ("stage: [PM, DEV]", "stages", ("PM", "DEV")),
+        ("stage: PM, TEST", "stages", ("PM", "TEST")),
+        ("paths: src/**", "paths", ("src/**",)),
+        ("paths: src/**, '*.py'", "paths", ("src/**", "'*.py'")),
+        ("paths: *.py", "paths", ("*.py",)),
+        ("symptoms: it hangs, then dies", "symptoms", ("it hangs, then dies",)),
+        ("symptoms: |\n  it hangs\n  it dies", "symptoms", ("it hangs", "it dies")),
+        ("symptoms:\n  - it\n    hangs", "symptoms", ("it hangs",)),
+        ("occurrences: '3'", "occurrences", 3),
+        ("created: 2026-01-02T10:00:00Z", "created", "2026-01-02"),
+        ("created: '2026-01-02'", "created", "2026-01-02"),
+        ("title: 2026-01-02", "title", "2026-01-02"),
+        ("title: 1.10", "title", "1.10"),
+        ("title: yes", "title", "yes"),
+        ('title: "two\\nlines"', "title", "two lines"),
+        ("title: >\n  folded\n  text", "title", "folded text"),
+        ("Title: x", "title", "x"),
+        ("last_seen: 2026-01-02", "last_seen", "2026-01-02"),
+        ("Last-Seen: 2026-01-02", "last_seen", "2026-01-02"),
+        ("status: Archived", "status", "archived"),
+        ("examples: [a, b, c, d, e, f, g]", "examples", ("c", "d", "e", "f", "g")),
+        ("&a project: x\n", "project", "x"),
+        ("applies-when:\n  - moving a table", "symptoms", ("moving a table",)),
+    ],
+)
+def test_accepted_ways_of_writing(written: str, field: str, value: object) -> None:
+    assert getattr(card_of(written), field) == value
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "severity: urgent",
+        "severity: [high]",
+        "source: robot",
+        "occurrences: 0",
+        "occurrences: -1",
+        "occurrences: many",
+        "occurrences: 2.5",
+        "occurrences: true",
+        "occurrences: 99999999999999999999",
+        "occurrences: [1]",
+        "last-seen: yesterday",
+        "last-seen: 2026-02-30",
+        "created: 31.12.2025",
+        "gate: maybe",
+        "evidence: proven",
+        "title: [a]",
+        "title: {a: b}",
+        "project: {a: b}",
+        "reopen-when: [a]",
+        "symptoms: {a: b}",
+        "paths: {a: b}",
+    ],
+)
+def test_wrong_value_falls_back_with_a_finding(written: str) -> None:
+    document = parse(f"type: lesson\n{written}")
+    assert document.card == card_of("type: lesson")
+    (finding,) = document.findings
+    assert (finding.rule, finding.level, finding.line) == ("wrong-value", "warning", 3)
+    assert finding.path == "lessons/a.md"
+    assert written.partition(":")[0] in finding.message
+    assert finding.mend
+
+
+def test_nested_item_is_left_out_and_the_others_stay() -> None:
+    document = parse("symptoms:\n  - good\n  - {a: b}\n  - [c]\n  - fine")
+    assert document.card is not None
+    assert document.card.symptoms == ("good", "fine")
+    assert [(f.rule, f.line) for f in document.findings] == [("wrong-value", 4), ("wrong-value", 5)]
+
+
+def test_item_with_a_colon_is_text() -> None:
+    document = parse("symptoms:\n  - Error: no such file  # seen twice\n  - other")
+    assert document.card is not None
+    assert document.card.symptoms == ("Error: no such file", "other")
+    assert [(f.rule, f.level, f.line) for f in document.findings] == [("unquoted-colon", "info", 3)]
+
+
+@pytest.mark.parametrize("status", ["completed", "draft", "[a]", "resolved"])
+def test_foreign_status_is_active(status: str) -> None:
+    document = parse(f"status: {status}")
+    assert document.card is not None
+    assert document.card.status == "active"
+    assert document.findings == ()
+
+
+def test_keys_of_other_systems() -> None:
+    header = """\
+title: Retries bill twice
+date: 2026-04-01
+category: docs/solutions/logic-errors
+module: billing
+component: [payments, api]
+problem_type: logic_error
+symptoms: [charged twice]
+root_cause: missing idempotency key
+tags: [stripe, billing]
+severity: critical
+last_updated: 2026-05-01"""
+    document = parse(header, path="docs/solutions/logic-errors/a.md")
+    card = document.card
+    assert card is not None
+    assert document.findings == ()
+    assert card.topics == ("stripe", "billing", "payments", "api", "logic-errors")
+    assert (card.created, card.severity, card.symptoms) == (
+        "2026-04-01",
+        "high",
+        ("charged twice",),
+    )
+    assert "missing idempotency key" in document.fields["body"]
+
+
+def test_own_key_goes_before_a_foreign_one() -> None:
+    assert card_of("date: 2020-01-01\ncreated: 2026-01-01").created == "2026-01-01"
+    assert card_of("date: 2020-01-01\ncreated: soon").created == "2020-01-01"
+
+
+@pytest.mark.parametrize(
+    "written", ["date: March", "module: {a: b}", "tags: {a: b}", "category: 3"]
+)
+def test_foreign_values_give_no_findings(written: str) -> None:
+    assert parse(written).findings == ()
+
+
+def test_of_duplicate_keys_the_last_wins() -> None:
+    document = parse("severity: low\ntitle: A\nseverity: high\nfoo: 1\nfoo: 2")
+    assert document.card is not None
+    assert document.card.severity == "high"
+    assert [(f.rule, f.line) for f in document.findings] == [
+        ("duplicate-key", 4),
+        ("duplicate-key", 6),
+    ]
+
+
+def test_two_spellings_of_a_key_are_duplicates() -> None:
+    document = parse("last-seen: 2026-01-01\nlast_seen: 2026-02-02")
+    assert document.card is not None
+    assert document.card.last_seen == "2026-02-02"
+    assert [f.rule for f in document.findings] == ["duplicate-key"]
+
+
+def test_near_miss_of_a_key_is_named() -> None:
+    document = parse("occurences: 3\nrelated: [x]\nproblem_type: y")
+    (finding,) = document.findings
+    assert (finding.rule, finding.level, finding.line) == ("unknown-key", "info", 2)
+    assert "occurrences" in finding.mend
+
+
+def test_fields_repeat_what_body_alone_holds() -> None:
+    body = (
+        "# T\n\n## Problem\n\nIt hung.\n\n## Risk\n\nMoney.\n\n## Prevention\n\n- Set a timeout\n"
+    )
+    header = "title: Hangs\napplies-to: [http]\nsymptoms: [never returns]\ndescription: a word"
+    fields = parse(header, body=body).fields
+    assert fields["title"] == "Hangs"
+    assert fields["tags"] == "http"
+    assert fields["symptoms"] == "never returns"
+    assert fields["checklist"] == "Set a timeout"
+    assert fields["situation"] == "It hung.\n\nMoney."
+    for piece in ("Hangs", "http", "never returns", "a word", "It hung.", "Set a timeout"):
+        assert piece in fields["body"]
+
+
+def test_guidance_in_comments_is_not_indexed() -> None:
+    body = "# T\n\n## Situation\n\n<!-- Two or three\nsentences. -->\n\nReal.\n"
+    fields = parse("type: lesson", body=body).fields
+    assert fields["situation"] == "Real."
+    assert "sentences" not in fields["body"]
