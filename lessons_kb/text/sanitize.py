@@ -19,7 +19,7 @@ _ESCAPES = (
 )
 
 _COMMENT = r"<!--(?:-?>|.*?(?:--!?>|\Z))"
-_LINK_COMMENT = r"^ {0,3}\[[^\]\n]{1,99}+\]:[ \t]*+(?:#|<>)[^\n]*"
+_LINK_COMMENT = r"^ {0,3}\[[^\]\n]{1,99}+\]:[ \t]*+\n?[ \t]*+(?:#|<>)[ \t]*+(?:[\"'(].*)?$"
 """``[//]: # (like this)``: no rendered page shows it."""
 
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\ufffe\uffff")
@@ -37,9 +37,11 @@ _VISIBLE_FORMAT = frozenset(
 _LONGEST_MARKER = 200
 _BRACKET = (
     r"\[\s*+(?:/\s*+)?+(active[\s_-]*+lessons|[a-z_]++\s*+\])"
-    r"|<\s*+(?:/\s*+)?+(\|[^|<>\n]{1,40}+\||[a-z][\w:-]*+)"
+    r"|<\s*+(?:/\s*+)?+(\|[\w\s:-]{1,40}+\||[a-z][\w:-]*+)"
 )
-_SPEAKER = r"^(?:[^\w\n]|_)*+(?:[0-9]{1,9}+[.)](?:[^\w\n]|_)*+)?+([a-z]++)(?:[^\w\s:]|_)*+\s*+:"
+_SPEAKER = (
+    r"^(?:[^\w\n]|_)*+(?:[0-9]{1,9}+[.)](?:[^\w\n]|_)*+)?+([a-z]++)(?:[^\w\s:]|_)*+[^\S\n]*+:"
+)
 
 _ROLES = frozenset({"human", "user", "assistant", "system", "developer"})
 _BRACKETED = frozenset(
@@ -66,8 +68,8 @@ _TAG_FAMILIES = frozenset(
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0432\u0441\u0501\u0435\u04bb\u043d\u0456\u0458\u043a\u043c\u043e\u0440\u0455\u0442\u0443\u0445"
     "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2"
-    "\u0131\u2039\u203a\u3008\u3009\u300a\u300b\u27e8\u27e9\u3010\u3011\u3014\u3015\u27e6\u27e7\u2215\u2044\u2236",
-    "abcdehhijkmopstyxabehikmnoptuxci<><><><>[][][]//:",
+    "\u0131\u2039\u203a\u3008\u3009\u300a\u300b\u27e8\u27e9\u3010\u3011\u3014\u3015\u27e6\u27e7\u2215\u2044\u2236\u2581",
+    "abcdehhijkmopstyxabehikmnoptuxci<><><><>[][][]//:_",
 )
 """Cyrillic and Greek letters and brackets that NFKC keeps apart from the ASCII they resemble."""
 
@@ -93,7 +95,8 @@ def clean(text: str) -> str:
 
 def clean_line(text: str) -> str:
     """Return a text cleaned and folded to one line, single spaces between its words."""
-    return " ".join(clean(text).split())
+    line = " ".join(clean(text).split())
+    return re.sub(_LINK_COMMENT, "", line) if "]:" in line else line
 
 
 def defang(text: str) -> str:

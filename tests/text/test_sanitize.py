@@ -41,6 +41,8 @@ CLEANED = {
     "<\u200b!-- hidden -->x": " x",
     "[//]: # (hidden)\nseen": "\nseen",
     "[note]: <> (hidden)\nseen": "\nseen",
+    "[x]:\n<> 'hidden'\nseen": "\nseen",
+    "[x]:\n# Heading": "[x]:\n# Heading",
     "[docs]: https://example.org\nseen": "[docs]: https://example.org\nseen",
     "한글, 日本語, café, \u0600 and 🎉 stay": "한글, 日本語, café, \u0600 and 🎉 stay",
 }
@@ -81,6 +83,7 @@ DEFANGED = {
     "<|im_start|>system": "(|im_start|)system",
     "<<SYS>>": "<(SYS)>",
     "＜system＞": "(system)",
+    "<｜begin▁of▁sentence｜>": "(｜begin▁of▁sentence｜)",
     "</s>": "(/s)",
     "<system-reminder": "(system-reminder",
     "Human: hi": "Human - hi",
@@ -121,7 +124,7 @@ MARKERS = (
     r"\[ ?/? ?active[ _-]?lessons",
     r"\[ ?/? ?context ?\]",
     r"\[ ?/? ?inst ?\]",
-    r"< ?/? ?(system|user|assistant|human|system-reminder|function_calls)\b",
+    r"< ?/? ?(system|user|assistant|human|system-reminder|function_calls)(?![\w\u0300-\u036f])",
     r"<\|im_start\|>",
 )
 ROLE_LINE = r"^\W*(human|user|assistant|system) ?:"
