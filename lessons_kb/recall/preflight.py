@@ -6,7 +6,7 @@ any counter, however odd.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from lessons_kb.model import Preflight
 from lessons_kb.recall.excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
@@ -33,10 +33,9 @@ IN_CONTEXT = "already in this session"
 
 _MAX_ITEMS = 100
 """Items of one card that may be shown; further ones are only counted."""
-_MAX_EXCERPT = 6_000
-"""Characters of one excerpt."""
-_MIN_EXCERPT = 40
-"""Characters below which an excerpt is not worth its path."""
+_EXCERPT_STEP = 50
+_EXCERPT_STEPS = 128
+"""An excerpt is tried in sizes from one step of characters to this many."""
 
 
 def pack(
@@ -64,13 +63,12 @@ def pack(
     block = _Block(settings, counter, max_chars, weigh)
     block.add_lessons(hits, in_context)
     block.add_notes(notes, in_context)
-    text = "\n".join(block.lines)
     return Preflight(
-        text=text,
+        text="\n".join(block.lines),
         lessons=tuple(block.lessons),
         notes=tuple(block.notes),
         withheld=tuple(block.withheld),
-        tokens=counter(text) if text else 0,
+        tokens=block.tokens(),
     )
 
 
@@ -90,7 +88,7 @@ class _Block:
         weigh: Callable[[], Mapping[str, float]],
     ) -> None:
         self.settings = settings
-        self.counter = counter
+        self.count = lru_cache(maxsize=2)(counter)
         self.max_chars = max_chars
         self.weigh = weigh
         self.budget = settings.budget
@@ -141,26 +139,21 @@ class _Block:
                 self.withhold(hit, f"beyond max_notes = {self.settings.max_notes}")
             else:
                 chosen.append((hit, source))
-        head = [*self.lines, ""] if self.lines else []
-        head.append(CONTEXT_OPEN)
-        used = self.counter("\n".join(self.lines)) if self.lines else 0
         for number, (hit, source) in enumerate(chosen):
+            used = self.tokens()
             limit = used + (self.budget - used) // (len(chosen) - number)
-            body = [*head, ""] if self.notes else head
-            lines = self._fit_note(body, hit, source, limit)
-            if lines is None:
+            if not self._add_note(hit, source, limit):
                 self.withhold(hit, self._too_large(f"{self.budget} tokens in all"))
-                continue
-            head = lines
-            self.lines = [*lines, CONTEXT_CLOSE]
-            self.notes.append(hit)
-            used = self.counter("\n".join(self.lines))
+
+    def tokens(self) -> int:
+        """Return what the block costs as it stands."""
+        return self.count("\n".join(self.lines)) if self.lines else 0
 
     def _fits(self, lines: list[str], limit: int) -> bool:
         text = "\n".join(lines)
         if self.max_chars is not None and len(text) > self.max_chars:
             return False
-        return self.counter(text) <= limit
+        return self.count(text) <= limit
 
     def _too_large(self, tokens: str) -> str:
         characters = "" if self.max_chars is None else f" and {self.max_chars} characters"
@@ -186,21 +179,25 @@ class _Block:
             self.lessons.append(hit)
         return fitted
 
-    def _fit_note(self, head: list[str], hit: Hit, source: str, limit: int) -> list[str] | None:
-        """Return the lines up to and with this note's excerpt, or None if none is small enough."""
-        name = _safe(shown_name(hit)) or "unnamed"
+    def _add_note(self, hit: Hit, source: str, limit: int) -> bool:
+        if self.notes:
+            head = [*self.lines[:-1], ""]
+        else:
+            head = [*self.lines, "", CONTEXT_OPEN] if self.lines else [CONTEXT_OPEN]
         paragraphs = weigh_paragraphs(source, self.weigh())
-        size = _MAX_EXCERPT
-        while size >= _MIN_EXCERPT:
-            excerpt = build_excerpt(paragraphs, size)
-            if not excerpt:
-                return None
+
+        def attempt(steps: int) -> bool:
+            excerpt = build_excerpt(paragraphs, steps * _EXCERPT_STEP)
             quoted = [f"  {line}".rstrip() for line in excerpt.split("\n")]
-            lines = [*head, f"From {name}:", *quoted]
-            if self._fits([*lines, CONTEXT_CLOSE], limit):
-                return lines
-            size = min(size, len(excerpt)) * 2 // 3
-        return None
+            lines = [*head, f"From {_name(hit)}:", *quoted, CONTEXT_CLOSE]
+            if fitting := bool(excerpt) and self._fits(lines, limit):
+                self.lines = lines
+            return fitting
+
+        fitted = attempt(_EXCERPT_STEPS) or _widest(_EXCERPT_STEPS - 1, attempt)
+        if fitted:
+            self.notes.append(hit)
+        return fitted
 
 
 class _Form:
@@ -208,10 +205,10 @@ class _Form:
 
     def __init__(self, hit: Hit, number: int) -> None:
         card = hit.card
-        self.name = _safe(shown_name(hit)) or "unnamed"
+        self.name = _name(hit)
         facts = [_safe(card.severity), self.name]
         if card.occurrences > 1:
-            facts.insert(1, f"seen {card.occurrences}×")  # noqa: RUF001 - the fixed wording
+            facts.insert(1, f"seen {card.occurrences}×")
         self.title = f"{number}. {_safe(card.title) or self.name} ({' · '.join(facts)})"
         self.why = _shortened(_safe(card.why))
         cleaned = [_safe(item) for item in card.checklist[:_MAX_ITEMS]]
@@ -245,6 +242,11 @@ def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
     return found
 
 
+def _name(hit: Hit) -> str:
+    return _safe(shown_name(hit)) or "unnamed"
+
+
+@lru_cache(maxsize=2048)
 def _safe(text: str) -> str:
     return defang(clean_line(text))
 

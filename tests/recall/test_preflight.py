@@ -9,7 +9,12 @@ import pytest
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
 from lessons_kb.recall.preflight import pack, shown_name
-from lessons_kb.text.tokens import estimate_tokens
+
+
+def quarter(text):
+    """A counter of our own, so that a better estimate moves no golden file."""
+    return (len(text) + 3) // 4
+
 
 GOLDEN = os.path.join(os.path.dirname(__file__), "..", "golden", "recall")
 
@@ -34,7 +39,7 @@ def run(
     size=0,
     max_chars=None,
     in_context=(),
-    counter=estimate_tokens,
+    counter=quarter,
     **settings,
 ):
     return pack(
@@ -136,7 +141,7 @@ def test_nothing_found_is_silence():
 
 def test_tokens_are_those_of_the_text():
     found = run([TELEGRAM], [note("docs/x.md", "A paragraph.")])
-    assert found.tokens == estimate_tokens(found.text)
+    assert found.tokens == quarter(found.text)
 
 
 class TestWithheld:
@@ -202,7 +207,7 @@ class TestBudget:
     )
 
     def test_the_most_relevant_items_in_the_order_of_the_card(self):
-        text = run([self.LONG], query="charset after migrate", budget=360).text
+        text = run([self.LONG], query="charset after migrate", budget=340).text
         items = [line for line in text.split("\n") if "- [ ]" in line]
         assert ["migrate" in items[0], "charset" in items[-1], len(items)] == [True, True, 2]
         assert "   … 3 more in lessons/long.md\n[/ACTIVE" in text
@@ -213,7 +218,7 @@ class TestBudget:
             query="timeout charset",
             frequencies={"timeout": 90, "charset": 1},
             size=100,
-            budget=300,
+            budget=280,
         ).text
         assert "charset" in text
         assert "timeout" not in text
