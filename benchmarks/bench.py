@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from benchmarks import clock, metrics
 from benchmarks.entries import bare_python, run_code
 from benchmarks.generate import learn_statistics, make_card, make_prompt, open_brain_folder
+from benchmarks.ours import own_brain
 from lessons_kb.value import Value
 
 if TYPE_CHECKING:
@@ -50,12 +51,14 @@ class Bench:
         self.sizes = (1_000, 2_000) if self.quick else (1_000, 12_000, 100_000)
 
     def brain(self, size: int, *, real_size: bool = False) -> Path:
-        """Return a generated brain with no index."""
-        return open_brain_folder(size, seed=self.seed, real_size=real_size)
+        """Return a generated brain of this user; it may have no index yet."""
+        folder = open_brain_folder(size, seed=self.seed, real_size=real_size)
+        own_brain(folder)
+        return folder
 
-    def indexed(self, size: int) -> Path:
+    def indexed(self, size: int, *, real_size: bool = False) -> Path:
         """Return a generated brain with its index up to date."""
-        folder = self.brain(size)
+        folder = self.brain(size, real_size=real_size)
         clock.start(run_code(INDEX, str(folder), must_print="indexed"))
         return folder
 

@@ -37,6 +37,8 @@ SAME_DOCUMENTS = (
 """Sets that share documents are never each other's negatives."""
 
 HERE = Path(__file__).resolve().parent
+_CACHE = platformdirs.user_cache_dir("lessons-bench")
+"""Looked up once: a run gives lessons_kb a cache folder of its own by the environment."""
 _EXAMPLE = HERE.parent / "brain-example"
 
 
@@ -88,8 +90,7 @@ def cache_folder(name: str) -> Path:
 
     ``$LESSONS_BENCH_CACHE``, else ``lessons-bench`` in the user's cache folder.
     """
-    given = os.environ.get("LESSONS_BENCH_CACHE") or platformdirs.user_cache_dir("lessons-bench")
-    folder = Path(given) / name
+    folder = Path(os.environ.get("LESSONS_BENCH_CACHE") or _CACHE) / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -21,6 +21,7 @@ from benchmarks.entries import (
     script,
     tool_event,
 )
+from benchmarks.ours import own_brain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,7 @@ def measure_index(bench: Bench) -> list[Row]:
                 f"first index, {bench.large:,} {kind}",
                 [run.seconds for run in runs],
                 "s",
-                target=target * bench.large / 12_000,
+                target=None if bench.quick else target,
                 note=f"{megabytes:.0f} MB",
             )
         )
@@ -60,13 +61,9 @@ def measure_disk(bench: Bench) -> list[Row]:
     """Size of the index of 1,000 cards over that of the cards."""
     rows = []
     for real_size in (False, True):
-        folder = bench.brain(1_000, real_size=real_size)
-        clock.start(run_code(INDEX, str(folder), must_print="indexed"))
+        folder = bench.indexed(1_000, real_size=real_size)
         cards = sum(path.stat().st_size for path in folder.rglob("*.md"))
-        cache = folder / ".lessons"
-        if not cache.is_dir():
-            raise NotBuiltError("no .lessons folder after indexing")
-        index = sum(path.stat().st_size for path in cache.rglob("*") if path.is_file())
+        index = sum(path.stat().st_size for path in own_brain(folder).rglob("*") if path.is_file())
         kind = "real-size cards" if real_size else "cards"
         note = f"{index / 1e6:.1f} MB for {cards / 1e6:.1f} MB"
         rows.append(
@@ -166,4 +163,4 @@ def measure_mcp(bench: Bench) -> list[Row]:
 
 
 def _forget_index(folder: Path) -> None:
-    shutil.rmtree(folder / ".lessons", ignore_errors=True)
+    shutil.rmtree(own_brain(folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
     from lessons_kb import Brain
     from lessons_kb.model import Hit
 
-_STATE_VARIABLES = ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
+_VARIABLES = (
+    "LESSONS_STATE_HOME",
+    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+)
 
 
 class Ours:
@@ -59,16 +66,30 @@ def open_indexed(folder: Path) -> Iterator[Brain]:
     """Open a brain folder, its index brought up to date."""
     from lessons_kb import Brain
 
+    own_brain(folder)
     with Brain.open(folder, directory=folder) as brain:
         brain.refresh()
         yield brain
 
 
+def own_brain(folder: Path) -> Path:
+    """Make a folder a brain of this user, as ``lessons init`` does; return where its index lies.
+
+    An index of an earlier run is removed: its state is gone, so nothing would read it.
+    """
+    from lessons_kb.storage.trust import cache_dir, read_record, trust
+
+    if read_record(str(folder)) is None:
+        shutil.rmtree(folder / ".lessons", ignore_errors=True)
+        trust(str(folder), made=True)
+    return Path(cache_dir(str(folder)))
+
+
 @contextmanager
 def private_state(folder: Path) -> Iterator[None]:
-    """Keep journal and trust of a benchmark out of the user's own state folder."""
-    before = {name: os.environ.get(name) for name in _STATE_VARIABLES}
-    for name in _STATE_VARIABLES:
+    """Keep journal, trust and caches of a benchmark out of the user's own folders."""
+    before = {name: os.environ.get(name) for name in _VARIABLES}
+    for name in _VARIABLES:
         os.environ[name] = str(folder / name.lower())
     try:
         yield
