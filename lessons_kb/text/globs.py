@@ -1,43 +1,125 @@
-"""Gitignore globs as plain regular expressions."""
+"""Gitignore globs as plain regular expressions: compiled once with pathspec, matched with re."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from lessons_kb.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
+
+MAX_GLOB = 500
+MAX_ALTERNATIVES = 64
+MAX_PATH = 4096
+"""Longer than any path a system opens; nothing matches it."""
+
+_BELOW = "ps_d"
+"""Name of pathspec's group that is set where a path lies below what the glob names."""
+_ANY_FOLDERS = "(?:/.+)?"
+_ANY_ROOT = "^(?:.+/)?"
+_LITERAL = r"(?:\\.|\[(?:\\.|[^\]\\])+\](?![*+?])|[^\\\[\]/()|^$*+?{}.])+"
+_STAR_BEFORE_STAR = rf"\[\^/\]\*({_LITERAL})(?=\[\^/\]\*)"
 
 
 def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
-    """Return (regex source, include?) for each gitignore pattern.
+    """Return (regex source, include?) for each gitignore glob, in order.
 
-    Raises InputError naming a pattern that cannot be used.
+    Blank lines and comments give nothing. Beyond gitignore, ``{ts,tsx}`` stands for both and a
+    leading ``./`` for nothing, as card authors expect. A source may begin with a comment group
+    that holds a text every matching path contains. Raises InputError naming a bad glob.
     """
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     compiled: list[tuple[str, bool]] = []
     for pattern in patterns:
-        try:
-            regex, include = GitIgnoreSpecPattern.pattern_to_regex(pattern)
-            if regex is not None and include is not None:
+        if not pattern.strip() or pattern.startswith("#") or pattern.strip() == "/":
+            continue
+        mend = f"{pattern[:80]!r} is not a gitignore glob; write one such as src/**/*.py"
+        if len(pattern) > MAX_GLOB:
+            raise InputError(mend)
+        for alternative in _expand_braces(pattern, mend):
+            try:
+                regex, include = GitIgnoreSpecPattern.pattern_to_regex(alternative)
+                if regex is None or include is None:
+                    raise InputError(mend)
                 re.compile(regex)
-                compiled.append((regex, include))
-        except (ValueError, re.error):
-            raise InputError(
-                f"paths: {pattern!r} is not a gitignore glob; mend or remove it"
-            ) from None
+            except (ValueError, re.error):
+                raise InputError(mend) from None
+            compiled.append((_hint(alternative) + _tame(regex), include))
     return tuple(compiled)
 
 
-def match_globs(compiled: Iterable[tuple[str, bool]], path: str) -> bool:
-    """Return whether a relative POSIX path matches: the last match wins."""
-    matched, rank = False, 0
-    for source, include in compiled:
-        if found := re.search(source, path):
-            below = 1 if found.groupdict().get("ps_d") else 2
-            if (include and below == 1) or below >= rank:
-                matched, rank = include, below
-    return matched
+def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
+    """Return whether a relative POSIX path matches; a folder's path ends with a slash.
+
+    The last glob that names the path itself decides, else the last that names a folder above.
+    """
+    if len(path) > MAX_PATH:
+        return False
+    path = path.removeprefix("./")
+    above: bool | None = None
+    for source, include in reversed(compiled):
+        if source.startswith("(?#") and source[3 : source.index(")")] not in path:
+            continue
+        found = _compiled(source).search(path)
+        if found and not found.groupdict().get(_BELOW):
+            return include
+        if found and above is None:
+            above = include
+    return bool(above)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
+
+
+def _expand_braces(pattern: str, mend: str) -> Iterator[str]:
+    waiting = [_without_dot(pattern)]
+    for _ in range(MAX_ALTERNATIVES):
+        if not waiting:
+            return
+        first = waiting.pop()
+        found = re.search(r"(?<!\\)\{([^{}]*,[^{}]*)\}", first)
+        if found is None:
+            yield first
+            continue
+        head, tail = first[: found.start()], first[found.end() :]
+        waiting += [f"{head}{choice}{tail}" for choice in reversed(found[1].split(","))]
+    if waiting:
+        raise InputError(mend)
+
+
+def _without_dot(pattern: str) -> str:
+    sign = "!" if pattern.startswith("!") else ""
+    return sign + pattern.removeprefix("!").removeprefix("./")
+
+
+def _hint(pattern: str) -> str:
+    """Return the longest text between wildcards as a comment: compiling it is what costs time."""
+    segments = pattern.removeprefix("!").rstrip().split("/")
+    plain = [segment for segment in segments if not set(segment) & set("[]\\()")]
+    texts = [text for segment in plain for text in re.split(r"[*?]+", segment)]
+    longest = max(reversed(texts), key=len, default="")
+    return f"(?#{longest})" if longest else ""
+
+
+def _tame(source: str) -> str:
+    """Return a regex that matches the same paths without retrying every way to split one.
+
+    Between two wildcards the leftmost place for a text is as good as any: what follows can
+    always absorb the rest. Atomic groups say so, and the time stays far from exponential.
+    """
+    source = re.sub(r"(?:\[\^/\]\*){2,}", "[^/]*", source)
+    source = re.sub(_STAR_BEFORE_STAR, r"(?>[^/]*?\1)", source)
+    head, *blocks = source.split(_ANY_FOLDERS)
+    if head.startswith(_ANY_ROOT):
+        rest = head.removeprefix(_ANY_ROOT)
+        head = f"^(?>(?:[^/]+/)*?{rest}(?=/))" if blocks else f"^(?:[^/]+/)*{rest}"
+    for number, block in enumerate(blocks, 1):
+        last = number == len(blocks)
+        head += f"(?:/[^/]+)*{block}" if last else f"(?>(?:/[^/]+)*?{block}(?=/))"
+    return head

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import string
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lessons_kb
 from lessons_kb.text import analyzer
 from lessons_kb.text.analyzer import STOP_WORDS, analyze
 
@@ -189,17 +187,16 @@ def test_time_is_linear_on_hostile_runs(unit):
     assert time.perf_counter() - began < 2
 
 
-def test_import_is_cheap_for_a_hook():
+def test_import_is_cheap_for_a_hook(python_path):
     code = (
         "import sys; before = set(sys.modules); import lessons_kb.text.analyzer\n"
         "heavy = {'typing', 'pathlib', 'logging', 'dataclasses', 'numpy', 'threading'}\n"
         "print(sorted((set(sys.modules) - before) & heavy))"
     )
-    root = os.path.dirname(os.path.dirname(lessons_kb.__file__))
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": root},
+        env=python_path,
     )
     assert done.stdout.strip() == "[]", done.stderr

@@ -1,0 +1,143 @@
+"""Globs mean what git and pathspec mean by them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
+
+from lessons_kb.errors import InputError
+from lessons_kb.text.globs import MAX_GLOB, MAX_PATH, compile_globs, match_globs
+
+MATCHING = [
+    ("src/**/*.py", "src/a.py"),
+    ("src/**/*.py", "src/a/b/c.py"),
+    ("/src/*.py", "./src/a.py"),
+    ("*.py", "deep/down/x.py"),
+    ("/setup.py", "setup.py"),
+    ("docs", "docs/a/b.md"),
+    ("docs/", "docs/a/b.md"),
+    ("a/**/b/**/c", "a/x/b/y/z/c"),
+    ("src/[a-c]?.ts", "src/bx.ts"),
+    (r"\!important.md", "!important.md"),
+    ("./src/*.py", "src/a.py"),
+    ("src/**/*.{ts,tsx}", "src/ui/button.tsx"),
+    ("{src,lib}/{a,b}.py", "lib/b.py"),
+    ("한글/*.md", "한글/파일.md"),
+    ("**/migrations/**", "app/db/migrations/0001.py"),
+    ("(a)/*.py", "(a)/x.py"),
+]
+NOT_MATCHING = [
+    ("src/**/*.py", "lib/src/a.py"),
+    ("/setup.py", "sub/setup.py"),
+    ("docs/", "docs"),
+    ("src/*.py", "src/a/b.py"),
+    ("*.py", "x.pyc"),
+    ("# comment", "# comment"),
+    ("", "anything"),
+    ("!src/a.py", "src/a.py"),
+    ("*.{ts,tsx}", "a.{ts,tsx}"),
+]
+
+
+@pytest.mark.parametrize(("glob", "path"), MATCHING)
+def test_matching(glob, path):
+    assert match_globs(compile_globs([glob]), path)
+
+
+@pytest.mark.parametrize(("glob", "path"), NOT_MATCHING)
+def test_not_matching(glob, path):
+    assert not match_globs(compile_globs([glob]), path)
+
+
+def test_later_globs_take_back():
+    compiled = compile_globs(["src/**", "!src/legacy/**", "src/legacy/keep.py"])
+    assert match_globs(compiled, "src/a.py")
+    assert not match_globs(compiled, "src/legacy/a.py")
+    assert match_globs(compiled, "src/legacy/keep.py")
+
+
+def test_no_globs_match_nothing():
+    assert not match_globs((), "a.py")
+
+
+@pytest.mark.parametrize(
+    "glob", ["!", "\\", "a[", "[z-a]", "a" * (MAX_GLOB + 1), "{a,b}" * 7, "src/[a/b]"]
+)
+def test_bad_glob_is_named(glob):
+    with pytest.raises(InputError, match=re.escape(repr(glob[:80]))):
+        compile_globs(["fine/*.py", glob])
+
+
+def test_a_path_longer_than_any_matches_nothing():
+    assert not match_globs(compile_globs(["*"]), "a" * (MAX_PATH + 1))
+
+
+SEGMENT = st.one_of(
+    st.sampled_from(["a", "b", "ab", "a.py", "*.py", "*", "**", "a*", "*b", "a*b*c", "?", "[ab]"]),
+    st.sampled_from(
+        ["[!a]", "*a*", "a**b", "***", ".hidden", "a?b", "[a-c]*", "한*", "a b", "*.*"]
+    ),
+    st.text("ab.*?", min_size=1, max_size=6),
+)
+GLOB = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["", "", "!"]),
+    st.sampled_from(["", "", "/"]),
+    st.lists(SEGMENT, min_size=1, max_size=5).map("/".join),
+    st.sampled_from(["", "", "/"]),
+)
+NAME = st.one_of(
+    st.sampled_from(["a", "b", "ab", "a.py", "abc", "axbyc", ".hidden", "한글", "a b", "a.b.py"]),
+    st.text("ab.c", min_size=1, max_size=6).filter(lambda name: name.strip(".")),
+)
+PATH = st.builds(
+    "{}{}".format, st.lists(NAME, min_size=1, max_size=6).map("/".join), st.sampled_from(["", "/"])
+)
+
+
+@given(st.lists(GLOB, max_size=4), st.lists(PATH, max_size=8))
+@example(["!a/b", "a/"], ["a/b"])
+@example(["a/**/b/**/b/c"], ["a/b/b/c", "a/b/c", "a/b/x/b/c", "a/b/b/b/c"])
+@example(["**/a/**/a/**/b"], ["a/a/b", "x/a/a/a/b", "a/b"])
+@example(["*ab*ab*ab"], ["abab", "ababab", "xabxabxababx", "abababab"])
+def test_agrees_with_pathspec(globs, paths):
+    spec = GitIgnoreSpec.from_lines(globs)
+    compiled = compile_globs(globs)
+    for path in paths:
+        assert match_globs(compiled, path) == spec.match_file(path), path
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("*a" * 30 + "b", "a" * 250),
+        ("**/a" * 30 + "/b", "a/" * 2000 + "a"),
+        ("a/**/" * 30 + "b", "a/" * 2000 + "a"),
+        ("*a*/**/" * 20 + "b", "aaa/" * 1000 + "a"),
+        ("[ab]*" * 40 + "c", "ab" * 100),
+    ],
+)
+def test_time_stays_bounded_on_hostile_globs(glob, path):
+    compiled = compile_globs([glob])
+    began = time.perf_counter()
+    match_globs(compiled, path)
+    assert time.perf_counter() - began < 1
+
+
+def test_matching_needs_no_pathspec(python_path):
+    compiled = compile_globs(["src/**/*.py"])
+    code = (
+        "import sys; from lessons_kb.text.globs import match_globs\n"
+        f"print(match_globs({compiled!r}, 'src/a.py'), 'pathspec' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=python_path
+    )
+    assert done.stdout.split() == ["True", "False"], done.stderr
