@@ -331,3 +331,41 @@ def test_no_lock_file_lies_beside_the_card(root, card):
 
     files.rewrite(root, "lessons/card.md", change)
     assert seen == ["card.md"]
+
+
+@needs_leases
+def test_across_file_systems_what_is_written_later_is_kept_too(tmp_path, mount, monkeypatch):
+    root = mount(tmp_path / "other", "-t", "tmpfs", "tmpfs")
+    write(f"{root}/card.md", CARD)
+    with open(f"{root}/card.md", "r+b") as editor:
+        files.rewrite(root, "card.md", bump)
+        editor.write(b"LATE")
+    assert read(f"{root}/card.md") == CARD.replace(b"1", b"2")
+    later(monkeypatch, 90_000)
+    files.rewrite(root, "card.md", bump)
+    contents = {kept_bytes(root, entry) for entry in trash.entries(root)}
+    assert b"LATE" + CARD[4:] in contents
+    assert os.listdir(root) == ["card.md"]
+
+
+def test_an_owner_that_cannot_be_kept_is_no_obstacle(root, card, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "not the superuser")
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    if os.geteuid() == 0:
+        os.chown(card, 12, 34)
+    os.chmod(card, 0o644)
+    files.rewrite(root, "lessons/card.md", bump)
+    assert read(card) == CARD.replace(b"1", b"2")
+    assert stat.S_IMODE(os.stat(card).st_mode) == 0o644
+
+
+def test_a_program_that_saves_without_a_pause_cannot_hold_a_rewrite_up(root, card):
+    def change(data):
+        write(card, b"occurrences: 5 # " + os.urandom(8).hex().encode())
+        return bump(data)
+
+    assert files.rewrite(root, "lessons/card.md", change).startswith(b"occurrences: 6 # ")
+    (kept,) = trash.entries(root)
+    assert kept_bytes(root, kept).startswith(b"occurrences: 5 # ")

@@ -97,3 +97,17 @@ def test_a_folder_made_twice_is_no_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError):
         make_private(str(tmp_path / "file" / "b"))
+
+
+def test_a_private_file_that_cannot_be_written_stays_as_it_was(tmp_path, monkeypatch):
+    path = str(tmp_path / "file")
+    write_private(path, b"one")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(StorageError, match="disk is full"):
+        write_private(path, b"two")
+    assert (tmp_path / "file").read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["file"]
