@@ -8,6 +8,7 @@ from pathlib import Path
 import frontmatter
 import pytest
 
+from lessons_kb.cards import check_card, new_card, parse_card
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, flat_settings, parse_settings
 from lessons_kb.model import KINDS
 
@@ -70,3 +71,25 @@ def test_card_template_says_nothing_outside_comments(kind: str) -> None:
     _, body = frontmatter.parse((TEMPLATES / f"{kind}.md").read_text(encoding="utf-8"))
     left = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
     assert [line for line in left.split("\n") if line.strip() and not line.startswith("## ")] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_card_lacks_only_what_its_author_must_write(kind: str) -> None:
+    template = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
+    text = new_card(template, kind=kind, title="Orders lost: a queue", created="2026-11-21")
+    document = parse_card(text, path=f"{kind}s/new.md", folders=KNOWN_FOLDERS)
+    assert document.card
+    assert document.card.title == "Orders lost: a queue"
+    rules = {finding.rule for finding in check_card(document)}
+    assert rules == {"no-checklist", "no-cause", "no-symptoms"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_guidance_is_never_indexed_or_shown(kind: str) -> None:
+    text = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
+    document = parse_card(text, path=f"{kind}s/new.md", folders=KNOWN_FOLDERS)
+    assert document.card
+    assert document.card.why == ""
+    guidance = set(re.findall(r"\w+", " ".join(re.findall(r"<!--.*?-->", text, re.DOTALL))))
+    shown = set(re.findall(r"\w+", " ".join(document.fields.values())))
+    assert guidance & shown <= set(re.findall(r"\w+", " ".join([document.card.title, *SECTIONS])))
