@@ -113,6 +113,7 @@ def _tame(source: str) -> str:
     Between two wildcards the leftmost place for a text is as good as any: what follows can
     always absorb the rest. Atomic groups say so, and the time stays far from exponential.
     """
+    source = re.sub(r"\[\^(?!/\])", "[^/", source)  # git: no class holds a slash; pathspec: [!a]
     source = re.sub(r"(?:\[\^/\]\*){2,}", "[^/]*", source)
     source = re.sub(_STAR_BEFORE_STAR, r"(?>[^/]*?\1)", source)
     head, *blocks = source.split(_ANY_FOLDERS)
