@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 
 from lessons_kb import __version__
@@ -128,6 +127,8 @@ class _Run:
         return self._apply(state, seen, settings, started)
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
+        import shutil  # not on the path of a prompt: it loads every compression library
+
         generation = (old.generation if old else 0) + 1
         fresh = State(
             versions=versions(settings.index.engine),

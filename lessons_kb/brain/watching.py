@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from lessons_kb.errors import ConfigError
+from lessons_kb.errors import LessonsError
 from lessons_kb.storage.watch import watch
 
 TYPE_CHECKING = False
@@ -38,14 +38,22 @@ def watch_brain(
 
 
 def _watch_layer(layer: Layer, say: Callable[[str], None], stop: threading.Event) -> None:
-    def refresh(_paths: object = None) -> None:
+    started = False
+
+    def refresh(_paths: set[str]) -> None:
+        nonlocal started
         try:
             done = layer.refresh()
-        except ConfigError as error:
+        except LessonsError as error:
             say(f"{layer.alias}: {error}")
             return
-        if done.changed or done.removed:
+        if not started:
+            say(f"{layer.alias}: {done.files} files, up to date")
+        elif done.changed or done.removed:
             say(f"{layer.alias}: {done.changed} changed, {done.removed} removed")
+        started = True
 
-    refresh()
-    watch(layer.root, refresh, stop=stop)
+    try:
+        watch(layer.root, refresh, stop=stop)
+    except LessonsError as error:
+        say(f"{layer.alias}: {error}")

@@ -1,0 +1,104 @@
+"""Bad cards are never lost and never fatal: each is named, the good ones are found."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.doctor import check_health
+
+GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{new}: &{new} [{','.join(['*' + old] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi")
+)
+
+BAD_FILES: dict[str, bytes] = {
+    "malformed.md": b"---\ntitle: [unclosed\n\tfoo: bar: baz\n}}\n---\nzebra\n",
+    "unclosed.md": b"---\ntitle: Unclosed\ntype: lesson\n\nzebra\n",
+    "not-utf-8.md": b"---\ntitle: caf\xe9\n---\nzebra\n",
+    "utf-16.md": "# zebra\n".encode("utf-16"),
+    "nul.md": b"# zebra\0\0\n",
+    "bomb.md": f"---\n{BOMB}---\nzebra\n".encode(),
+    "deep.md": b"---\nx: " + b"[" * 50_000 + b"\n---\nzebra\n",
+    "deeper.md": b"---\nx:\n" + b"- " * 50_000 + b"\n---\nzebra\n",
+    "duplicate.md": b"---\ntitle: One\ntitle: Two\n---\nzebra\n",
+    "wrong-types.md": b"---\noccurrences: many\nseverity: [1]\nlast-seen: soon\n---\n# Zebra\n",
+    "scalar.md": b"---\njust text\n---\n# Zebra\n",
+}
+STILL_IN_USE = {"duplicate.md", "wrong-types.md"}
+
+
+@pytest.fixture
+def bad(root: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = root / "lessons"
+    folder.mkdir()
+    (folder / "good.md").write_text(GOOD)
+    for name, data in BAD_FILES.items():
+        (folder / name).write_bytes(data)
+    with (folder / "huge.md").open("wb") as file:
+        file.truncate(54_000_000)
+    os.mkfifo(folder / "pipe.md")
+    (folder / "x.md").mkdir()
+    (folder / "dangling.md").symlink_to("nowhere.md")
+    (folder / "circle.md").symlink_to("circle.md")
+    (folder / "up").symlink_to("..")
+    (tmp_path / "outside.md").write_text(GOOD)
+    (folder / "outside.md").symlink_to(tmp_path / "outside.md")
+    return root
+
+
+NAMED = {
+    *BAD_FILES,
+    *("huge.md", "pipe.md", "x.md", "dangling.md", "circle.md", "up", "outside.md"),
+}
+
+
+def test_the_good_card_is_found_and_each_bad_one_is_named(bad: pathlib.Path) -> None:
+    brain = Brain.open(bad)
+    assert "lessons/good.md" in brain.preflight("mind the zebra crossing").text
+    named = {finding.path.removeprefix("lessons/") for finding in brain.lint()}
+    assert named >= NAMED
+    assert "good.md" not in {f.path.removeprefix("lessons/") for f in brain.lint() if f.level == "error"}
+    assert all(finding.message and finding.mend for finding in brain.lint())
+
+
+def test_what_cannot_be_read_is_not_injected(bad: pathlib.Path) -> None:
+    hits = Brain.open(bad).search("zebra", limit=50)
+    found = {hit.card.id.removeprefix("lessons/") for hit in hits}
+    assert found <= {"good.md", "malformed.md", "scalar.md"} | STILL_IN_USE
+    assert found >= {"good.md"} | STILL_IN_USE
+
+
+def test_the_doctor_names_what_is_out_of_use(bad: pathlib.Path) -> None:
+    lines = [line.detail for line in check_health(Brain.open(bad), str(bad))]
+    for name in NAMED - STILL_IN_USE - {"malformed.md", "scalar.md", "duplicate.md"}:
+        assert any(f"lessons/{name}" in line for line in lines), name
+
+
+def test_the_census_accounts_for_all(bad: pathlib.Path) -> None:
+    from lessons_kb.brain.census import count_files
+
+    brain = Brain.open(bad)
+    brain.refresh()
+    count = count_files(brain.layers[0])
+    assert count.files == count.cards + count.notes + count.unusable
+    assert count.files == 1 + len(NAMED)
+
+
+@pytest.mark.slow
+def test_beyond_max_files_the_lessons_come_first(root: pathlib.Path) -> None:
+    for folder, count in (("docs", 12_900), ("lessons", 100)):
+        (root / folder).mkdir()
+        for number in range(count):
+            (root / folder / f"{number}.md").write_text(f"# Note {number}\n")
+    (root / "lessons/zebra.md").write_text(GOOD)
+    brain = Brain.open(root)
+    brain.refresh(workers=2)
+    assert "lessons/zebra.md" in brain.preflight("mind the zebra crossing").text
+    assert [f.message for f in brain.lint() if f.rule == "too-many-files"] == [
+        "1001 files beyond max_files = 12000 are left out"
+    ]

@@ -1,0 +1,100 @@
+"""SPEC §2: which brains hold, and which of them may speak."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.making import make_brain, trust_brain
+from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.storage.locate import user_brain
+
+CARD = "# Mind the zebra\n\n## Fix\n\n- Look at the zebra\n"
+
+
+@pytest.fixture
+def repo(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A repository somebody else wrote, with a brain and a committed cache of its own."""
+    folder = tmp_path / "repo"
+    (folder / "lessons").mkdir(parents=True)
+    (folder / "src/deep").mkdir(parents=True)
+    (folder / "lessons/a.md").write_text(CARD)
+    (folder / "lessons.toml").write_text("")
+    (folder / ".lessons").mkdir()
+    (folder / ".lessons/catalogue.db").write_bytes(b"from elsewhere")
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+def test_a_found_brain_is_silent_until_it_is_trusted(repo: pathlib.Path) -> None:
+    with pytest.raises(Untrusted, match="lessons trust"):
+        Brain.discover(repo / "src/deep")
+    trust_brain(str(repo / "src"))
+    assert Brain.discover(repo / "src/deep").preflight("zebra").text
+    (repo / "lessons.toml").write_text('language = "ko"\n')
+    with pytest.raises(Untrusted):
+        Brain.discover(repo)
+    trust_brain(str(repo))
+    assert Brain.discover(repo)
+    trust_brain(str(repo), revoke=True)
+    with pytest.raises(Untrusted):
+        Brain.discover(repo)
+
+
+def test_a_cache_that_came_with_the_repository_is_never_read(repo: pathlib.Path) -> None:
+    assert Brain.open(repo).preflight("zebra").text
+    assert (repo / ".lessons/catalogue.db").read_bytes() == b"from elsewhere"
+    trust_brain(str(repo))
+    assert Brain.open(repo).preflight("zebra").text
+    assert (repo / ".lessons/.gitignore").read_text() == "*\n"
+
+
+def test_naming_a_brain_is_trusting_it(
+    repo: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.setenv("LESSONS_BRAIN", os.pathsep.join([str(repo), str(other)]))
+    assert [layer.root for layer in Brain.discover(tmp_path).layers] == [str(repo), str(other)]
+    monkeypatch.setenv("LESSONS_BRAIN", str(tmp_path / "nowhere"))
+    with pytest.raises(BrainNotFound, match="LESSONS_BRAIN"):
+        Brain.discover(tmp_path)
+
+
+def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path: pathlib.Path) -> None:
+    outer, inner = tmp_path / "mono", tmp_path / "mono/packages/api"
+    for folder in (user_brain(), str(outer), str(inner)):
+        make_brain(folder)
+    (inner / "src").mkdir()
+    roots = [layer.root for layer in Brain.discover(inner / "src").layers]
+    assert roots == [str(inner), str(outer), os.path.realpath(user_brain())]
+    assert [layer.root for layer in Brain.discover(tmp_path).layers] == roots[2:]
+
+
+def test_without_any_brain_the_way_to_one_is_named(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(BrainNotFound, match="lessons init"):
+        Brain.discover(tmp_path)
+
+
+def test_the_project_is_named_by_settings_or_git(
+    repo: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    assert Brain.open(repo, directory=repo / "src").project == "repo"
+    assert Brain.open(repo, directory=tmp_path).project is None
+    assert Brain.open(repo, directory=repo, project="given").project == "given"
+    (repo / "lessons.toml").write_text('project = "said"\n')
+    assert Brain.open(repo, directory=tmp_path).project == "said"
+
+
+def test_init_makes_a_brain_once(tmp_path: pathlib.Path) -> None:
+    root, made = make_brain(str(tmp_path / "new"))
+    assert made == ["lessons/", "playbooks/", "qa-findings/", "lessons.toml", ".lessons/"]
+    assert (tmp_path / "new/.lessons/.gitignore").read_text() == "*\n"
+    (tmp_path / "new/lessons.toml").write_text("# mine\n")
+    assert make_brain(str(tmp_path / "new")) == (root, [])
+    assert (tmp_path / "new/lessons.toml").read_text() == "# mine\n"
+    assert Brain.discover(root)

@@ -1,0 +1,246 @@
+"""SPEC §3: derived, disposable, never a wrong answer."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pathlib
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.layer import Layer
+from lessons_kb.errors import ConfigError
+
+Write = Callable[..., pathlib.Path]
+
+
+def ids(brain: Brain, text: str) -> list[str]:
+    return [hit.card.id for hit in brain.search(text)]
+
+
+def card(word: str, number: int = 0) -> str:
+    return f"# Lesson about {word} {number}\n\n## Prevention Checklist\n\n- Mind the {word}\n"
+
+
+def test_nothing_is_read_again_when_nothing_changed(
+    root: pathlib.Path, write: Write, settle: Callable[[], None]
+) -> None:
+    write("lessons/a.md", card("zebra"))
+    settle()
+    brain = Brain.open(root)
+    (first,) = brain.refresh()
+    (second,) = brain.refresh()
+    assert (first.files, first.changed) == (1, 1)
+    assert (second.files, second.changed, second.removed) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("engine", ["tantivy", "rank-bm25"])
+def test_edits_additions_and_removals_are_seen_by_the_next_search(
+    root: pathlib.Path, write: Write, engine: str
+) -> None:
+    write("lessons.toml", f'[index]\nengine = "{engine}"\n')
+    write("lessons/a.md", card("zebra"))
+    brain = Brain.open(root)
+    assert ids(brain, "zebra") == ["lessons/a.md"]
+    write("lessons/a.md", card("giraffe"))
+    write("lessons/b.md", card("zebra"))
+    assert ids(brain, "zebra") == ["lessons/b.md"]
+    assert ids(brain, "giraffe") == ["lessons/a.md"]
+    (root / "lessons/b.md").unlink()
+    assert ids(brain, "zebra") == []
+
+
+def test_an_edit_in_the_same_instant_and_of_the_same_length_is_seen(
+    root: pathlib.Path, write: Write
+) -> None:
+    brain = Brain.open(root)
+    for word in ("zebra", "tiger", "horse", "mouse") * 5:
+        path = write("lessons/a.md", card(word))
+        os.utime(path, ns=(1_700_000_000_000_000_001, 1_700_000_000_000_000_001))
+        assert ids(brain, word) == ["lessons/a.md"]
+
+
+def test_a_card_saved_by_rename_is_seen(root: pathlib.Path, write: Write) -> None:
+    write("lessons/a.md", card("zebra"))
+    brain = Brain.open(root)
+    assert ids(brain, "zebra")
+    os.replace(write("lessons/.a.md.swp", card("giraffe")), root / "lessons/a.md")
+    assert ids(brain, "giraffe") == ["lessons/a.md"]
+    assert ids(brain, "zebra") == []
+
+
+def test_a_note_that_becomes_a_card_changes_sides(root: pathlib.Path, write: Write) -> None:
+    write("a.md", card("zebra"))
+    brain = Brain.open(root)
+    assert brain.cards.all() == []
+    write("a.md", "---\ntype: lesson\n---\n" + card("zebra"))
+    assert [c.id for c in brain.cards.all()] == ["a.md"]
+    assert ids(brain, "zebra") == ["a.md"]
+
+
+@pytest.mark.parametrize("victim", ["catalogue.db", "index-1"])
+def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(
+    root: pathlib.Path, write: Write, settle: Callable[[], None], victim: str
+) -> None:
+    write("lessons/a.md", card("zebra"))
+    settle()
+    with Brain.open(root) as brain:
+        assert ids(brain, "zebra")
+        cache = pathlib.Path(brain.layers[0].cache)
+    target = cache / victim
+    if target.is_dir():
+        for file in target.iterdir():
+            file.write_bytes(b"\0" * 10)
+    else:
+        target.write_bytes(target.read_bytes()[:5000] + b"\0" * 5000)
+    with Brain.open(root) as brain:
+        assert ids(brain, "zebra") == ["lessons/a.md"]
+    shutil.rmtree(target) if target.is_dir() else target.unlink()
+    with Brain.open(root) as brain:
+        assert ids(brain, "zebra") == ["lessons/a.md"]
+
+
+def test_another_analyzer_or_version_means_a_rebuild(
+    root: pathlib.Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("lessons/a.md", card("zebra"))
+    with Brain.open(root) as brain:
+        brain.refresh()
+        generation = brain.layers[0].state.generation  # type: ignore[union-attr]
+    monkeypatch.setattr("lessons_kb.brain.refresh.ANALYZER_VERSION", 999)
+    with Brain.open(root) as brain:
+        assert ids(brain, "zebra")
+        assert brain.layers[0].state.generation == generation + 1  # type: ignore[union-attr]
+
+
+def test_a_changed_folder_mapping_applies_to_files_that_did_not_change(
+    root: pathlib.Path, write: Write
+) -> None:
+    write("kb/a.md", card("zebra"))
+    brain = Brain.open(root)
+    assert brain.cards.all() == []
+    write("lessons.toml", '[folders]\nkb = "playbook"\n')
+    assert [c.kind for c in brain.cards.all()] == ["playbook"]
+
+
+def test_a_bad_lessons_toml_is_an_error_that_names_the_line(
+    root: pathlib.Path, write: Write
+) -> None:
+    write("lessons.toml", "\n[preflight]\nbudgett = 3\n")
+    with pytest.raises(ConfigError, match=r"lessons.toml:3: .*did you mean preflight.budget\?"):
+        Brain.open(root).preflight("x")
+
+
+def test_a_bounded_refresh_goes_on_where_it_stopped(root: pathlib.Path, write: Write) -> None:
+    for number in range(10):
+        write(f"lessons/{number}.md", card("zebra", number))
+    layer = Layer.open(str(root))
+    done = layer.refresh(limit=4)
+    assert (done.changed, done.stale) == (4, "6 changed files wait for `lessons index`")
+    assert layer.refresh(limit=4).changed == 4
+    assert layer.refresh(limit=4).stale == ""
+    assert layer.engine is not None
+    assert layer.engine.size() == 10
+
+
+def test_many_deletions_do_not_leave_a_distorted_index(root: pathlib.Path, write: Write) -> None:
+    for number in range(20):
+        write(f"lessons/{number}.md", card("zebra", number))
+    layer = Layer.open(str(root))
+    layer.refresh()
+    for number in range(10):
+        (root / f"lessons/{number}.md").unlink()
+    layer.refresh()
+    assert layer.engine is not None
+    assert layer.engine.deleted_share() <= 0.1
+    assert layer.engine.size() == 10
+
+
+def test_several_workers_index_the_same_as_one(root: pathlib.Path, write: Write) -> None:
+    for number in range(450):
+        write(f"lessons/{number}.md", card(f"zebra{number % 7}", number))
+    seen: list[tuple[int, int]] = []
+    brain = Brain.open(root)
+    brain.refresh(workers=2, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (450, 450)
+    assert [done for done, _total in seen] == sorted(done for done, _total in seen)
+    two = ids(brain, "zebra3")
+    brain.refresh(rebuild=True)
+    assert ids(brain, "zebra3") == two
+    assert len(two) == 10
+
+
+def _index_forever(root: str) -> None:
+    while True:
+        with Brain.open(root) as brain:
+            brain.refresh(rebuild=True)
+
+
+@pytest.mark.slow
+def test_a_writer_killed_at_any_moment_leaves_a_brain_that_works(
+    root: pathlib.Path, write: Write
+) -> None:
+    for number in range(30):
+        write(f"lessons/{number}.md", card("zebra", number))
+    context = multiprocessing.get_context("fork" if os.name == "posix" else "spawn")
+    for turn in range(20):
+        victim = context.Process(target=_index_forever, args=(str(root),))
+        victim.start()
+        time.sleep(0.02 + turn * 0.013)
+        victim.kill()
+        victim.join()
+        with Brain.open(root) as brain:
+            assert len(brain.search("zebra", limit=50)) == 30
+
+
+def test_while_another_process_writes_the_last_commit_is_searched(
+    root: pathlib.Path, write: Write, settle: Callable[[], None]
+) -> None:
+    from filelock import FileLock
+
+    write("lessons/a.md", card("zebra"))
+    settle()
+    layer = Layer.open(str(root))
+    layer.refresh()
+    write("lessons/b.md", card("zebra"))
+    with FileLock(os.path.join(layer.cache, "writer.lock")):
+        done = layer.refresh(patience=0.05)
+    assert done.stale == layer.stale == "another process is writing the index"
+    assert layer.engine is not None
+    assert layer.engine.size() == 1
+    assert layer.refresh().stale == ""
+    assert layer.engine.size() == 2
+
+
+def test_a_file_that_vanishes_or_cannot_be_parsed_costs_only_itself(
+    root: pathlib.Path, write: Write
+) -> None:
+    write("lessons/good.md", card("zebra"))
+    (root / "lessons/bad.md").write_bytes(b"---\ntitle: \xff\xfe\n---\nzebra")
+    (root / "lessons/nul.md").write_bytes(b"# zebra\0zebra")
+    brain = Brain.open(root)
+    assert ids(brain, "zebra") == ["lessons/good.md"]
+    assert {f.path for f in brain.lint() if f.level == "error"} == {
+        "lessons/bad.md",
+        "lessons/nul.md",
+    }
+
+
+def test_the_catalogue_is_small_enough_to_delete_at_any_time(
+    root: pathlib.Path, write: Write
+) -> None:
+    write("lessons/a.md", card("zebra"))
+    with Brain.open(root) as brain:
+        brain.refresh()
+        cache = pathlib.Path(brain.layers[0].cache)
+    with contextlib.closing(sqlite3.connect(cache / "catalogue.db")) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    shutil.rmtree(cache)
+    with Brain.open(root) as brain:
+        assert ids(brain, "zebra") == ["lessons/a.md"]
