@@ -262,6 +262,7 @@ def test_a_save_that_has_begun_is_waited_for(root, card):
 def test_what_a_program_writes_into_the_replaced_file_later_is_in_the_trash(
     root, card, monkeypatch
 ):
+    monkeypatch.setattr(files, "_PATIENCE_SECONDS", 0.1)
     with open(card, "r+b") as editor:
         files.rewrite(root, "lessons/card.md", bump)
         later(monkeypatch)
@@ -337,6 +338,7 @@ def test_no_lock_file_lies_beside_the_card(root, card):
 def test_across_file_systems_what_is_written_later_is_kept_too(tmp_path, mount, monkeypatch):
     root = mount(tmp_path / "other", "-t", "tmpfs", "tmpfs")
     write(f"{root}/card.md", CARD)
+    monkeypatch.setattr(files, "_PATIENCE_SECONDS", 0.1)
     with open(f"{root}/card.md", "r+b") as editor:
         files.rewrite(root, "card.md", bump)
         editor.write(b"LATE")
