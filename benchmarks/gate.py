@@ -64,9 +64,11 @@ class Tally(Value):
     everyday: tuple[int, ...] = ()
     short: tuple[int, ...] = ()
     """The part of ``everyday`` that is at most SHORT words long."""
+    drew: tuple[str, ...] = ()
+    """Beginnings of the foreign prompts that drew a lesson."""
 
     def __add__(self, other: Tally) -> Tally:
-        names = ("found", "kept", "others", "everyday", "short")
+        names = ("found", "kept", "others", "everyday", "short", "drew")
         return self.replace(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
@@ -117,14 +119,16 @@ def ask(
         relevant = given.relevant[prompt.id]
         found.append(metrics.compute_hit(ours.search(prompt.text, 3), relevant))
         kept.append(metrics.compute_hit(ours.inject(prompt.text), relevant))
-    daily = [(len(ours.inject(p.text)), len(p.text.split()) <= SHORT) for p in everyday]
+    strange = [(prompt, len(ours.inject(prompt.text))) for prompt in others]
+    daily = [(prompt, len(ours.inject(prompt.text))) for prompt in everyday]
     return Tally(
         size=len(given.docs),
         found=tuple(found),
         kept=tuple(kept),
-        others=tuple(len(ours.inject(prompt.text)) for prompt in others),
-        everyday=tuple(count for count, _ in daily),
-        short=tuple(count for count, short in daily if short),
+        others=tuple(count for _, count in strange),
+        everyday=tuple(count for _, count in daily),
+        short=tuple(count for prompt, count in daily if len(prompt.text.split()) <= SHORT),
+        drew=tuple(prompt.text[:80] for prompt, count in [*daily, *strange] if count),
     )
 
 
@@ -223,6 +227,7 @@ def _summary(tally: Tally) -> dict[str, Any]:
         "false_short": _share(tally.short),
         "false": _share(foreign),
         "lessons_per_foreign_prompt": metrics.mean(foreign),
+        "drew": tally.drew,
     }
 
 

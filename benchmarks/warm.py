@@ -30,7 +30,8 @@ def measure_warm(bench: Bench) -> list[Row]:
         with ExitStack() as stack:
             brain = stack.enter_context(open_indexed(bench.indexed(size)))
             calls: dict[str, Callable[[str], object]] = {
-                "preflight": partial(brain.preflight, context=False)
+                "preflight": partial(brain.preflight, context=False),
+                "refresh, nothing changed": lambda _prompt, brain=brain: brain.refresh(),
             }
             watched = _watch(brain, stack)
             if watched:
