@@ -247,6 +247,7 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
     """Refuse a result that says anything but what was intended, or touched another line."""
     before, after = split_header(old), split_header(new)
     again = read_header(after)
+    usable = again.reader != "none" and _is_text(new)
     if reading.reader == "lenient" and after.header is not None:
         again = Reading(entries=read_lenient(after.header.lines)[0], reader="lenient")
     intended = _meaning(reading.entries)
@@ -255,7 +256,7 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
             intended.pop(canonical(name), None)
         else:
             intended[canonical(name)] = _intended(value)
-    if again.reader != reading.reader or _meaning(again.entries) != intended:
+    if not usable or again.reader != reading.reader or _meaning(again.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")
     if before.header is None:
         same = (after.body, new[:1] == "\ufeff") == (
@@ -267,6 +268,14 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
         same = kept == _other_lines(after, new, again, changes)
     if not same:
         raise EditRefused("the change would touch other lines of the header; edit it by hand")
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _other_lines(

@@ -15,16 +15,13 @@ _HELD = re.compile(rf"{_HOLD}(\d+){_HOLD}")
 _TAGS = (
     "a|b|br|code|del|details|em|i|img|ins|kbd|mark|p|q|s|small|span|strong|sub|summary|sup|u|wbr"
 )
+_TARGET = r"(?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*"
 _STEPS = tuple(
     (re.compile(pattern, re.DOTALL), shown)
     for pattern, shown in (
         (r"<!--.*?(?:-->|\Z)", ""),
         (r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]", r"\1"),
-        (
-            r"!?\[([^\[\]]*)\]\((?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)"
-            r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)",
-            r"\1",
-        ),
+        (rf"!?\[([^\[\]]*)\]\({_TARGET}\)", r"\1"),
         (r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
         (r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
         (rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),

@@ -195,5 +195,7 @@ def _unescaped(match: re.Match[str]) -> str:
     code = match[1]
     if len(code) > 1:
         number = int(code[1:], 16)
-        return chr(number) if number <= sys.maxunicode else match[0]
+        # Half of a surrogate pair is no character.
+        usable = number <= sys.maxunicode and number not in range(0xD800, 0xE000)
+        return chr(number) if usable else match[0]
     return _ESCAPED.get(code, code)

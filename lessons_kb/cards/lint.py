@@ -23,7 +23,7 @@ _VAGUE = re.compile(
     r"(?:be (?:more |very |extra |really )?(?:careful|cautious|mindful|aware|thorough|vigilant)"
     r"|pay (?:more |close )?attention|take (?:more |extra )?care|watch out|keep (?:this )?in mind"
     r"|think (?:twice|harder|carefully|before)"
-    r"|double[- ]check (?:everything|your work|the code|it)?$"
+    r"|double[- ]check(?: (?:everything|your work|the code|it))?\W*$"
     r"|do(?:n['\u2019]?t| not) (?:forget|make (?:this|the same) mistakes?|repeat this)"
     r"|avoid (?:this|mistakes|errors|bugs|the same mistake)"
     r"|test (?:more|better|everything|thoroughly)"
@@ -34,7 +34,7 @@ _VAGUE = re.compile(
 _VAGUE_KOREAN = re.compile(
     r"^(?:항상|꼭|반드시|더|좀|다음에는|다음부터|잘|\s)*"
     r"(?:조심|주의|유의|신중|꼼꼼|명심|실수하지\s*(?:않|말))\S*"
-    r"(?:\s*(?:하기|할 것|하자|한다|확인\S*))?[.!]?$"
+    r"(?:\s*(?:하기|할 것|하자|한다|확인\S*(?:\s*것)?))?[.!]?$"
 )
 _PLACEHOLDER = re.compile(
     r"^(?:todo|tbd|fixme|xxx|\.{3}|\u2026|n/?a|none|-+)\W*(?:\s|$)|\{\{.*?\}\}|<placeholder",

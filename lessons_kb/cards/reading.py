@@ -48,7 +48,7 @@ def read_header(split: Split) -> Reading:
 def _read_leniently(header: Header, error: NotYamlError) -> Reading:
     entries, lost = read_lenient(header.lines)
     known = any(canonical(entry.key) in KEYS for entry in entries)
-    if not known or len(lost) > len(entries):
+    if not entries or (lost and not known) or len(lost) > len(entries):
         what = "the header is not YAML" if looks_like_keys(header) else "the header holds no keys"
         line = lost[0] if lost else error.line
         return _useless(line, "unreadable-header", f"{what}: {error}", _UNREADABLE)

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[_ .,;/()+=@%^$&*!?<>'\"~|-])*(?<![ \t])")
 _TYPED = re.compile(r"[0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _WORDS_WITH_MEANING = ("null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf")
-_IN_FLOW = re.compile(r"[,\[\]{}]")
+# The question mark is PyYAML's own addition.
+_IN_FLOW = re.compile(r"[,?\[\]{}]")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # What YAML 1.1 does not count as printable, and its line breaks.
-_UNPRINTABLE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
+_UNPRINTABLE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
 
 
 def format_scalar(

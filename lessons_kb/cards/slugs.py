@@ -76,7 +76,7 @@ def _attached(text: str) -> list[str]:
 
 
 def _spelled_out(title: str) -> str:
-    seen = dict.fromkeys(char for char in title if not char.isspace())
+    seen = dict.fromkeys(char for char in _INVISIBLE.sub("", title) if not char.isspace())
     return " ".join(unicodedata.name(char, "") for char in list(seen)[:4])
 
 

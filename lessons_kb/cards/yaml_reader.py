@@ -81,6 +81,7 @@ class _Reader:
         self._get = get
         self._aliases = 0
         self._anchors: dict[str, str | None] = {}
+        self._nested: set[str] = set()
         self._scalar: type[Any] = events.ScalarEvent
         self._alias: type[Any] = events.AliasEvent
         self._list: type[Any] = events.SequenceStartEvent
@@ -113,7 +114,8 @@ class _Reader:
         if kind is self._scalar or kind is self._alias:
             text, style = self._text(value)
             span = _span(value)
-            shape, texts, spans, styles, flow = "scalar", (text,), (span,), style, False
+            shape = "nested" if style == "n" else "scalar"
+            texts, spans, styles, flow = (text,), (span,), style, False
         elif kind is self._list:
             flow = bool(value.flow_style)
             texts, spans, styles, span = self._items(value)
@@ -139,6 +141,8 @@ class _Reader:
     def _text(self, event: Any) -> tuple[str | None, str]:
         if type(event) is self._alias:
             self._count_alias(event)
+            if event.anchor in self._nested:
+                return None, "n"
             if event.anchor not in self._anchors:
                 raise NotYamlError(f"nothing is named &{event.anchor}", event.start_mark.line)
             return self._anchors[event.anchor], "a"
@@ -153,6 +157,8 @@ class _Reader:
         texts: list[str | None] = []
         spans: list[Span] = []
         styles = ""
+        if opening.anchor:
+            self._nested.add(opening.anchor)
         while type(item := self._get()) is not self._list_end:
             if type(item) is self._scalar or type(item) is self._alias:
                 text, style = self._text(item)
@@ -175,7 +181,7 @@ class _Reader:
         depth, last = 1, opening
         begin = opening.start_mark
         if opening.anchor:
-            self._anchors[opening.anchor] = None
+            self._nested.add(opening.anchor)
         mapping = type(opening) is self._mapping and not opening.flow_style
         while depth:
             event = self._get()
@@ -185,7 +191,7 @@ class _Reader:
                 if depth > MAX_DEPTH:
                     raise RefusedError("it is nested too deeply", event.start_mark.line)
                 if event.anchor:
-                    self._anchors[event.anchor] = None
+                    self._nested.add(event.anchor)
             elif kind is self._list_end or kind is self._mapping_end:
                 depth -= 1
                 # A block ends where the next token begins, brackets where they close.

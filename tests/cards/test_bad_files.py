@@ -1,0 +1,259 @@
+"""Bad cards are never lost and never fatal; real headers are often not YAML (SPEC §1, §13)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lessons_kb.cards import parse_bytes, parse_card
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.model import Document
+
+
+def parse(text: str, path: str = "lessons/a.md") -> Document:
+    return parse_card(text, path=path, folders=KNOWN_FOLDERS)
+
+
+def only_error(document: Document) -> tuple[str, int]:
+    assert document.card is None
+    assert document.fields == {}
+    first = document.findings[0]
+    assert first.level == "error"
+    assert first.message
+    assert first.mend
+    assert "\n" not in first.message + first.mend
+    return first.rule, first.line
+
+
+@pytest.mark.parametrize(
+    ("data", "rule", "line"),
+    [
+        (b"# T\n\n\xff\n", "not-utf-8", 3),
+        ("---\ntitle: 제목\n---\n".encode("cp949"), "not-utf-8", 2),
+        ("# T\n".encode("utf-16"), "not-utf-8", 1),
+        (b"# T\n\nx\0y\n", "nul-bytes", 3),
+    ],
+)
+def test_bytes_that_are_no_text(data: bytes, rule: str, line: int) -> None:
+    for path in ("lessons/a.md", "notes/a.md"):
+        assert only_error(parse_bytes(data, path=path, folders=KNOWN_FOLDERS)) == (rule, line)
+
+
+def test_half_a_character() -> None:
+    assert only_error(parse("# T\n\n\ud800\n")) == ("not-utf-8", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "line"),
+    [
+        ("---\ntitle: T\nseverity: high\n\n# T\n\nText.\n", "unclosed-header", 1),
+        ("---\ntitle: T\n----\n", "unclosed-header", 1),
+        ("---\n: : :\n\t- [\n---\n# T\n", "unreadable-header", 2),
+        ("---\njust some text\n---\n# T\n", "unreadable-header", 2),
+        ("---\n- a\n- b\n---\n# T\n", "unreadable-header", 2),
+        ("---\n" + f"a: {'x' * 70_000}\n" + "---\n# T\n", "header-too-large", 1),
+        ("---\ntitle: T\na: " + "[" * 40 + "]" * 40 + "\n---\n# T\n", "header-refused", 3),
+        ("---\na: " + "[" * 60_000 + "\n---\n", "header-refused", 2),
+        ("---\na:\n" + "- " * 20_000 + "x\n---\n", "header-refused", 3),
+        ("---\na: " + "{a: " * 15_000 + "\n---\n", "header-refused", 2),
+        (
+            "---\na:\n" + "".join(f"{' ' * n}- b:\n" for n in range(1, 200, 2)) + "---\n",
+            "header-refused",
+            None,
+        ),
+    ],
+)
+def test_headers_that_cannot_be_used(text: str, rule: str, line: int | None) -> None:
+    start = time.perf_counter()
+    document = parse(text)
+    assert time.perf_counter() - start < 1
+    found = only_error(document)
+    assert found[0] == rule
+    assert line in (None, found[1])
+
+
+def bomb(levels: int) -> str:
+    lines = ["a0: &a0 [lol, lol]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
+    return "---\ntype: lesson\ntitle: T\n" + "\n".join(lines) + "\n---\n# T\n"
+
+
+def test_alias_bomb_is_refused() -> None:
+    assert only_error(parse(bomb(9)))[0] == "header-refused"
+    assert only_error(parse(bomb(9), path="elsewhere/a.md"))[0] == "header-refused"
+
+
+def test_an_alias_of_a_list_is_a_wrong_value() -> None:
+    document = parse("---\ntitle: T\ntags: &t [a]\nsymptoms: *t\n---\n")
+    assert document.card is not None
+    assert (document.card.topics, document.card.symptoms) == (("a",), ())
+    assert [(f.rule, f.line) for f in document.findings] == [("wrong-value", 4)]
+
+
+def test_aliases_of_a_sane_header_are_read() -> None:
+    document = parse("---\ntitle: &t T\nproject: *t\nsymptoms: [*t, b]\n---\n")
+    assert document.card is not None
+    assert (document.card.project, document.card.symptoms) == ("T", ("T", "b"))
+    assert document.findings == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["---\ntype: lesson\n# T\n", "---\r\ntitle: x\r\ntype: 'lesson'\r\n"]
+)
+def test_a_file_meant_as_a_card_is_one_wherever_it_lies(text: str) -> None:
+    assert only_error(parse(text, path="docs/a.md"))[0] == "unclosed-header"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\n# T\n\nText.\n",
+        "---\nA line.\n\n---\n\n# T\n",
+        "# T\n\n---\n\nText.\n\n---\n",
+        "---",
+        "----\ntitle: x\n----\n# T\n",
+        "+++\ntitle = 'x'\n+++\n# T\n",
+    ],
+)
+def test_a_note_may_begin_with_a_thematic_break(text: str) -> None:
+    document = parse(text, path="docs/a.md")
+    assert document.card is not None
+    assert document.findings == ()
+    assert document.card.title == ("T" if "# T" in text else "a")
+
+
+def test_a_card_without_header_may_begin_with_a_thematic_break() -> None:
+    document = parse("---\n\n# T\n\n## Prevention\n\n- Do it\n")
+    assert document.card is not None
+    assert (document.card.title, document.card.checklist) == ("T", ("Do it",))
+
+
+def test_a_broken_header_of_a_note_is_named_and_the_note_stays() -> None:
+    document = parse("---\ntitle: x\n\n# T\n", path="docs/a.md")
+    assert document.card is not None
+    assert document.card.title == "T"
+    assert [(f.rule, f.level) for f in document.findings] == [("unclosed-header", "warning")]
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff", "\n", "\ufeff\n  \n"])
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("fence", ["---", "--- \t"])
+def test_shapes_of_a_header(start: str, eol: str, fence: str) -> None:
+    text = f"{start}{fence}\n# comment\ntitle: T\n\nseverity: high\n{fence}\nBody\n".replace(
+        "\n", eol
+    )
+    document = parse(text)
+    assert document.card is not None
+    assert (document.card.title, document.card.severity) == ("T", "high")
+    assert document.body == f"Body{eol}"
+    assert document.findings == ()
+
+
+def test_a_header_may_be_all_there_is() -> None:
+    for text in ("---\ntitle: T\n---", "---\ntitle: T\n---\n"):
+        document = parse(text)
+        assert document.card is not None
+        assert (document.card.title, document.body) == ("T", "")
+    empty = parse("---\n---\n# T\n")
+    assert empty.card is not None
+    assert empty.findings == ()
+
+
+NOT_YAML = """\
+---
+title: `transform` replaces: everything  # for now
+date: 2026-03-31
+tags: [codegen, "a, b"]
+component: tooling # the shared one
+symptoms:
+  - `bun check` fails: {"code": 1}
+  - "quoted \\"text\\"" # comment
+  - 'single ''quotes'''
+  - plain with `# hash` inside
+  - @scope/package is missing
+  # a comment between
+  - count() returns 0 for
+    eq-prefix plus range
+related:
+  - name: x
+    url: y
+severity: high
+notes: |
+  first: line
+  - second
+empty:
+---
+# T
+"""
+
+
+def test_header_that_yaml_refuses_is_read_leniently() -> None:
+    document = parse(NOT_YAML, path="docs/solutions/a.md")
+    card = document.card
+    assert card is not None
+    assert card.title == "`transform` replaces: everything"
+    assert card.created == "2026-03-31"
+    assert card.topics == ("codegen", "a, b", "tooling")
+    assert card.severity == "high"
+    assert card.symptoms == (
+        '`bun check` fails: {"code": 1}',
+        'quoted "text"',
+        "single 'quotes'",
+        "plain with `# hash` inside",
+        "@scope/package is missing",
+        "count() returns 0 for eq-prefix plus range",
+    )
+    (finding,) = document.findings
+    assert (finding.rule, finding.level, finding.line) == ("header-not-yaml", "warning", 2)
+
+
+@pytest.mark.parametrize(
+    ("header", "field", "value"),
+    [
+        ("title: @x", "title", "@x"),
+        ("title: a: b", "title", "a: b"),
+        ("title: [Bug] it hangs", "title", "[Bug] it hangs"),
+        ("title: 'it's late'", "title", "'it's late'"),
+        ('title: "said" twice', "title", '"said" twice'),
+        ("title: %x\nlast_seen: 2026-01-01", "last_seen", "2026-01-01"),
+        ("title: @x\noccurrences: 3", "occurrences", 3),
+        ("title: @x\npaths: [src/**, '*.py',\n  b/c]", "paths", ("src/**", "*.py", "b/c")),
+        ("title: @x\npaths:\n- src/**\n- *.py", "paths", ("src/**", "*.py")),
+        ("title: @x\nsymptoms:\n\t- tab", "symptoms", ("tab",)),
+        ("title: @x\nsymptoms: []", "symptoms", ()),
+        ("title: @x\nproject:", "project", None),
+        ("title: @x\nproject: # none", "project", None),
+        ("title: @x\nreopen-when:\n  it is\n  asked for", "reopen_when", "it is asked for"),
+        ("title: @x\nreopen-when: it is\n  asked for", "reopen_when", "it is asked for"),
+        ("title: @x\nreopen-when: >-\n  it is\n  asked for", "reopen_when", "it is asked for"),
+        ('title: "\\ud800"', "title", "\\ud800"),
+        ('title: @x\nreopen-when: "a\\tb \\u00e9 \\x41"', "reopen_when", "a b é A"),
+        ("  title: @x\n  severity: low", "severity", "low"),
+        ('"title": @x\n"severity": low', "severity", "low"),
+        ("title: @x\nseverity: low\nseverity: high", "severity", "high"),
+        ("stray text\ntitle: @x\nseverity: low", "severity", "low"),
+        ("제목: `가`\nseverity: low", "severity", "low"),
+    ],
+)
+def test_lenient_values(header: str, field: str, value: object) -> None:
+    document = parse(f"---\n{header}\n---\n# T\n")
+    assert document.card is not None
+    assert getattr(document.card, field) == value
+    assert "header-not-yaml" in [finding.rule for finding in document.findings]
+
+
+def test_unknown_keys_alone_are_read_leniently_too() -> None:
+    document = parse("---\nmine: @x\nyours: `y`\n---\n# T\n")
+    assert document.card is not None
+    assert [finding.rule for finding in document.findings] == ["header-not-yaml"]
+
+
+def test_an_unclosed_header_does_not_swallow_the_body() -> None:
+    text = "---\ntitle: T\nseverity: high\n\n# T\n\nOne.\n\nTwo.\n\nThree.\n\n---\n\nFour.\n"
+    assert only_error(parse(text))[0] == "unreadable-header"
+
+
+def test_errors_stand_first() -> None:
+    document = parse("---\ntitle: T\nseverity: none\n" + "a: [" * 30 + "\n---\n")
+    assert document.findings[0].level == "error"

@@ -1,0 +1,249 @@
+"""Editing keeps the human's file: exactly the lines of the changed keys differ (SPEC §1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessons_kb.cards import edit_header, parse_card
+from lessons_kb.errors import EditRefused, InputError
+
+BUMP = {"occurrences": 6, "last-seen": "2026-11-21"}
+
+
+def header(text: str) -> str:
+    return f"---\n{text}\n---\n# T\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "after"),
+    [
+        ("severity: low", {"severity": "high"}, "severity: high"),
+        ("severity: low  # why  ", {"severity": "high"}, "severity: high  # why  "),
+        ("severity:    low", {"severity": "high"}, "severity:    high"),
+        ("severity : low", {"severity": "high"}, "severity : high"),
+        ('"severity": "low" # q', {"severity": "high"}, '"severity": "high" # q'),
+        ("severity: 'low'", {"severity": "high"}, "severity: 'high'"),
+        ("severity:", {"severity": "high"}, "severity: high"),
+        ("severity:   ", {"severity": "high"}, "severity: high   "),
+        ("severity: # later", {"severity": "high"}, "severity: high # later"),
+        ("severity: ~", {"severity": "high"}, "severity: high"),
+        ("severity: ''", {"severity": "high"}, "severity: 'high'"),
+        ("severity:\n  low\nx: 1", {"severity": "high"}, "severity: high\nx: 1"),
+        ("severity: # c\n  low\nx: 1", {"severity": "high"}, "severity: high # c\nx: 1"),
+        ("title: >-\n  two\n  lines\n\nx: 1", {"title": "one"}, "title: one\n\nx: 1"),
+        ("title: two\n  lines # c\nx: 1", {"title": "one"}, "title: one # c\nx: 1"),
+        ("project: {a: b}\nx: 1", {"project": "p"}, "project: p\nx: 1"),
+        ("project:\n  a: b # c\nx: 1", {"project": "p"}, "project: p\nx: 1"),
+        ("stage:\n  - a\n  - b\nx: 1", {"stage": "DEV"}, "stage: DEV\nx: 1"),
+        ("stage: [a, b] # c", {"stage": "DEV"}, "stage: DEV # c"),
+        ("occurrences: 5", {"occurrences": 6}, "occurrences: 6"),
+        ("occurrences: '5'", {"occurrences": 6}, "occurrences: '6'"),
+        ("last-seen: 2026-01-01", {"last-seen": "2026-11-21"}, "last-seen: 2026-11-21"),
+        ('last_seen: "2026-01-01"', {"last-seen": "2026-11-21"}, 'last_seen: "2026-11-21"'),
+        ("Last Seen: x", {"last-seen": "2026-11-21"}, "Last Seen: 2026-11-21"),
+        # missing keys are added at the end, in the header's own indentation
+        ("title: T", BUMP, "title: T\noccurrences: 6\nlast-seen: 2026-11-21"),
+        ("title: T\n# end", {"status": "ignored"}, "title: T\n# end\nstatus: ignored"),
+        ("  title: T", {"status": "ignored"}, "  title: T\n  status: ignored"),
+        ("title: T", {"examples": ("a", "b: c")}, 'title: T\nexamples:\n  - a\n  - "b: c"'),
+        ("title: T", {"examples": ()}, "title: T\nexamples: []"),
+        ("date: 2020-01-01", {"created": "2026-01-01"}, "date: 2020-01-01\ncreated: 2026-01-01"),
+        # removing
+        ("a: 1\nstatus: ignored # c\nb: 2", {"status": None}, "a: 1\nb: 2"),
+        ("a: 1\nexamples:\n  - x\n  - y\n# c\nb: 2", {"examples": None}, "a: 1\n# c\nb: 2"),
+        ("a: 1", {"status": None}, "a: 1"),
+        # of duplicates the last wins and is edited, all are removed
+        ("severity: low\nx: 1\nseverity: low # 2", {"severity": "high"},
+         "severity: low\nx: 1\nseverity: high # 2"),
+        ("severity: low\nx: 1\nseverity: low", {"severity": None}, "x: 1"),
+        # nothing to do
+        ("severity:   'high'", {"severity": "high"}, "severity:   'high'"),
+        ("examples: [a,  b]", {"examples": ("a", "b")}, "examples: [a,  b]"),
+        ("occurrences: 0006", {"occurrences": 6}, "occurrences: 6"),
+    ],
+)  # fmt: skip
+def test_only_the_changed_keys_lines_change(
+    before: str, changes: dict[str, str | int | tuple[str, ...] | None], after: str
+) -> None:
+    assert edit_header(header(before), changes) == header(after)
+
+
+@pytest.mark.parametrize(
+    ("before", "values", "after"),
+    [
+        ("examples: [a, 'b'] # c", ("a", "b", "c, d"), "examples: [a, 'b', \"c, d\"] # c"),
+        ("examples: [ a , b ]", ("b", "c"), "examples: [ b, c ]"),
+        ("examples: [a, b]", ("c",), "examples: [c]"),
+        ("examples: [] # none", ("a",), "examples: [a] # none"),
+        ("examples: [a]", (), "examples: []"),
+        ("examples: [\n  a, # first\n  b, # second\n]", ("a", "b", "c"),
+         "examples: [\n  a, # first\n  b, c, # second\n]"),
+        ("examples:\n  - a # 1\n  - 'b' # 2", ("a", "b", "c"),
+         "examples:\n  - a # 1\n  - 'b' # 2\n  - c"),
+        ("examples:\n-   a\n-   b\nx: 1", ("b", "c"), "examples:\n-   b\n-   c\nx: 1"),
+        ("examples:\n  - a\n  # about b\n  - b\n\nx: 1", ("a", "b", "c"),
+         "examples:\n  - a\n  # about b\n  - b\n  - c\n\nx: 1"),
+        ("examples:\n  - a\n  - b\n", ("x",), "examples:\n  - x\n"),
+        ("examples: # c\n  - a\n", (), "examples: [] # c\n"),
+        ("examples:", ("a",), "examples:\n  - a"),
+        ("examples: # c\nx: 1", ("a", "b"), "examples: # c\n  - a\n  - b\nx: 1"),
+        ("examples: a", ("a", "b"), "examples: [a, b]"),
+        ("examples:\n  - a\n    more\n  - |\n    b\n    b\nx: 1", ("a more", "b b", "c"),
+         "examples:\n  - a\n    more\n  - |\n    b\n    b\n  - c\nx: 1"),
+        ("examples:\n  - Error: x\n", ("Error: x", "b"), "examples:\n  - Error: x\n  - b\n"),
+    ],
+)  # fmt: skip
+def test_lists_keep_their_style_and_the_items_that_stay(
+    before: str, values: tuple[str, ...], after: str
+) -> None:
+    assert edit_header(header(before), {"examples": values}) == header(after)
+
+
+TEXT = (
+    "---\n# about\ntitle: T   \nseverity: low\t\n\noccurrences: 5 # five\n---\nBody  \n\n---\nx\ty"
+)
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff", "\n\n"])
+def test_line_ends_mark_and_spaces_stay(eol: str, mark: str) -> None:
+    before = (mark + TEXT).replace("\n", eol)
+    wanted = (mark + TEXT.replace("5 # five\n", "6 # five\nlast-seen: 2026-11-21\n")).replace(
+        "\n", eol
+    )
+    assert edit_header(before, BUMP) == wanted
+
+
+def test_mixed_line_ends_stay() -> None:
+    before = "---\r\ntitle: T\nseverity: low\r\nx: 1\n---\nBody\r\n"
+    assert edit_header(before, {"severity": "high"}) == before.replace("low", "high")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# T\n\nText", "---\nstatus: ignored\n---\n# T\n\nText"),
+        ("\ufeff# T\r\n", "\ufeff---\r\nstatus: ignored\r\n---\r\n# T\r\n"),
+        ("", "---\nstatus: ignored\n---\n"),
+        ("one line", "---\nstatus: ignored\n---\none line"),
+        ("---\n\n# T\n", "---\nstatus: ignored\n---\n---\n\n# T\n"),
+        ("---\n---\n# T\n", "---\nstatus: ignored\n---\n# T\n"),
+        ("---\n---", "---\nstatus: ignored\n---"),
+        ("---\ntitle: T\n---", "---\ntitle: T\nstatus: ignored\n---"),
+    ],
+)
+def test_a_file_without_keys_gets_a_header(before: str, after: str) -> None:
+    assert edit_header(before, {"status": "ignored"}) == after
+
+
+NOT_YAML = """\
+---
+title: `a`: b  # c
+symptoms:
+  - `bun check` fails: yes
+  - "q"
+severity: low   # s
+examples:
+  - @one
+related:
+  - name: x
+    url: y
+---
+Body
+"""
+
+
+def test_headers_that_yaml_refuses_are_edited_as_exactly() -> None:
+    changes = {**BUMP, "severity": "high", "examples": ("@one", "two"), "symptoms": None}
+    assert (
+        edit_header(NOT_YAML, changes)
+        == """\
+---
+title: `a`: b  # c
+severity: high   # s
+examples:
+  - @one
+  - two
+related:
+  - name: x
+    url: y
+occurrences: 6
+last-seen: 2026-11-21
+---
+Body
+"""
+    )
+
+
+def test_mending_the_value_that_yaml_refused() -> None:
+    assert edit_header("---\ntitle: @x\n---\n", {"title": "x"}) == "---\ntitle: x\n---\n"
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "plain words", "it's", 'say "x"', "a: b", "a #b", "- a", "`x`", "@x", "*x", "&x", "!x", "%x",
+        "[x]", "{x}", "{{x}}", "yes", "null", "~", "3", "1.5", "2026-01-01", "0x1f", "a:", ": a",
+        "? a", "| a", "> a", "back\\slash", "a\tb", "emoji 🔥", "한국어 제목: 예", "日本語", "é", "---",
+        "\u200bzero", "a\u2028b", "\x1b[31mred", "\ufeffbom", "=", "<<", "", "'", '"', "a'b\"c", "x" * 500,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", ["old", "'old'", '"old"', "@old"])
+def test_any_title_is_written_safely(title: str, before: str) -> None:
+    import yaml
+
+    text = edit_header(header(f"title: {before}\nx: 1"), {"title": title})
+    assert yaml.safe_load(text.split("---\n")[1].replace("@old", "old")) == {"title": title, "x": 1}
+    assert len(text.split("\n")) == 6
+    document = parse_card(text, path="lessons/a.md", folders={})
+    assert document.card is not None
+    assert document.card.title == (" ".join(title.split()) or "T")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntitle: T\n",
+        "---\n: : :\n\t- [\n---\n",
+        "---\na: " + "[" * 50 + "\n---\n",
+        "---\ntitle: &a T\nproject: *a\n---\n",
+        "---\n{title: T, severity: low}\n---\n",
+        "---\n{title: T}\n---\n",
+    ],
+)
+def test_what_cannot_be_kept_is_refused(text: str) -> None:
+    changes = {"title": "x", "status": "ignored"}
+    with pytest.raises(EditRefused) as caught:
+        edit_header(text, changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_lone_surrogates_are_refused() -> None:
+    with pytest.raises(EditRefused):
+        edit_header("---\ntitle: T\n---\n", {"title": "\ud800"})
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a: b", "ä", "-x", "x\n"])
+def test_names_that_are_no_keys(name: str) -> None:
+    with pytest.raises(InputError):
+        edit_header("# T\n", {name: "x"})
+
+
+def test_unknown_keys_keep_their_spelling() -> None:
+    assert edit_header(header("Foo_Bar: 1"), {"fooBaz": "x"}) == header("Foo_Bar: 1\nfooBaz: x")
+    assert edit_header(header("Foo_Bar: 1"), {"foo-bar": 2}) == header("Foo_Bar: 2")
+
+
+def test_bumping_again_and_again_keeps_everything_else() -> None:
+    text = header("type: lesson\ntitle: T # t\nsymptoms: [a]")
+    start = text
+    for count in range(2, 12):
+        card = parse_card(text, path="lessons/a.md", folders={}).card
+        assert card is not None
+        examples = (*card.examples, f"task {count}: it hung")[-5:]
+        text = edit_header(text, {"occurrences": count, "examples": examples})
+    card = parse_card(text, path="lessons/a.md", folders={}).card
+    assert card is not None
+    assert card.occurrences == 11
+    assert card.examples == tuple(f"task {count}: it hung" for count in range(7, 12))
+    assert edit_header(text, {"occurrences": None, "examples": None}) == start

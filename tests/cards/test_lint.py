@@ -1,0 +1,109 @@
+"""What `lessons lint` says about a card, and what it leaves in peace."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessons_kb.cards import check_card, is_vague, parse_card
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.model import Finding
+
+GOOD = """\
+---
+title: Retries bill twice
+symptoms: [charged twice]
+paths: [src/**]
+---
+
+## Root Cause
+
+The retry has no idempotency key.
+
+## Prevention Checklist
+
+- [ ] Send an idempotency key with each charge
+- [ ] Cover the retry with a test
+"""
+
+
+def check(text: str, path: str = "lessons/a.md") -> tuple[Finding, ...]:
+    return check_card(parse_card(text, path=path, folders=KNOWN_FOLDERS))
+
+
+def rules(text: str) -> dict[str, int]:
+    return {finding.rule: finding.line for finding in check(text)}
+
+
+def test_a_good_card_has_no_findings() -> None:
+    assert check(GOOD) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule", "line"),
+    [
+        ("title: Retries bill twice\n", "", "no-title", 0),
+        ("Retries bill twice", "TODO", "placeholder", 0),
+        ("symptoms: [charged twice]\n", "", "no-symptoms", 0),
+        ("## Root Cause", "## Other", "no-cause", 0),
+        ("## Prevention Checklist", "## Fix", "no-checklist", 0),
+        ("## Prevention Checklist", "## Other", "no-checklist", 0),
+        ("Cover the retry with a test", "Be careful with retries", "vague-item", 14),
+        ("Cover the retry with a test", "TODO", "placeholder", 14),
+        ("Cover the retry with a test", "...", "placeholder", 14),
+        ("Cover the retry with a test", "long " * 60, "long-item", 14),
+        ("src/**", "/../src/**", "odd-path", 0),
+        ("src/**", "C:/src/**", "odd-path", 0),
+        ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
+    ],
+)
+def test_each_rule(old: str, new: str, rule: str, line: int) -> None:
+    assert old in GOOD
+    assert rules(GOOD.replace(old, new)) == {rule: line}
+
+
+def test_every_finding_says_where_what_and_how() -> None:
+    for finding in check(
+        "---\nseverity: x\npaths: [../a]\n---\n## Prevention\n\n- TODO\n- be careful\n"
+    ):
+        assert finding.path == "lessons/a.md"
+        assert finding.message
+        assert finding.mend
+        assert "\n" not in finding.message + finding.mend
+        assert finding.level in ("error", "warning", "info")
+
+
+def test_notes_and_useless_files_get_no_advice() -> None:
+    assert check("# Note\n", path="docs/a.md") == ()
+    assert [finding.rule for finding in check("---\ntitle: T\n")] == ["unclosed-header"]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "Be careful", "be more careful.", "Always be careful with dates", "Pay attention",
+        "Please pay more attention to the logs", "Double-check", "Don't forget the tests",
+        "Do not make the same mistake", "Test thoroughly", "Make sure everything works",
+        "Follow best practices", "Think twice before merging", "Next time, take more care",
+        "조심하기", "항상 주의한다", "다음에는 더 신중하게 확인할 것", "실수하지 않기", "꼼꼼히 확인",
+    ],
+)  # fmt: skip
+def test_vague_items(item: str) -> None:
+    assert is_vague(item)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "Reject every chat id that is not on the allowlist",
+        "Cover the rejection with a test",
+        "Be careful: compare the sender's id with the allowlist before routing the update",
+        "Double-check that the id is on the allowlist",
+        "Do not forget: run `make check` before the release branch is cut",
+        "Test the retry twice with the same key",
+        "Use a monotonic clock",
+        "주의: 허용 목록에 없는 채팅 ID는 거부한다",
+        "허용 목록에 없는 발신자를 거부한다",
+    ],
+)
+def test_checkable_items(item: str) -> None:
+    assert not is_vague(item)

@@ -1,0 +1,190 @@
+"""Whatever a file holds, parsing never raises and editing never touches another line."""
+
+from __future__ import annotations
+
+import re
+
+import frontmatter
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lessons_kb.cards import check_card, edit_header, parse_bytes, parse_card
+from lessons_kb.cards.lenient import read_scalar
+from lessons_kb.cards.scalars import format_flow, format_scalar
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.errors import EditRefused
+from lessons_kb.model import FIELDS, NOTE, Document
+
+PATHS = ("lessons/a.md", "docs/a.md")
+LINES = [
+    "---", "--- ", "...", "", "  ", "# comment", "  # comment", "type: lesson", "type: blog",
+    "title: A title", "title: `x`: y", 'title: "q"', "title:", "title: [a", "title: >-", "title: |",
+    "severity: high", "severity: none", "occurrences: 3", "occurrences: x", "last-seen: 2026-01-01",
+    "last_seen: 2026-01-01", "examples:", "examples: [a, b]", "examples: [", "]", "  - one",
+    "  - `two`: x", "- three", "  - - four", "    deeper", "  a: b", "tags: {a: b}", "x: &a 1",
+    "y: *a", "y: *b", "\ttab: x", "stray", ": :", "? a", "'k': v", "k: 'open", 'k: "open', "%YAML",
+    "# Title", "## Prevention", "- [ ] item", "## Root Cause", "text. more", "```", "<!--", "-->",
+    "\ufeff", "한글: 값", "a:\u2028b", "\x07", "\x85",
+]  # fmt: skip
+ends = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"])
+shaped = st.lists(st.tuples(st.sampled_from(LINES), ends), max_size=16).map(
+    lambda pairs: "".join(line + end for line, end in pairs)
+)
+headed = st.builds(lambda mark, inside, body: f"{mark}---\n{inside}---\n{body}",
+                   st.sampled_from(["", "\ufeff"]), shaped, shaped)  # fmt: skip
+texts = st.one_of(st.text(), shaped, headed)
+
+
+def check_document(document: Document, text: str) -> None:
+    card = document.card
+    if card is None:
+        assert document.findings[0].level == "error"
+        assert document.fields == {}
+        return
+    assert text.endswith(document.body)
+    assert set(document.fields) <= set(FIELDS)
+    assert card.title
+    assert card.occurrences >= 1
+    assert len(card.examples) <= 5
+    assert len(card.checklist) == len(document.checklist_lines)
+    assert bool(card.checklist) == (card.kind != NOTE)
+    last = len(re.split(r"\r\n|\r|\n", text))
+    assert all(1 <= line <= last for line in document.checklist_lines)
+    assert all(0 <= finding.line <= last for finding in document.findings)
+    for line in (card.title, card.why, *card.checklist, *card.symptoms, *card.topics):
+        assert line == " ".join(line.split())
+    assert card.title in document.fields["body"]
+    if card.kind == NOTE:
+        assert all(finding.level != "error" for finding in document.findings)
+    check_card(document)
+
+
+@given(texts, st.sampled_from(PATHS))
+@example("", "lessons/a.md")
+@example("---\n", "lessons/a.md")
+@example("---\n---", "lessons/a.md")
+@example("\ufeff", "lessons/a.md")
+@example("---\ntype: lesson\n---\n## Prevention\n\n- \n- <!-- -->\n", "docs/a.md")
+def test_parsing_never_raises(text: str, path: str) -> None:
+    check_document(parse_card(text, path=path, folders=KNOWN_FOLDERS), text)
+
+
+@given(st.binary() | texts.map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_parsing_bytes_never_raises(data: bytes) -> None:
+    document = parse_bytes(data, path="lessons/a.md", folders=KNOWN_FOLDERS)
+    check_document(document, data.decode("utf-8", "replace"))
+
+
+def lines_of(text: str) -> list[str]:
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
+
+
+changes = st.dictionaries(
+    st.sampled_from(["occurrences", "last-seen", "status", "title", "examples", "x"]),
+    st.none() | st.integers(1, 99) | st.text(max_size=12) | st.lists(st.text(max_size=8), max_size=3).map(tuple),
+    min_size=1,
+    max_size=3,
+)  # fmt: skip
+
+
+@given(texts, changes)
+@example("---\nexamples: [\n]\n---\n", {"examples": ("a",)})
+@example("---\nexamples:\n- three\n---\n", {"examples": ("three", "b")})
+def test_editing_refuses_or_keeps_the_rest(
+    text: str, wanted: dict[str, str | int | tuple[str, ...] | None]
+) -> None:
+    try:
+        result = edit_header(text, wanted)
+    except EditRefused:
+        return
+    before = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
+    after = parse_card(result, path="lessons/a.md", folders=KNOWN_FOLDERS)
+    assert edit_header(result, wanted) == result
+    if before.card is None or after.card is None:
+        assert (before.card is None) == (after.card is None) or "\ud800" in result
+        return
+    if before.body != text.removeprefix("\ufeff") or text == result:
+        assert after.body == before.body
+    fields = {"examples", "occurrences", "last_seen", "status", "title", "checklist"}
+    one, two = before.card.as_dict(), after.card.as_dict()
+    assert {k: v for k, v in one.items() if k not in fields} == {
+        k: v for k, v in two.items() if k not in fields
+    }
+
+
+keys = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True).filter(
+    lambda key: key not in ("y", "n", "no", "on", "yes", "off", "true", "null", "false")
+)
+words = st.from_regex(r"[a-zA-Z0-9 .,'\"`@#:\[\]{}가-힣-]{0,20}", fullmatch=True)
+
+
+@st.composite
+def written_entries(draw: st.DrawFn) -> str:
+    """One valid entry of a header, in one of the ways people write them."""
+    key = draw(keys)
+    tail = draw(st.sampled_from(["", "  ", " # comment", "\t# c: d"]))
+    quoted = yaml.dump(
+        draw(words), default_style=draw(st.sampled_from(["'", '"'])), width=9999
+    ).strip()
+    style = draw(st.sampled_from(["scalar", "flow", "block", "fold", "comment", "empty"]))
+    if style == "flow":
+        return f"{key}: [{quoted}, a,  {quoted}]{tail}\n"
+    if style == "block":
+        return f"{key}:{tail}\n  - {quoted}{tail}\n  # between\n  - b\n"
+    if style == "fold":
+        return f"{key}: >-\n  folded {draw(st.integers())}\n\n  text\n"
+    if style == "comment":
+        return f"# {draw(words)}\n{key}: {quoted}{tail}\n\n"
+    return f"{key}:{tail}\n" if style == "empty" else f"{key}: {quoted}{tail}\n"
+
+
+@given(
+    st.lists(written_entries(), max_size=6),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from(["", "\ufeff"]),
+    st.sampled_from(["Body\n", "", "no newline", "---\nx\n"]),
+    st.sampled_from(
+        ["", "occurrences: 1 # count\n", "occurrences: '1'\n", "Occurrences:   1   \n"]
+    ),
+    st.text(max_size=20),
+)
+def test_bump_changes_exactly_its_lines(
+    entries: list[str], eol: str, mark: str, body: str, count: str, task: str
+) -> None:
+    middle = len(entries) // 2
+    inside = "".join([*entries[:middle], count, *entries[middle:]])
+    text = mark + f"---\n{inside}---\n{body}".replace("\n", eol)
+    result = edit_header(text, {"occurrences": 2, "last-seen": "2026-11-21", "examples": (task,)})
+    old, new = lines_of(text), lines_of(result)
+    written = [line for line in new if line not in old]
+    assert [line for line in old if line not in new] == lines_of(count.replace("\n", eol))
+    expected = [re.sub("1", "2", count.replace("\n", eol))] if count else []
+    expected += [] if count else [f"occurrences: 2{eol}"]
+    expected += [f"last-seen: 2026-11-21{eol}", f"examples:{eol}"]
+    assert written[:3] == expected
+    assert len(new) == len(old) + 3 + (not count)
+    meta, _ = frontmatter.parse(
+        result.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    )
+    assert int(meta.get("occurrences") or meta["Occurrences"]) == 2
+    assert str(meta["last-seen"]) == "2026-11-21"
+    assert meta["examples"] == [task]
+
+
+@given(st.text(), st.sampled_from("p'\"|>"), st.booleans())
+def test_a_written_scalar_reads_back(text: str, style: str, flow: bool) -> None:
+    written = format_scalar(text, style=style, flow=flow)
+    assert "\n" not in written
+    assert yaml.safe_load(f"k: {written} # c") == {"k": text}
+    assert (
+        yaml.safe_load(f"[a, {written}, b]" if flow else f"- {written}")[-1 if not flow else 1]
+        == text
+    )
+    if "\n" not in text and "\r" not in text:
+        assert (read_scalar(f"{written} # c", 0)[0] or "") == text
+
+
+@given(st.lists(st.text()))
+def test_a_written_list_reads_back(values: list[str]) -> None:
+    assert yaml.safe_load(f"k: {format_flow(values)}") == {"k": values}

@@ -1,0 +1,155 @@
+"""A new card from a template: every key set, every comment kept (SPEC §10)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import frontmatter
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.cards import check_card, new_card, parse_card
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.errors import EditRefused, InputError
+from lessons_kb.model import KINDS, Card
+
+TEMPLATES = Path(__file__).parent.parent.parent / "templates"
+TEMPLATE = """\
+---
+type: lesson
+# name the mistake
+title: "{{title}}"   # one sentence
+applies-to: []
+project:
+stage:
+paths: []
+symptoms: []
+severity: medium
+occurrences: 1
+created:
+---
+
+# {{title}}
+
+## Root Cause
+
+<!-- why -->
+"""
+
+
+def parsed(text: str) -> Card:
+    document = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
+    assert document.findings == ()
+    assert document.card is not None
+    return document.card
+
+
+def test_everything_given() -> None:
+    text = new_card(
+        TEMPLATE,
+        kind="playbook",
+        title="Retries: bill twice",
+        topics=("billing", "a, b"),
+        project="shop",
+        stage="DEV",
+        severity="high",
+        paths=("src/**", "*.py"),
+        created="2026-11-21",
+    )
+    assert (
+        text
+        == """\
+---
+type: playbook
+# name the mistake
+title: "Retries: bill twice"   # one sentence
+applies-to: [billing, "a, b"]
+project: shop
+stage: DEV
+paths: [src/**, "*.py"]
+symptoms: []
+severity: high
+occurrences: 1
+created: 2026-11-21
+---
+
+# Retries: bill twice
+
+## Root Cause
+
+<!-- why -->
+"""
+    )
+    card = parsed(text)
+    assert card.topics == ("billing", "a, b")
+    assert card.paths == ("src/**", "*.py")
+
+
+def test_what_is_not_given_stays_empty() -> None:
+    text = new_card(TEMPLATE, kind="lesson", title="T", created="2026-11-21")
+    assert "\nproject:\nstage:\npaths: []\n" in text
+    assert "\nseverity: medium\n" in text
+
+
+def test_examples_in_a_template_do_not_reach_a_card() -> None:
+    template = TEMPLATE.replace("project:\n", "project: my-project # or none\n")
+    text = new_card(template, kind="lesson", title="T", created="2026-11-21")
+    assert parsed(text).project is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shipped_templates(kind: str) -> None:
+    template = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
+    text = new_card(
+        template,
+        kind=kind,
+        title='Retries: `bill` "twice" # really',
+        topics=["billing"],
+        paths=["src/**"],
+        created="2026-11-21",
+    )
+    card = parsed(text)
+    assert card == Card(
+        id="lessons/a.md",
+        kind=kind,
+        title='Retries: `bill` "twice" # really',
+        topics=("billing",),
+        paths=("src/**",),
+        created="2026-11-21",
+        checklist=(card.title,),
+    )
+    assert frontmatter.parse(text)[0]["title"] == card.title
+    assert [line for line in template.split("\n") if line.startswith("#")] == [
+        line for line in text.split("\n") if line.startswith("#")
+    ]
+    rules = {
+        finding.rule for finding in check_card(parse_card(text, path="lessons/a.md", folders={}))
+    }
+    assert rules == {"no-checklist", "no-cause", "no-symptoms"}
+
+
+@given(st.text())
+def test_any_title(title: str) -> None:
+    try:
+        text = new_card(TEMPLATE, kind="lesson", title=title, created="2026-11-21")
+    except (InputError, EditRefused):
+        return
+    card = parsed(text)
+    assert "\n" not in card.title
+    assert text.count("\n") == TEMPLATE.count("\n")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"title": " "},
+        {"kind": "note"},
+        {"severity": "urgent"},
+        {"created": "today"},
+    ],
+)
+def test_wrong_values_are_named(wrong: dict[str, str]) -> None:
+    given_values = {"kind": "lesson", "title": "T", "created": "2026-11-21", **wrong}
+    with pytest.raises(InputError):
+        new_card(TEMPLATE, **given_values)  # type: ignore[arg-type]
