@@ -70,10 +70,10 @@ def explain_hit(hit: Hit) -> str:
     """Return two lines: how the score came about, and what the gate says."""
     factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
     terms = ", ".join(clean_line(term) for term in hit.matched) or "none"
-    verdict = "passes" if hit.passed else "held back"
+    verdict = f"passes: {hit.reason}" if hit.passed else hit.reason
     return (
         f"   {hit.score:.2f} = bm25 {hit.bm25:.2f}{factors}; terms: {terms}\n"
-        f"   {verdict} at confidence {hit.confidence:.2f}: {hit.reason}"
+        f"   confidence {hit.confidence:.2f}, {verdict}"
     )
 
 

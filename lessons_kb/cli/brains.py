@@ -10,7 +10,7 @@ import typer
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound
 
-Folder = Annotated[str, typer.Argument(metavar="[DIR]", help="Folder of the brain.")]
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +25,7 @@ def init(
         bool, typer.Option("--user", help="Make your own brain, which holds everywhere.")
     ] = False,
 ) -> None:
-    """Make a brain: folders for cards, a commented lessons.toml, a cache.
+    """Make a brain: folders for cards, lessons.toml, a cache.
 
     Example: lessons init docs/brain
     """
@@ -45,9 +45,10 @@ def trust(
     folder: Folder = ".",
     revoke: Annotated[bool, typer.Option("--revoke", help="Take trust back.")] = False,
 ) -> None:
-    """Let a brain that was found here, in a cloned repository say, speak.
+    """Let a brain that was found here speak.
 
-    Read its cards first: they are put in front of your agents.
+    One in a cloned repository is silent until then. Read its cards first: they are put in front
+    of your agents.
     """
     from lessons_kb.brain.making import trust_brain
 
@@ -79,7 +80,7 @@ def _toml(value: object) -> str:
 
 
 def doctor() -> None:
-    """Check brain, index, engine and write access; each line ends with its mend.
+    """Check brain, index and write access; say how to mend.
 
     Example: lessons doctor --json
     """

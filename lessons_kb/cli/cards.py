@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.model import Card
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Path, slug, or prefix.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Path, slug, or prefix.")]
 
 ROWS = 20
 """Rows of ``list`` unless asked otherwise."""
@@ -41,7 +41,9 @@ def create(
     on_duplicate: Annotated[
         str | None, typer.Option(help="ask, bump, new or fail, if the title exists.")
     ] = None,
-    edit: Annotated[bool, typer.Option(help="Open $EDITOR, on a terminal.")] = True,
+    edit: Annotated[
+        bool, typer.Option("--edit/--no-edit", help="Open $EDITOR, on a terminal.")
+    ] = True,
 ) -> None:
     """Write a new card from its template.
 
@@ -143,15 +145,11 @@ def _row(card: Card, today: dt.date) -> tuple[str, ...]:
         card.id,
         ",".join(card.stages),
         str(card.occurrences),
-        _cut(marked, 70),
+        marked,
         card.project or "",
-        _cut(card.examples[-1], 30) if card.examples else "",
+        card.examples[-1] if card.examples else "",
         _age(card.last_seen or card.created, today),
     )
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _age(date: str | None, today: dt.date) -> str:

@@ -31,7 +31,9 @@ def register(app: typer.Typer) -> None:
 def index(
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Read every file anew.")] = False,
 ) -> None:
-    """Bring the index up to date; searches do so themselves, this shows it.
+    """Bring the index up to date and account for every file.
+
+    Searches bring it up to date themselves.
 
     Example: lessons index --rebuild
     """
@@ -78,7 +80,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def watch() -> None:
-    """Keep the index fresh while files are edited, until interrupted.
+    """Keep the index fresh while files are edited.
 
     Example: lessons watch &
     """
@@ -91,7 +93,7 @@ def watch() -> None:
 
 def lint(
     folder: Annotated[
-        str | None, typer.Argument(metavar="[DIR]", help="A brain, trusted or not.")
+        str | None, typer.Argument(metavar="DIR", help="A brain, trusted or not.")
     ] = None,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "text",
     fail_on: Annotated[

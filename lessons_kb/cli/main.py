@@ -16,10 +16,7 @@ from lessons_kb.errors import LessonsError
 app = typer.Typer(
     name="lessons",
     help="A knowledge base of lesson cards that keeps coding agents from repeating mistakes.",
-    epilog=(
-        "Examples:  lessons init  ·  lessons create 'Retry without idempotency key'  ·  "
-        "lessons preflight 'Add a webhook handler'"
-    ),
+    epilog="Example: lessons init && lessons create 'Retry without an idempotency key'",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

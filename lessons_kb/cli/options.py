@@ -90,24 +90,34 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
         print("  ".join(padded).rstrip())
 
 
+_LONG = {"id": 3, "title": 4, "last task": 2, "value": 2}
+"""Columns that share what the others leave, in these proportions."""
+
+
 def _print_drawn(
     columns: Sequence[str], rows: Sequence[Sequence[str]], flushed: Sequence[bool]
 ) -> None:
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, flush in zip(columns, flushed, strict=True):
+    # Rows that do not fit shorten their longest texts; an id is folded, for it is copied.
+    shown = [n for n, name in enumerate(columns) if name == "id" or any(row[n] for row in rows)]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
+    for n in shown:
+        long = columns[n] in _LONG
         table.add_column(
-            name,
-            justify="right" if flush else "left",
-            overflow="fold" if name == "id" else "ellipsis",
-            no_wrap=name != "id",
+            columns[n],
+            justify="right" if flushed[n] else "left",
+            overflow="fold" if columns[n] == "id" else "ellipsis",
+            no_wrap=columns[n] != "id",
+            ratio=_LONG.get(columns[n]),
+            min_width=None if long else max(cell_len(row[n]) for row in rows),
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(row[n]) for n in shown))
     no_color = options().no_color or bool(os.environ.get("NO_COLOR"))
     Console(no_color=no_color).print(table)
 

@@ -49,7 +49,9 @@ def register(app: typer.Typer) -> None:
 
 
 def preflight(
-    prompt: Annotated[list[str] | None, typer.Argument(help="The prompt; else stdin.")] = None,
+    prompt: Annotated[
+        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt; else stdin.")
+    ] = None,
     diff: Revision = None,
     path: Paths = None,
     stage: Stage = None,
@@ -58,7 +60,9 @@ def preflight(
     context: Annotated[
         bool | None, typer.Option("--context/--no-context", help="Notes behind the lessons.")
     ] = None,
-    explain: Annotated[bool, typer.Option(help="Say on stderr why, hit by hit.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say on stderr why, hit by hit.")
+    ] = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
@@ -93,7 +97,9 @@ def preflight(
 
 
 def check(
-    answer: Annotated[list[str] | None, typer.Argument(help="The answer; else stdin.")] = None,
+    answer: Annotated[
+        list[str] | None, typer.Argument(metavar="ANSWER", help="The answer; else stdin.")
+    ] = None,
     card: Annotated[
         list[str] | None, typer.Option("--card", metavar="ID", help="Card to check; repeatable.")
     ] = None,
@@ -108,7 +114,7 @@ def check(
         bool, typer.Option("--fail-on-unaddressed", help="Exit 1 if an item is not visible.")
     ] = False,
 ) -> None:
-    """Say which checklist items are not visible in an answer or a diff.
+    """Say which checklist items an answer or a diff does not show.
 
     Without --card the cards of the last preflight are meant; with --diff those that the change
     calls for. Example: lessons check --diff origin/main...HEAD --format github
@@ -165,14 +171,18 @@ def _annotation(brain: Brain, item: Unaddressed) -> Annotation:
 
 
 def search(
-    words: Annotated[list[str] | None, typer.Argument(help="What to look for; else stdin.")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="QUERY", help="What to look for; else stdin.")
+    ] = None,
     kind: Annotated[
         str | None, typer.Option("--type", help=f"Only {', '.join(KINDS)} or {NOTE}.")
     ] = None,
     path: Paths = None,
     stage: Stage = None,
     limit: Annotated[int, typer.Option(min=1, help="Hits to show.")] = 10,
-    explain: Annotated[bool, typer.Option(help="Show score, factors and terms.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show score, factors and terms.")
+    ] = False,
 ) -> None:
     """Search cards and notes; nothing is held back.
 
