@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from lessons_kb.cards.header import canonical, line_starts, split_header
-from lessons_kb.cards.keys import KEYS, fold
+from lessons_kb.cards.keys import KEYS
 from lessons_kb.cards.lenient import read_lenient
 from lessons_kb.cards.reading import Reading, read_header
 from lessons_kb.cards.scalars import format_flow, format_scalar
@@ -214,8 +214,8 @@ class _Editor:
 
 def _dropped(entry: Entry, values: tuple[str, ...]) -> int:
     """Return how many first items go so that the others stay as the beginning of ``values``."""
-    old = [fold(text or "") for text in entry.texts]
-    new = [fold(value) for value in values]
+    old = [_fold(text or "") for text in entry.texts]
+    new = [_fold(value) for value in values]
     counts = range(len(old) + 1)
     return next(count for count in counts if new[: len(old) - count] == old[count:])
 
@@ -224,7 +224,7 @@ def _meaning(entries: Iterable[Entry]) -> Meaning:
     """Return what a header says: of a key that stands twice the last one."""
     found: Meaning = {}
     for entry in entries:
-        texts = [fold(text) if text is not None else None for text in entry.texts]
+        texts = [_fold(text) if text is not None else None for text in entry.texts]
         if entry.shape == "list":
             found[canonical(entry.key)] = tuple(text or "" for text in texts)
         else:
@@ -234,8 +234,13 @@ def _meaning(entries: Iterable[Entry]) -> Meaning:
 
 def _intended(value: Change) -> str | tuple[str, ...] | None:
     if isinstance(value, tuple):
-        return tuple(fold(item) for item in value)
-    return None if value is None else fold(str(value))
+        return tuple(_fold(item) for item in value)
+    return None if value is None else _fold(str(value))
+
+
+def _fold(text: str) -> str:
+    """Return a text on one line: where lines break in a header has no meaning."""
+    return " ".join(text.split())
 
 
 def _same(before: Meaning, name: str, value: Change) -> bool:

@@ -34,6 +34,16 @@ _STEPS = tuple(
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
+def one_line(text: str) -> str:
+    """Return a text on one line, without anything that steers a terminal or cannot be seen."""
+    line = " ".join(text.split())
+    if line.isprintable():
+        return line
+    from lessons_kb.text.sanitize import clean_line
+
+    return clean_line(line)
+
+
 def plain_text(markdown: str) -> str:
     """Return the text of one paragraph on one line: without emphasis, links, code ticks and HTML.
 
@@ -41,7 +51,7 @@ def plain_text(markdown: str) -> str:
     """
     markdown = markdown[:MAX_LENGTH]
     if not _MARKUP.search(markdown):
-        return " ".join(markdown.split())
+        return one_line(markdown)
     held: list[str] = []
 
     def hold(text: str) -> str:
@@ -58,4 +68,4 @@ def plain_text(markdown: str) -> str:
 
         text = unescape(text)
     text = _HELD.sub(lambda match: held[int(match[1])], text)
-    return " ".join(text.split())
+    return one_line(text)

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from lessons_kb.cards.header import canonical
+from lessons_kb.cards.inline import one_line
 from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
 from lessons_kb.value import Value
 
@@ -136,15 +137,10 @@ def read_keys(
     return fields, problems, {name: entry.line for name, entry in winning.items()}
 
 
-def fold(text: str) -> str:
-    """Return a text on one line."""
-    return " ".join(text.split())
-
-
 def _text(entry: Entry, _key: Key, _name: str) -> str | None:
     if entry.shape != "scalar":
         raise ValueError("a list" if entry.shape == "list" else "nested")
-    return fold(entry.texts[0] or "") or None
+    return one_line(entry.texts[0] or "") or None
 
 
 def _texts(entry: Entry, _key: Key, _name: str) -> tuple[str, ...]:
@@ -153,7 +149,7 @@ def _texts(entry: Entry, _key: Key, _name: str) -> tuple[str, ...]:
     texts: Sequence[str | None] = entry.texts
     if entry.shape == "scalar" and entry.styles == "|":
         texts = (entry.texts[0] or "").split("\n")
-    return tuple(folded for text in texts if text and (folded := fold(text)))
+    return tuple(line for text in texts if text and (line := one_line(text)))
 
 
 def _globs(entry: Entry, key: Key, name: str) -> tuple[str, ...]:

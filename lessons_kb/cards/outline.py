@@ -14,6 +14,8 @@ from lessons_kb.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
@@ -55,27 +57,31 @@ def find_headings(body: str) -> list[Heading]:
 
     Where every heading and every fence stands at the left margin, and no HTML block and no
     underlined heading is in sight, nothing but these lines decides what is a heading: a line at
-    the margin ends every list and quote, and only a fence at the margin can swallow it. Such
-    bodies, 19 of 20 real ones, are shown to markdown-it as these lines alone; others whole.
+    the margin ends every list and quote, and only a fence at the margin can swallow it. Of such
+    bodies, 19 of 20 real ones, markdown-it is shown these lines alone. A doubtful line is no
+    matter inside a fence; with one outside markdown-it reads the whole body.
     """
     lines: list[str] = []
     numbers: list[int] = []
+    doubtful: list[int] = []
     seen, number = 0, 0
     framed = f"\n{body}\n"
     for mark in _MARK.finditer(framed):
         start = mark.start()
-        text = mark[0][1:]
-        if mark[1] or text[0] == "<" or (text[0] in "=-" and framed[start - 1 : start] != "\n"):
-            if text[0] in "=-" and start == 0:
-                continue
-            return _headings(body, None)
-        if text[0] in "=-":
+        underline = mark[0].lstrip()[0] in "=-"
+        if underline and (start == 0 or framed[start - 1] == "\n"):
             continue
+        if underline or mark[1] or mark[0][1] == "<":
+            doubtful.append(len(lines))
         number += framed.count("\n", seen, start)
         seen = start
-        lines.append(text)
+        lines.append(mark[0][1:])
         numbers.append(number)
-    return _headings("\n".join(lines), numbers)
+    tokens = _parser(("fence", "heading")).parse("\n".join(lines))
+    fences = [token.map for token in tokens if token.type == "fence" and token.map]
+    if {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
+        return _headings(tokens, numbers)
+    return _headings(_parser(_ALL).parse(body), range(body.count("\n") + 1))
 
 
 def find_items(part: str) -> list[Item]:
@@ -123,19 +129,18 @@ def _content(tokens: list[Token], place: int) -> str:
     return ""
 
 
-def _headings(text: str, numbers: list[int] | None) -> list[Heading]:
-    tokens = _parser(_ALL if numbers is None else ("fence", "heading")).parse(text)
+def _headings(tokens: list[Token], numbers: Sequence[int]) -> list[Heading]:
+    """Return the headings among tokens; ``numbers`` maps their lines to those of the body."""
     found = []
     for place, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.tag in ("h1", "h2"):
             first, last = token.map or [0, 1]
-            line = numbers[first] if numbers else first
             found.append(
                 Heading(
                     level=int(token.tag[1]),
                     text=plain_text(tokens[place + 1].content),
-                    line=line,
-                    end=line + last - first,
+                    line=numbers[first],
+                    end=numbers[first] + last - first,
                 )
             )
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.keys import read_keys
 from lessons_kb.cards.kinds import in_mapped_folder, is_note_name, kind_of
 from lessons_kb.cards.outline import normal_newlines
@@ -185,7 +186,7 @@ def _placed(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding
             path=path,
             line=first + problem.line,
             rule=problem.rule,
-            message=problem.message,
+            message=one_line(problem.message),
             mend=problem.mend,
             level=problem.level,
         )
@@ -211,4 +212,4 @@ def _find_surrogate(text: str) -> int | None:
 
 def _stem(path: str) -> str:
     name = path.rpartition("/")[2]
-    return name.rpartition(".")[0] or name
+    return one_line(name.rpartition(".")[0] or name) or "untitled"

@@ -6,7 +6,7 @@ import re
 
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import canonical, split_header
-from lessons_kb.cards.keys import fold
+from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.slugs import slug
 from lessons_kb.errors import InputError
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Change = str | tuple[str, ...] | None
-
-_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def new_card(
@@ -40,7 +38,7 @@ def new_card(
     where there is one (``severity``). Raises InputError for an empty title or an unknown kind,
     severity or date, EditRefused for a template without a readable header.
     """
-    line = fold(_INVISIBLE.sub(" ", title))
+    line = one_line(title)
     slug(line)
     _check("kind", kind, KINDS)
     if severity is not None:
@@ -50,10 +48,10 @@ def new_card(
     given: dict[str, Change] = {
         "type": kind,
         "title": line,
-        "applies-to": tuple(map(fold, topics)) or None,
-        "project": fold(project or "") or None,
-        "stage": fold(stage or "") or None,
-        "paths": tuple(map(fold, paths)) or None,
+        "applies-to": tuple(map(one_line, topics)) or None,
+        "project": one_line(project or "") or None,
+        "stage": one_line(stage or "") or None,
+        "paths": tuple(map(one_line, paths)) or None,
         "severity": severity,
         "created": created,
     }

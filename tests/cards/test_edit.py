@@ -6,6 +6,7 @@ import pytest
 
 from lessons_kb.cards import edit_header, parse_card
 from lessons_kb.errors import EditRefused, InputError
+from lessons_kb.text.sanitize import clean_line
 
 BUMP = {"occurrences": 6, "last-seen": "2026-11-21"}
 
@@ -197,7 +198,7 @@ def test_any_title_is_written_safely(title: str, before: str) -> None:
     assert len(text.split("\n")) == 6
     document = parse_card(text, path="lessons/a.md", folders={})
     assert document.card is not None
-    assert document.card.title == (" ".join(title.split()) or "T")
+    assert document.card.title == (clean_line(title) or "T")
 
 
 @pytest.mark.parametrize(

@@ -278,3 +278,14 @@ def test_guidance_in_comments_is_not_indexed() -> None:
     fields = parse("type: lesson", body=body).fields
     assert fields["situation"] == "Real."
     assert "sentences" not in fields["body"]
+
+
+def test_what_cannot_be_seen_is_taken_out() -> None:
+    header = 'title: "\\e[31mred\\u200b \\u202eright"\nsymptoms: ["a\\x07\\u200bb"]\napplies-to: ["\\u2066x"]'
+    card = card_of(header, body="# T\n\n## Prevention\n\n- do\u200b \x1b[2Jit\n")
+    assert (card.title, card.symptoms, card.topics) == ("red right", ("ab",), ("x",))
+    assert card.checklist == ("do it",)
+
+
+def test_a_title_from_a_file_name_is_one_line() -> None:
+    assert card_of("type: lesson", path="lessons/a\nb\x1b[31m.md", body="").title == "a b"
