@@ -10,8 +10,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-_LINE_ENDS = r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
-
 _ESCAPES = (
     r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS …: title, link, clipboard
     r"|(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"  # CSI: colour, cursor
@@ -80,9 +78,10 @@ def clean(text: str) -> str:
     Terminal sequences, control, zero-width, bidirectional, tag and variation characters are
     removed, comments (closed or not) leave a space, every line end becomes ``\n``. Tabs stay.
     """
-    text = re.sub(_LINE_ENDS, "\n", text)
     if not (text.isascii() and text.isprintable()):
-        text = re.sub(_ESCAPES, "", text)
+        text = "\n".join(f"{text}.".splitlines())[:-1]
+        if "\x1b" in text or "\x9b" in text:
+            text = re.sub(_ESCAPES, "", text)
         hidden = {ord(char): "" for char in set(text) if _is_hidden(char)}
         if hidden:
             text = text.translate(hidden)
