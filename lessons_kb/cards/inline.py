@@ -16,21 +16,27 @@ _TAGS = (
     "a|b|br|code|del|details|em|i|img|ins|kbd|mark|p|q|s|small|span|strong|sub|summary|sup|u|wbr"
 )
 _TARGET = r"(?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*"
+# Emphasis is short; the limit keeps a line of asterisks from costing its square.
+_STARS = r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![\w*])"
+_LINES = r"(?<![\w_])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w_])"
 _STEPS = tuple(
-    (re.compile(pattern, re.DOTALL), shown)
-    for pattern, shown in (
-        (r"<!--.*?(?:-->|\Z)", ""),
-        (r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]", r"\1"),
-        (rf"!?\[([^\[\]]*)\]\({_TARGET}\)", r"\1"),
-        (r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
-        (r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
-        (rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),
-        # Emphasis is short; the limit keeps a line of asterisks from costing its square.
-        (r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![\w*])", r"\2"),
-        (r"(?<![\w_])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w_])", r"\2"),
-        (r"~~(?=\S)(.{1,300}?)(?<=\S)~~", r"\1"),
+    (sign, re.compile(pattern, re.DOTALL), shown)
+    for sign, pattern, shown in (
+        ("<!--", r"<!--.*?(?:-->|\Z)", ""),
+        ("[[", r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]", r"\1"),
+        ("](", rf"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\({_TARGET}\)", r"\1"),
+        ("][", r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
+        ("<", r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
+        ("<", rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),
+        # Twice, for one kind may stand inside the other.
+        ("*", _STARS, r"\2"),
+        ("_", _LINES, r"\2"),
+        ("*", _STARS, r"\2"),
+        ("~~", r"~~(?=\S)(.{1,300}?)(?<=\S)~~", r"\1"),
     )
 )
+"""Sign without which there is nothing to do, what is found, what it shows."""
+
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -61,8 +67,9 @@ def plain_text(markdown: str) -> str:
     text = markdown.replace(_HOLD, "")
     text = _CODE.sub(lambda match: hold(match[2].strip()), text)
     text = _ESCAPED.sub(lambda match: hold(match[1]), text)
-    for pattern, shown in _STEPS:
-        text = pattern.sub(shown, text)
+    for sign, pattern, shown in _STEPS:
+        if sign in text:
+            text = pattern.sub(shown, text)
     if "&" in text:
         from html import unescape
 

@@ -173,6 +173,8 @@ def test_lines_of_the_fallbacks() -> None:
         ("**Never** use `eval()`", "Never use eval()"),
         ("pass `**kwargs` and `a_b`", "pass **kwargs and a_b"),
         ("snake_case_name and 2*3*4", "snake_case_name and 2*3*4"),
+        ("**Never *ever* use** it, *nor* this", "Never ever use it, nor this"),
+        ("see [pages/[id].tsx](x/[id].tsx)", "see pages/[id].tsx"),
         ("_all_ of ***it***, ~~not~~", "all of it, not"),
         ('see [the `docs`](https://x.y/z_(a) "t") first', "see the docs first"),
         ("see [docs][1] and ![image](x.png)", "see docs and image"),
