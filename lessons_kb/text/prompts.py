@@ -131,7 +131,7 @@ def _callees(part: str) -> Iterator[str]:
 def _path_of(name: str) -> str:
     for mark in "?#":
         before, found, after = name.partition(mark)
-        if found and after and _has_extension(before):
+        if found and after and (_has_extension(before) or before.startswith("../")):
             name = before
     name = _strip_end(name)
     if "\\" in name:
@@ -174,7 +174,8 @@ def _is_path(name: str) -> bool:
             _has_extension(name)
             and name.lower() not in NOT_FILES
             and name[0] not in ".-+@"
-            and (name[-2] != "." or name.count(".") == 1)  # point.x.c is code
+            and not name.startswith(("this.", "self."))
+            and (name[-2] != "." or name.rfind(".") == name.find(".") > 1)  # p.x, a.b.c are code
             and all(char.isalnum() or char in "_.+-@" for char in name)
         )
     if not first:
@@ -266,7 +267,7 @@ def _is_wrapped(line: str, following: str) -> bool:
     if not line or line.startswith("#") or re.match(_BLOCK, following):
         return False
     ended = line.rstrip("\"'*_)`")[-1:] in (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f")
-    return not ended and (len(line) >= _WRAPPED or following.lstrip()[:1].islower())
+    return not ended and len(line) >= _WRAPPED
 
 
 def _ends(paragraph: str) -> Iterator[int]:

@@ -64,7 +64,7 @@ def test_find_paths(text, paths):
         "1/2 of it, 24/7, 2024/01/15, 01/15/2024, 3.11, v1.2.3, HTTP/1.1",
         "and/or, TCP/IP, client/server, application/json, owner/repo, feature/new-login",
         "e.g. this, i.e. that, etc. Node.js, Next.js",
-        "console.log(x), res.json(), self.name, os.path.join, a.b.c",
+        "console.log(x), res.json(), self.name, this.config, os.path.join, a.b.c, x.h",
         "src/**/*.py and *.ts and all .py files",
         "/compact, /api/v1/users, --out=x, \\d+ \\n \\w",
         "me@example.com wrote ... ./ ../ // . ..",
@@ -108,7 +108,8 @@ SENTENCES = {
     "A paragraph that was wrapped at some column near sixty\ncharacters. End.": [
         *("A paragraph that was wrapped at some column near sixty characters.", "End."),
     ],
-    "Added a test\nUpdated the docs": ["Added a test", "Updated the docs"],
+    "added a test\nupdated the docs": ["added a test", "updated the docs"],
+    "---\ntitle: x\n---": ["---", "title: x", "---"],
     "Before.\n```py\na = b. c\n\nd = 1\n```\nAfter. End": [
         *("Before.", "a = b. c", "d = 1", "After.", "End"),
     ],
