@@ -1,0 +1,344 @@
+"""After the answer: which checklist items are visible neither in it nor in what the agent did.
+
+Lexical on purpose: no model, no network, a few milliseconds. An item counts as addressed by the
+sentence or edit that shows most of its terms, unless that sentence says that it was not done.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from heapq import nlargest
+
+from lessons_kb.model import Check, Unaddressed
+from lessons_kb.recall import equivalents as table
+from lessons_kb.recall.wanted import (
+    AVOID,
+    DO,
+    PREFIX,
+    SAME,
+    is_wide,
+    prefixes_of,
+    read_item,
+    split_words,
+)
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.prompts import split_sentences
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lessons_kb.model import Card
+    from lessons_kb.recall.wanted import Wanted
+
+    _Shows = tuple[int, int, float]  # an item's number, its term, and how well it is shown
+
+FLAG_BELOW = 0.36
+"""Part of an item's terms that must be visible; set on benchmarks/data/postcheck.jsonl (dev)."""
+MAX_TEXT = 400_000
+"""Characters of the answer, and of each piece of evidence, that are looked at."""
+
+NEXT_TO = 0.8
+"""A term shown by a neighbouring sentence counts this much."""
+ELSEWHERE = 0.5
+"""A term shown elsewhere, if little was said; the more was said, the less it counts."""
+IN_CODE = 0.9
+INSIDE_WORD = 0.9
+"""A stem inside a longer word of code, such as goleak or mkdtemp."""
+UNTOLD = 0.3
+"""For what is to be avoided: a sentence about it that does not say that it is avoided."""
+DENIED = 0.3
+"""What is left of an item that another sentence says was not done."""
+
+_LOOKED_AT = 8
+"""Sentences and edits that are weighed for one item: those that show most of it."""
+_FEW_UNITS = 4
+_MOSTLY = 0.5
+_HARDLY = 0.3
+_CLOSE = 0.1
+_SHORTEST_INSIDE = 4
+_CHUNK_LINES = 12
+_CHUNK_OVERLAP = 4
+_FENCE = r"(?ms)^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)"
+_DOUBLE_SIOS = "".join(map(chr, range(0xAC00 + 20, 0xD7A4, 28)))  # syllables of the past tense
+_CLAUSE = (
+    r";\s+|,?\s+[–—-]\s+|,?\s+(?=(?:but|though|although|however|except|because|since|while|which)\s)|"
+    rf"(?<=지만)\s+|(?<=으나)\s+|(?<=는데)\s+|(?<=[{_DOUBLE_SIOS}]고)\s+|(?<=하고)\s+|(?<=으며)\s+|"
+    r"(?<=하며)\s+|(?<=되고)\s+|[\uff0c\uff1b]"
+)
+_SHORTEST_CLAUSE = 3
+_WORD = r"[^\W_]+"
+_INLINE_CODE = r"`([^`]+)`"
+_TO_BE_DONE = r"\b(?:TODO|FIXME|XXX)\b"
+
+
+def find_unaddressed_items(
+    answer: str, cards: Sequence[Card], evidence: Sequence[str] = ()
+) -> Check:
+    """Return the checklist items that neither ``answer`` nor ``evidence`` visibly addresses.
+
+    ``evidence`` is what the agent did: edits (path and new text, or a diff) and commands, each one
+    string. An item without a telling word cannot be looked for and is neither flagged nor counted.
+    """
+    items = [(card, item, read_item(item)) for card in cards for item in card.checklist]
+    items = [entry for entry in items if entry[2].total]
+    reading = _Reading([wanted for _, _, wanted in items])
+    reading.read_answer(answer[:MAX_TEXT])
+    for piece in evidence:
+        reading.read_evidence(piece[:MAX_TEXT])
+    flagged = []
+    for number, (card, item, wanted) in enumerate(items):
+        score, missing, sentence = reading.judge(number)
+        if score < FLAG_BELOW:
+            terms = tuple(wanted.words[term] for term in missing)
+            flagged.append(Unaddressed(card=card, item=item, terms=terms, sentence=sentence))
+    return Check(unaddressed=tuple(flagged), checked=len(items))
+
+
+class _Unit:
+    """A sentence of the answer, or a piece of code, and the terms of each item it shows."""
+
+    def __init__(self, text: str, *, code: bool) -> None:
+        self.text = text
+        self.code = code
+        self.shown: dict[int, dict[int, float]] = {}
+        """Item number → term → how well."""
+        self.part: dict[int, float] = {}
+        """Item number → weighted part of it that is shown."""
+
+
+class _Word:
+    """What one unit says of one item."""
+
+    def __init__(self, done: dict[int, float], denied: float = 0.0, untold: float = 0.0) -> None:
+        self.done = done
+        """Term → how well it is shown by a part of the unit that tells it as done."""
+        self.denied = denied
+        """Part of the item that is told as not done."""
+        self.untold = untold
+        """Part of an item to be avoided that is mentioned without a word on avoiding it."""
+
+
+class _Reading:
+    """An answer and its evidence, read for what a set of items looks for."""
+
+    def __init__(self, items: Sequence[Wanted]) -> None:
+        self.items = items
+        self.units: list[_Unit] = []
+        self.stems: dict[str, list[_Shows]] = {}
+        self.pieces: dict[str, list[_Shows]] = {}
+        self.inside: list[tuple[str, list[_Shows]]] = []
+        for number, wanted in enumerate(items):
+            for table_of, kept in ((wanted.stems, self.stems), (wanted.pieces, self.pieces)):
+                for entry, parts in table_of.items():
+                    kept.setdefault(entry, []).extend(
+                        (number, term, part) for term, part in parts.items()
+                    )
+        for stem, shows in self.stems.items():
+            own = [(number, term, INSIDE_WORD) for number, term, part in shows if part == SAME]
+            if own and len(stem) >= _SHORTEST_INSIDE:
+                self.inside.append((stem, own))
+        self.prefixes = prefixes_of(self.stems)
+        self.known: dict[str, Sequence[_Shows]] = {}
+
+    def read_answer(self, answer: str) -> None:
+        end = 0
+        for fence in re.finditer(_FENCE, answer):
+            self._read_prose(answer[end : fence.start()])
+            self.read_evidence(fence[1])
+            end = fence.end()
+        self._read_prose(answer[end:])
+
+    def read_evidence(self, piece: str) -> None:
+        lines = [line for line in piece.split("\n") if not re.search(_TO_BE_DONE, line)]
+        for start in range(0, max(1, len(lines)), _CHUNK_LINES):
+            text = "\n".join(lines[start : start + _CHUNK_LINES + _CHUNK_OVERLAP])
+            unit = self._read(text, code=True)
+            if len(lines) == 1:
+                self._show(unit, self.stems.get("run", ()))
+
+    def _read_prose(self, text: str) -> None:
+        for sentence in split_sentences(text):
+            self._read(sentence, code=False)
+
+    def _read(self, text: str, *, code: bool) -> _Unit:
+        unit = _Unit(text, code=code)
+        self.units.append(unit)
+        self._match(unit)
+        return unit
+
+    def _match(self, unit: _Unit) -> None:
+        known = self.known
+        for word in set(re.findall(_WORD, unit.text)):
+            shows = known.get(word)
+            if shows is None:
+                shows = known[word] = self._shown_by(word)
+            if shows:
+                self._show(unit, shows)
+        if self.pieces and not unit.text.isascii():
+            self._match_pieces(unit)
+        code = unit.text if unit.code else " ".join(re.findall(_INLINE_CODE, unit.text))
+        if code:
+            low = code.lower()
+            for stem, shows in self.inside:
+                if stem in low:
+                    self._show(unit, shows)
+
+    def _match_pieces(self, unit: _Unit) -> None:
+        runs = [word for word in split_words(unit.text) if is_wide(word)]
+        if not runs:
+            return
+        flat, spaced = "".join(runs), " " + " ".join(runs)
+        for piece, shows in self.pieces.items():
+            if piece in flat if len(piece) > 1 else f" {piece}" in spaced:
+                self._show(unit, shows)
+
+    def _shown_by(self, word: str) -> Sequence[_Shows]:
+        if word[1:].islower() and word.isalpha():  # the common case, in a hurry
+            low = word.lower()
+            if low[:PREFIX] not in self.prefixes:
+                return ()
+            return [entry for stem in _stems(low) for entry in self.stems.get(stem, ())]
+        parts = {part.lower() for part in split_words(word)}
+        stems = {stem for low in parts if low[:PREFIX] in self.prefixes for stem in _stems(low)}
+        return [entry for stem in stems for entry in self.stems.get(stem, ())]
+
+    def _show(self, unit: _Unit, shows: Iterable[_Shows]) -> None:
+        for number, term, part in shows:
+            shown = unit.shown.get(number)
+            if shown is None:
+                shown = unit.shown[number] = {}
+                unit.part[number] = 0.0
+            more = part - shown.get(term, 0.0)
+            if more > 0:
+                wanted = self.items[number]
+                shown[term] = part
+                unit.part[number] += more * wanted.weights[term] / wanted.total
+
+    def judge(self, number: int) -> tuple[float, list[int], str]:
+        """Return how visible an item is, 0 to 1, its terms not shown, and the nearest sentence."""
+        wanted, units = self.items[number], self.units
+        places = [place for place, unit in enumerate(units) if number in unit.part]
+        nearest = max(
+            (place for place in places if not units[place].code),
+            key=lambda place: units[place].part[number],
+            default=None,
+        )
+        if len(places) > _LOOKED_AT:
+            places = nlargest(_LOOKED_AT, places, key=lambda place: units[place].part[number])
+        words = {place: self._word_on(place, number) for place in places}
+        seen: dict[int, float] = {}
+        for word in words.values():
+            _join(seen, word.done, 1.0)
+        scores = [self._score(number, place, words, seen) for place in places if words[place].done]
+        scores += [UNTOLD * word.untold for word in words.values()]
+        score = max(scores, default=0.0)
+        denied = max((word.denied for word in words.values()), default=0.0)
+        told = max((_part(wanted, word.done) for word in words.values()), default=0.0)
+        if denied >= _MOSTLY and denied >= told - _CLOSE:
+            score *= DENIED
+        missing = [term for term in range(len(wanted.words)) if term not in seen]
+        return score, missing, "" if nearest is None else units[nearest].text
+
+    def _score(
+        self, number: int, place: int, words: dict[int, _Word], seen: dict[int, float]
+    ) -> float:
+        """Return the part of an item shown at one place, what its surroundings show for less."""
+        unit = self.units[place]
+        best: dict[int, float] = {}
+        _join(best, words[place].done, IN_CODE if unit.code else 1.0)
+        _join(best, seen, ELSEWHERE * min(1.0, _FEW_UNITS / len(self.units)))
+        for other in (place - 1, place + 1):
+            if other in words and self.units[other].code == unit.code:
+                _join(best, words[other].done, NEXT_TO)
+        return _part(self.items[number], best)
+
+    def _word_on(self, place: int, number: int) -> _Word:
+        unit, wanted = self.units[place], self.items[number]
+        shown = unit.shown[number]
+        if unit.code:
+            removes = wanted.aim != AVOID or re.search(r"(?m)^-(?!-)", unit.text)
+            return _Word(shown if removes else {})
+        if _says(table.TICKED, unit.text):
+            return _Word(shown)
+        if _says(table.UNTICKED, unit.text):
+            return _Word({}, denied=unit.part[number])
+        if wanted.aim != AVOID and self._is_taken_back(place, number):
+            return _Word({}, denied=unit.part[number])
+        clauses = _clauses(unit.text)
+        if len(clauses) == 1:
+            return _word_of(unit.text, unit.text, shown, wanted)
+        done: dict[int, float] = {}
+        denied = untold = 0.0
+        for text in clauses:
+            clause = _Unit(text, code=False)
+            self._match(clause)
+            word = _word_of(text, unit.text, clause.shown.get(number, {}), wanted)
+            _join(done, word.done, 1.0)
+            denied, untold = max(denied, word.denied), max(untold, word.untold)
+        return _Word(done, denied, untold)
+
+    def _is_taken_back(self, place: int, number: int) -> bool:
+        """Tell whether the next sentence says "that is for later" or the like."""
+        if place + 1 >= len(self.units):
+            return False
+        after = self.units[place + 1]
+        if after.code or after.part.get(number, 0.0) >= _HARDLY:
+            return False
+        return _says(table.REFERS_BACK, after.text) and not _is_done(after.text, self.items[number])
+
+
+def _word_of(text: str, sentence: str, shown: dict[int, float], wanted: Wanted) -> _Word:
+    if not shown:
+        return _Word({})
+    part = _part(wanted, shown)
+    if wanted.aim == AVOID and not _says(table.PUT_OFF, text):
+        return _Word(shown) if _says(table.UNDONE, sentence) else _Word({}, untold=part)
+    return _Word(shown) if _is_done(text, wanted) else _Word({}, denied=part)
+
+
+def _is_done(text: str, wanted: Wanted) -> bool:
+    """Tell whether a clause speaks of something done, not of something left or put off."""
+    if _says(table.PUT_OFF, text):
+        return False
+    if wanted.aim != DO:
+        return True
+    return not (_says(table.NOT_DONE, text) or (not wanted.told_with_not and _denies(text)))
+
+
+@lru_cache(maxsize=4096)
+def _says(pattern: str, text: str) -> bool:
+    return bool(re.search(pattern, text))
+
+
+@lru_cache(maxsize=4096)
+def _denies(text: str) -> bool:
+    found = re.search(table.DENIES, text)
+    return bool(found and not re.search(table.RELATIVE, text[: found.start()]))
+
+
+@lru_cache(maxsize=8192)
+def _stems(word: str) -> tuple[str, ...]:
+    return tuple(analyze(word))
+
+
+@lru_cache(maxsize=1024)
+def _clauses(sentence: str) -> tuple[str, ...]:
+    """Return the parts of a sentence that a "not" or a "later" reaches no further than."""
+    clauses: list[str] = []
+    for clause in re.split(_CLAUSE, sentence):
+        if clauses and len(clause.split()) < _SHORTEST_CLAUSE and clause.isascii():
+            clauses[-1] += f", {clause}"
+        elif clause.strip():
+            clauses.append(clause)
+    return tuple(clauses)
+
+
+def _join(best: dict[int, float], shown: dict[int, float], worth: float) -> None:
+    for term, part in shown.items():
+        best[term] = max(best.get(term, 0.0), part * worth)
+
+
+def _part(wanted: Wanted, shown: dict[int, float]) -> float:
+    return sum(wanted.weights[term] * part for term, part in shown.items()) / wanted.total
