@@ -91,6 +91,7 @@ class _Reader:
         self._stream_end: type[Any] = events.StreamEndEvent
 
     def entries(self) -> list[Entry]:
+        """Return the entries of the one document, which has to be a mapping."""
         self._get()
         if type(self._get()) is self._stream_end:
             return []
