@@ -46,22 +46,22 @@ _BRACKETED = frozenset(
     {"context", "inst", "tool_calls", "tool_results", "available_tools", "system_prompt"}
 )
 _TAGS = frozenset(
-    {
-        *("bos", "eos", "sys", "s", "function", "functions", "invoke", "parameter", "parameters"),
-        *("think", "thinking", "scratchpad", "instructions", "instruction", "reminder", "prompt"),
-        *("important", "critical", "permissions", "skill", "skills", "feedback", "persisted"),
-    }
+    """
+    additional-context agent-context antml attached-files bash-input bos command-args
+    command-contents command-message command-name conversation-summary end-of-turn
+    environment-context environment-details environment-info eos function-call function-calls
+    function-result function-results ide-diagnostics ide-opened-file ide-selection im-end
+    im-start inst instructions invoke persisted-output plan-mode s scratchpad start-of-turn sys
+    task-notification think thinking tool-call tool-calls tool-output tool-response tool-result
+    tool-results tool-use tool-use-error turn-aborted
+    """.split()  # noqa: SIM905 - a table for people
 )
-_TAG_FAMILIES = frozenset(
-    {
-        *("active", "additional", "agent", "agents", "antml", "ask", "attached", "attempt", "bash"),
-        *("channel", "command", "context", "conversation", "editor", "end", "environment", "file"),
-        *("function", "functions", "hook", "ide", "im", "local", "message", "persisted", "plan"),
-        *("post", "pre", "session", "skill", "start", "stop", "subagent", "task", "tool", "tools"),
-        *("turn", "untrusted", "workspace"),
-    }
+"""Tags by which agents frame what they are told, ``_`` and ``:`` written as ``-``."""
+_TAG_WORDS = frozenset(
+    {"antml", "hook", "instruction", "instructions", "lessons", "reminder", "reminders"}
+    | {"stderr", "stdout", "transcript"}
 )
-"""First word of a tag of several words, such as ``<tool_use_error>`` or ``<hook-context>``."""
+"""A tag of several words is an agent's too if one of these is among them."""
 
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0432\u0441\u0501\u0435\u04bb\u043d\u0456\u0458\u043a\u043c\u043e\u0440\u0455\u0442\u0443\u0445"
@@ -127,9 +127,11 @@ def _is_marker(name: str, found: re.Match[str]) -> bool:
 
 
 def _is_agents_tag(name: str) -> bool:
-    first, *rest = re.split(r"[\W_]+", name.strip("|"), maxsplit=1)
-    known = _TAG_FAMILIES if rest else _TAGS
-    return name.startswith("|") or first in known or first in _ROLES
+    if name.startswith("|"):
+        return True
+    words = re.split(r"[\W_]+", name)
+    several = len(words) > 1 and not _TAG_WORDS.isdisjoint(words)
+    return words[0] in _ROLES or "-".join(words) in _TAGS or several
 
 
 def _bend(folded: str, start: int) -> dict[int, str]:

@@ -112,6 +112,7 @@ def test_defang_keeps_a_marker_readable(text, expected):
         "User story: as a user: I want",
         "the user: said",
         "if count < limit and b > a:",
+        "run `<skill-name> --user <session-token>` in /tmp/<run-id>/<prompt>",
         "배열[0] → `dict[str, int]`: 확인",
         "https://example.org:8080/x?a[b]=c",
     ],
