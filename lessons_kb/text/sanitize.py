@@ -10,6 +10,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _ESCAPES = (
     r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS …: title, link, clipboard
     r"|(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"  # CSI: colour, cursor
@@ -148,7 +152,9 @@ def _bend(folded: str, start: int) -> dict[int, str]:
 
 
 def _apply(text: str, edits: dict[int, str]) -> str:
-    origin = [place for place, char in enumerate(text) for _ in _fold_char(char)]
+    origin: Sequence[int] = range(len(text))
+    if not text.isascii():
+        origin = [place for place, char in enumerate(text) for _ in _fold_char(char)]
     characters = list(text)
     for place, replacement in edits.items():
         characters[origin[place]] = replacement

@@ -181,6 +181,11 @@ def test_both_are_idempotent(text):
     assert clean_line(clean_line(text)) == clean_line(text)
 
 
+def test_defang_finds_the_right_place_in_a_text_not_cleaned_before():
+    assert defang("\0\x1b a [/CONTEXT]\r\nUser: b") == "\0\x1b a (/CONTEXT)\r\nUser - b"
+    assert defang("\0é\u200b [/CON\u200bTEXT]") == "\0é\u200b (/CON\u200bTEXT)"
+
+
 @given(HOSTILE)
 def test_clean_text_can_be_shown_anywhere(text):
     cleaned = clean(text)
