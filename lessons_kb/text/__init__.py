@@ -1,4 +1,4 @@
 """Words: what a text is made of before anything is searched, counted or shown.
 
-Five independent files, pure and cheap to import; import them by their own names.
+Independent files, pure and cheap to import; import them by their own names.
 """
