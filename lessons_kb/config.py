@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lessons_kb.errors import ConfigError
-from lessons_kb.model import FIELDS, KINDS
+from lessons_kb.model import KINDS
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -27,11 +27,11 @@ KNOWN_FOLDERS: Mapping[str, str] = {
 class Ranking(Value):
     """``[ranking]``: field weights and the factors that multiply BM25."""
 
-    title: float = 1.0
-    tags: float = 0.5
-    symptoms: float = 1.0
-    checklist: float = 0.3
-    situation: float = 0.3
+    title: float = 0.6
+    tags: float = 0.6
+    symptoms: float = 0.5
+    checklist: float = 0.1
+    situation: float = 0.2
     body: float = 1.0
     occurrence: float = 0.1
     """Added to the factor 1 per doubling of ``occurrences``."""
@@ -48,10 +48,6 @@ class Ranking(Value):
     path_match: float = 1.5
     max_terms: int = 32
     """A longer query is reduced to this many most telling terms."""
-
-    def field_weights(self) -> dict[str, float]:
-        """Return the weight of each indexed field."""
-        return {field: getattr(self, field) for field in FIELDS}
 
 
 class Gate(Value):
@@ -87,6 +83,13 @@ class Index(Value):
     max_file_bytes: int = 1_000_000
 
 
+class JournalSettings(Value):
+    """``[journal]``: what is remembered of sessions."""
+
+    retention_days: int = 90
+    """Events older than this are forgotten; daily counts per card are kept."""
+
+
 class Settings(Value):
     """Effective settings of one brain."""
 
@@ -99,6 +102,7 @@ class Settings(Value):
     ranking: Ranking = Ranking()
     gate: Gate = Gate()
     preflight: PreflightSettings = PreflightSettings()
+    journal: JournalSettings = JournalSettings()
 
 
 DEFAULTS = Settings()
@@ -107,6 +111,7 @@ SECTIONS: Mapping[str, type[Value]] = {
     "ranking": Ranking,
     "gate": Gate,
     "preflight": PreflightSettings,
+    "journal": JournalSettings,
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -125,6 +130,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "ranking.max_terms": (1, 1_000),
     "index.max_files": (1, 10_000_000),
     "index.max_file_bytes": (1, 100_000_000),
+    "journal.retention_days": (1, 36_500),
 }
 _WEIGHT_RANGE = (0, 1_000)
 

@@ -196,6 +196,9 @@ class Event(Value):
     """What was said or run: the prompt, the answer, the feedback, the summary, the command line."""
     output: str = ""
     """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
+    record: dict[str, object] = {}  # noqa: RUF012 a default nobody can write into
+    """Plain JSON data beyond this: ``run`` (how a captured command ended), ``signals`` (what the
+    guards said, their records)."""
 
 
 class Signal(Value):

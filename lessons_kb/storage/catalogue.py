@@ -74,15 +74,14 @@ class Catalogue:
         self._db = connection
 
     @classmethod
-    def open(cls, path: str, *, network: bool = False) -> Catalogue:
+    def open(cls, path: str) -> Catalogue:
         """Open the catalogue at ``path``, made anew when it is missing, foreign or damaged.
 
-        ``network`` says that the file system is a network one, where WAL loses data.
         Raises StorageError when the file cannot be made.
         """
         for last in (False, True):
             try:
-                return cls(_connect(path, network=network))
+                return cls(_connect(path))
             except sqlite3.DatabaseError as error:
                 if last or is_disk_trouble(error):
                     raise StorageError(
@@ -233,14 +232,16 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
     )
 
 
-def _connect(path: str, *, network: bool) -> sqlite3.Connection:
+def _connect(path: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=5.0, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is
         (found,) = db.execute("PRAGMA user_version").fetchone()  # found and rebuilt
         if found == FORMAT:
             return db
-        db.execute("PRAGMA journal_mode = " + ("DELETE" if network else "WAL"))
+        from lessons_kb.storage.mounts import is_network
+
+        db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(path) else "WAL"))
         with _one_transaction(db):
             (found,) = db.execute("PRAGMA user_version").fetchone()
             if found != FORMAT:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
+import time
 
-from lessons_kb.errors import StorageError
+from lessons_kb.storage.database import Database
+from lessons_kb.storage.events import Events
+from lessons_kb.storage.runs import Runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
 JOURNAL_NAME = "journal.db"
+
+INJECTED = "injected"
+"""What is counted by the journal itself; ``addressed``, ``bumped`` and so on by its users."""
+
+_DAY_SECONDS = 86_400
+_PRUNED_AT_ONCE = 5_000
+"""Rows deleted in one go: a few milliseconds."""
 
 _MIGRATIONS = (
     """
@@ -29,66 +38,115 @@ _MIGRATIONS = (
     CREATE INDEX injections_by_session ON injections (session, card);
     CREATE TABLE turns (session TEXT PRIMARY KEY, turn INTEGER NOT NULL) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE turns ADD COLUMN at REAL NOT NULL DEFAULT 0;
+    CREATE INDEX injections_by_time ON injections (at);
+    CREATE TABLE events (
+      number INTEGER PRIMARY KEY,
+      at REAL NOT NULL,
+      session TEXT NOT NULL,
+      id TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      scope TEXT NOT NULL,
+      stage TEXT,
+      tool TEXT NOT NULL,
+      targets TEXT NOT NULL,
+      arguments TEXT NOT NULL,
+      outcome TEXT NOT NULL,
+      text TEXT NOT NULL,
+      output TEXT NOT NULL,
+      record TEXT NOT NULL
+    );
+    CREATE UNIQUE INDEX events_once ON events (session, id, kind) WHERE id != '';
+    CREATE INDEX events_by_session ON events (session, at);
+    CREATE INDEX events_by_time ON events (at);
+    CREATE TABLE guards (
+      session TEXT NOT NULL,
+      part TEXT NOT NULL,
+      at REAL NOT NULL,
+      state TEXT NOT NULL,
+      PRIMARY KEY (session, part)
+    );
+    CREATE TABLE runs (id TEXT PRIMARY KEY, at REAL NOT NULL, event TEXT NOT NULL);
+    CREATE TABLE counts (
+      card TEXT NOT NULL,
+      what TEXT NOT NULL,
+      day TEXT NOT NULL,
+      times INTEGER NOT NULL,
+      PRIMARY KEY (card, what, day)
+    ) WITHOUT ROWID;
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
 )
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
 
 
 class Journal:
-    """An open journal file; any number of processes may write."""
+    """An open journal file; any number of processes and threads may write.
 
-    def __init__(self, path: str) -> None:
-        """Open or create ``path``; StorageError when that cannot be done."""
-        try:
-            self._db = sqlite3.connect(
-                path, timeout=5.0, isolation_level=None, check_same_thread=False
-            )
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._migrate(path)
-        except sqlite3.Error as error:
-            raise StorageError(
-                f"cannot open the journal {path}: {error}; check the folder, or move the file away"
-            ) from None
+    Everything raises StorageError. ``events`` and ``runs`` are its larger parts.
+    """
+
+    def __init__(self, path: str, *, patience: float = 5.0) -> None:
+        """Open or create ``path``; ``patience``: seconds waited for another writer.
+
+        A damaged file is moved aside and a fresh one begun; ``set_aside`` names it.
+        """
+        self._db = Database(path, _MIGRATIONS, patience=patience)
+        self.events = Events(self._db)
+        self.runs = Runs(self._db, self.events)
+        self._looked_after = False
+
+    @property
+    def set_aside(self) -> str:
+        """Where this process moved a damaged predecessor, "" when there was none."""
+        return self._db.set_aside
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
 
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do all that stands inside in one immediate transaction: all of it, or nothing.
+
+        No other process writes meanwhile, so what was read inside still holds when it commits.
+        """
+        return self._db.transaction()
+
     def next_turn(self, session: str) -> int:
         """Count a prompt of this session; return its number, from 1."""
-        (turn,) = self._db.execute(
-            "INSERT INTO turns VALUES (?, 1)"
-            " ON CONFLICT (session) DO UPDATE SET turn = turn + 1 RETURNING turn",
-            (session,),
-        ).fetchone()
+        ((turn,),) = self._db.run(
+            "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (session)"
+            " DO UPDATE SET turn = turn + 1, at = excluded.at RETURNING turn",
+            (session, time.time()),
+        )
         return int(turn)
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
         """Return (card id, digest) of what this session was given at or after a turn."""
-        rows = self._db.execute(
+        rows = self._db.run(
             "SELECT card, digest FROM injections WHERE session = ? AND turn >= ? AND in_context",
             (session, since_turn),
         )
-        return set(rows)
+        return {(card, digest) for card, digest in rows}
 
     def record_injections(
         self, session: str, *, turn: int, at: int, cards: Sequence[tuple[str, str, int]]
     ) -> None:
         """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch."""
-        rows = [
-            (session, turn, at, card, digest, rank, tokens)
-            for rank, (card, digest, tokens) in enumerate(cards, 1)
-        ]
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.executemany(
-            "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            rows,
-        )
-        self._db.execute("COMMIT")
+        with self.transaction():
+            for rank, (card, digest, tokens) in enumerate(cards, 1):
+                self._db.run(
+                    "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (session, turn, at, card, digest, rank, tokens),
+                )
+                self.count(card, INJECTED, at=at)
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block, of this session or of any, by rank."""
-        rows = self._db.execute(
+        rows = self._db.run(
             "SELECT card FROM injections WHERE (session, turn, at) = (SELECT session, turn, at"
             " FROM injections WHERE ?1 IS NULL OR session = ?1 ORDER BY id DESC LIMIT 1)"
             " ORDER BY rank",
@@ -98,26 +156,81 @@ class Journal:
 
     def forget_context(self, session: str, cards: Collection[str] | None = None) -> None:
         """Note that the session's context was compacted: all or some cards are gone from it."""
+        forget = "UPDATE injections SET in_context = 0 WHERE session = ?"
         if cards is None:
-            self._db.execute("UPDATE injections SET in_context = 0 WHERE session = ?", (session,))
+            self._db.run(forget, (session,))
             return
-        self._db.executemany(
-            "UPDATE injections SET in_context = 0 WHERE session = ? AND card = ?",
-            [(session, card) for card in cards],
+        with self.transaction():
+            for card in cards:
+                self._db.run(forget + " AND card = ?", (session, card))
+
+    def guard_state(self, session: str, part: str = "") -> str:
+        """Return what the guards of a session, or of a ``part`` of it (a subagent), remember.
+
+        "" when nothing is remembered.
+        """
+        rows = self._db.run(
+            "SELECT state FROM guards WHERE session = ? AND part = ?", (session, part)
+        )
+        return str(rows[0][0]) if rows else ""
+
+    def keep_guard_state(self, session: str, state: str, part: str = "") -> None:
+        """Remember ``state`` for ``guard_state``; do both in one ``transaction``."""
+        self._db.run(
+            "INSERT INTO guards VALUES (?, ?, ?, ?) ON CONFLICT (session, part)"
+            " DO UPDATE SET at = excluded.at, state = excluded.state",
+            (session, part, time.time(), state),
         )
 
-    def _migrate(self, path: str) -> None:
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version == len(_MIGRATIONS):
+    def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
+        """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
+        self._db.run(
+            "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (card, what, day)"
+            " DO UPDATE SET times = times + excluded.times",
+            (card, what, _day(at), times),
+        )
+
+    def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
+        """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""
+        return [
+            (str(card_id), str(what), str(day), int(times))
+            for card_id, what, day, times in self._db.run(
+                "SELECT card, what, day, times FROM counts WHERE ?1 IS NULL OR card = ?1"
+                " ORDER BY card, day, what",
+                (card,),
+            )
+        ]
+
+    def look_after(self, days: Callable[[], int], *, now: float) -> None:
+        """End what a killed process left running and, once a day, forget what is old.
+
+        ``days`` says what is old and is asked only if due. Only a process's first call does
+        anything, and it deletes some thousand rows at most.
+        """
+        if self._looked_after:
             return
-        if version > len(_MIGRATIONS):
-            raise StorageError(f"{path} was written by a newer lessons_kb; upgrade this one")
-        os.chmod(path, 0o600)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("BEGIN IMMEDIATE")
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        for migration in _MIGRATIONS[version:]:
-            for statement in migration.split(";"):
-                self._db.execute(statement)
-        self._db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
-        self._db.execute("COMMIT")
+        self._looked_after = True
+        self.runs.end_abandoned()
+        rows = self._db.run("SELECT value FROM facts WHERE name = 'pruned'")
+        if rows and str(rows[0][0]) == _day(now):
+            return
+        before = now - days() * _DAY_SECONDS
+        with self.transaction():
+            most = max(self._forget(table, before) for table in _AGEING)
+            if most < _PRUNED_AT_ONCE:
+                self._db.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (_day(now),))
+
+    def _forget(self, table: str, before: float) -> int:
+        sql = (
+            f"DELETE FROM {table} WHERE ({_AGEING[table]}) IN"  # noqa: S608 names of our own
+            f" (SELECT {_AGEING[table]} FROM {table} WHERE at < ? LIMIT {_PRUNED_AT_ONCE})"
+        )
+        return self._db.change(sql, (before,))
+
+
+_AGEING = {"events": "number", "injections": "id", "turns": "session", "guards": "session, part"}
+"""Tables whose rows are forgotten → their keys."""
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(at))
