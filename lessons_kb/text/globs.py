@@ -62,7 +62,7 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
     path = path.removeprefix("./")
     above: bool | None = None
     for source, include in reversed(compiled):
-        if source.startswith("(?#") and source[3 : source.index(")")] not in path:
+        if _hint_of(source) not in path:
             continue
         found = _compiled(source).search(path)
         if found and not found.groupdict().get(_BELOW):
@@ -70,6 +70,18 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
         if found and above is None:
             above = include
     return bool(above)
+
+
+def may_match(compiled: Sequence[tuple[str, bool]], paths: str) -> bool:
+    """Return False if none of many paths, joined by newlines, can match: cheap, and no more.
+
+    Thousands of cards are asked about every file of a stack trace; this spares most of them.
+    """
+    return any(include and _hint_of(source) in paths for source, include in compiled)
+
+
+def _hint_of(source: str) -> str:
+    return source[3 : source.index(")")] if source.startswith("(?#") else ""
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from lessons_kb.errors import InputError
-from lessons_kb.text.globs import MAX_GLOB, MAX_PATH, compile_globs, match_globs
+from lessons_kb.text.globs import MAX_GLOB, MAX_PATH, compile_globs, match_globs, may_match
 
 MATCHING = [
     ("src/**/*.py", "src/a.py"),
@@ -65,6 +65,13 @@ def test_later_globs_take_back():
     assert match_globs(compiled, "src/legacy/keep.py")
 
 
+def test_most_globs_are_ruled_out_without_matching():
+    compiled = compile_globs(["src/billing/**/*.py", "!src/web/**"])
+    assert may_match(compiled, "README.md\nsrc/billing/a.py")
+    assert not may_match(compiled, "README.md\nsrc/web/a.py")
+    assert not may_match((), "README.md")
+
+
 def test_no_globs_match_nothing():
     assert not match_globs((), "a.py")
 
@@ -112,6 +119,8 @@ def test_agrees_with_pathspec(globs, paths):
     compiled = compile_globs(globs)
     for path in paths:
         assert match_globs(compiled, path) == spec.match_file(path), path
+    if any(spec.match_file(path) for path in paths):
+        assert may_match(compiled, "\n".join(paths))
 
 
 @pytest.mark.parametrize(
