@@ -261,6 +261,9 @@ UNNEGATED = (
 )
 """In an item: its fulfilment may well be told with a "not"."""
 
+UNTOUCHED = r"(?i)\b(?:unchanged|untouched|intact|without)\b|그대로"
+"""In an item: doing it and leaving something alone are the same."""
+
 CONDITION = (
     r"(?i)\b(?:when|whenever|if|unless|before|after|while|where|because|so that|in case|once)\b"
 )
@@ -307,7 +310,8 @@ UNDONE = (
     r"(?i)\b(?:no|not|never|none|nothing|without|removed?|removes|deleted?|dropped|drops|stopped|"
     r"stops|replaced?|replaces|switched|instead|fixed|solved|resolved|now|longer|only|changed|"
     r"moved|converted|migrated|rather|redact\w*|mask\w*|strip\w*|hid(?:e|es|den)|avoid\w*|"
-    r"refus\w*|forbid\w*|\w+n['’]t|cannot|gone|zero|free\sof|out\sof|outside)\b|=\s?false\b|"
+    r"refus\w*|forbid\w*|\w+n['’]t|cannot|gone|zero|free\sof|out\sof|outside|separate\w*|"
+    r"ignored?|unchanged)\b|=\s?false\b|"
     r"않|제거|삭제|가렸|가려|마스킹|없앴|없습|대신|금지|막|바꿨|바꾸|변경|교체|고쳤|해결|없이|드러나지"
 )
 """In an answer: something does not happen, or no longer."""

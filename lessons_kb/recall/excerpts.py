@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from heapq import nsmallest
 from math import log
 
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.prompts import split_sentences
 from lessons_kb.text.sanitize import clean, defang
+from lessons_kb.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
 
 GAP = "…"
 """A line that stands for what was left out."""
-MAX_SOURCE = 200_000
+MAX_SOURCE = 100_000
 """Characters of a note that are looked at."""
 
 _WORTH = 1 / 3
 """A paragraph with less than this part of the best one's overlap is not worth its tokens."""
-_MAX_SCORED = 60
+_MAX_SCORED = 80
 """A note of more paragraphs is thinned out by plain substring search before it is analyzed."""
 _FENCE = r"\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)*(`{3,}(?=[^`]*$)|~{3,})"
 _HEADING = r"#{1,6}\s"
@@ -42,43 +44,52 @@ def overlap(text: str, weights: Mapping[str, float]) -> float:
     return sum(weights[term] for term in set(analyze(text)) if term in weights)
 
 
-def weigh_paragraphs(source: str, weights: Mapping[str, float]) -> list[tuple[float, list[str]]]:
-    """Return the paragraphs of a Markdown text in order, as lines, each with its overlap.
+class Paragraph(Value):
+    """A paragraph of a note."""
+
+    number: int
+    """Its place in the note."""
+    overlap: float
+    lines: list[str]
+
+
+def weigh_paragraphs(source: str, weights: Mapping[str, float]) -> list[Paragraph]:
+    """Return the paragraphs of a Markdown text that may bear on a query, in order.
 
     The header is left out, hidden characters and comments are gone, code fences are closed.
     """
     text = re.sub(rf"\A{_HEADER}", "", clean(source[:MAX_SOURCE]))
     blocks = _split_blocks(text)
     texts = ["\n".join(block) for block in blocks]
-    scored = set(range(len(texts)))
+    numbers = list(range(len(texts)))
     if len(texts) > _MAX_SCORED:
         lowered = [text.casefold() for text in texts]
         rough = [sum(w for term, w in weights.items() if term in text) for text in lowered]
-        scored = set(sorted(scored, key=lambda n: (-rough[n], n))[:_MAX_SCORED])
+        likely = nsmallest(_MAX_SCORED, numbers, key=lambda number: (-rough[number], number))
+        numbers = sorted(likely)
     return [
-        (overlap(texts[number], weights) if number in scored else 0.0, block)
-        for number, block in enumerate(blocks)
+        Paragraph(number=number, overlap=overlap(texts[number], weights), lines=blocks[number])
+        for number in numbers
     ]
 
 
-def build_excerpt(paragraphs: Sequence[tuple[float, list[str]]], limit: int) -> str:
+def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
     """Return what fits of the paragraphs with the most overlap, in their order, defanged.
 
     About ``limit`` characters at most. Where nothing overlaps: the beginning.
     """
-    order = sorted(range(len(paragraphs)), key=lambda number: (-paragraphs[number][0], number))
+    order = sorted(paragraphs, key=lambda paragraph: (-paragraph.overlap, paragraph.number))
+    best = order[0].overlap if order else 0.0
     chosen: dict[int, list[str]] = {}
     left = limit
-    for number in order:
-        score, lines = paragraphs[number]
-        best = paragraphs[order[0]][0]
-        if score < best * _WORTH:
+    for paragraph in order:
+        if paragraph.overlap < best * _WORTH:
             break
-        if best and chosen and _length(lines) > left:
+        if best and chosen and _length(paragraph.lines) > left:
             continue
-        if not (lines := _cut(lines, left)):
+        if not (lines := _cut(paragraph.lines, left)):
             break
-        chosen[number] = lines
+        chosen[paragraph.number] = lines
         left -= _length(lines) + len(GAP) + 1
     return defang(_join(chosen))
 
@@ -113,8 +124,8 @@ def _split_blocks(text: str) -> list[list[str]]:
 
 def _fence_after(line: str, fence: str) -> str:
     """Return the fence that is open after a line, "" if none; ``fence`` was open before it."""
-    found = re.match(_FENCE, line)
     if not fence:
+        found = re.match(_FENCE, line) if "```" in line or "~~~" in line else None
         return found[1] if found else ""
     closes = line.strip()
     if len(closes) >= len(fence) and set(closes) == {fence[0]}:
@@ -139,11 +150,13 @@ def _cut(lines: list[str], limit: int) -> list[str]:
         return lines
     kept: list[str] = []
     fence = ""
+    left = limit - len(GAP) - 1
     for line in lines:
         after = _fence_after(line, fence)
-        if _length([*kept, line, after, GAP]) > limit:
+        if len(line) + 1 + (len(after) + 1 if after else 0) > left:
             break
         kept.append(line)
+        left -= len(line) + 1
         fence = after
     if not any(not re.match(_HEADING, line) for line in kept):
         start = len(kept)

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 FLAG_BELOW = 0.36
 """Part of an item's terms that must be visible; set on benchmarks/data/postcheck.jsonl (dev)."""
 MAX_TEXT = 400_000
-"""Characters of the answer, and of each piece of evidence, that are looked at."""
+"""Characters of the answer, and of the evidence in all, that are looked at."""
+MAX_ITEM = 1_000
+MAX_SENTENCE = 2_000
+"""Nobody writes a longer sentence: it is data, and read like code."""
 
 NEXT_TO = 0.8
 """A term shown by a neighbouring sentence counts this much."""
@@ -64,8 +67,8 @@ _FENCE = r"(?ms)^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)"
 _DOUBLE_SIOS = "".join(map(chr, range(0xAC00 + 20, 0xD7A4, 28)))  # syllables of the past tense
 _CLAUSE = (
     r";\s+|,?\s+[–—-]\s+|,?\s+(?=(?:but|though|although|however|except|because|since|while|which)\s)|"
-    rf"(?<=지만)\s+|(?<=으나)\s+|(?<=는데)\s+|(?<=[{_DOUBLE_SIOS}]고)\s+|(?<=하고)\s+|(?<=으며)\s+|"
-    r"(?<=하며)\s+|(?<=되고)\s+|[\uff0c\uff1b]"
+    rf"(?:(?<=지만)|(?<=으나)|(?<=는데)|(?<=[{_DOUBLE_SIOS}]고)|(?<=하고)|(?<=으며)|(?<=하며)|(?<=되고)),?\s+|"
+    r"[\uff0c\uff1b]"
 )
 _SHORTEST_CLAUSE = 3
 _WORD = r"[^\W_]+"
@@ -81,12 +84,14 @@ def find_unaddressed_items(
     ``evidence`` is what the agent did: edits (path and new text, or a diff) and commands, each one
     string. An item without a telling word cannot be looked for and is neither flagged nor counted.
     """
-    items = [(card, item, read_item(item)) for card in cards for item in card.checklist]
+    items = [(card, item, read_item(item[:MAX_ITEM])) for card in cards for item in card.checklist]
     items = [entry for entry in items if entry[2].total]
     reading = _Reading([wanted for _, _, wanted in items])
     reading.read_answer(answer[:MAX_TEXT])
+    left = MAX_TEXT
     for piece in evidence:
-        reading.read_evidence(piece[:MAX_TEXT])
+        reading.read_evidence(piece[:left])
+        left = max(0, left - len(piece))
     flagged = []
     for number, (card, item, wanted) in enumerate(items):
         score, missing, sentence = reading.judge(number)
@@ -160,7 +165,7 @@ class _Reading:
 
     def _read_prose(self, text: str) -> None:
         for sentence in split_sentences(text):
-            self._read(sentence, code=False)
+            self._read(sentence, code=len(sentence) > MAX_SENTENCE)
 
     def _read(self, text: str, *, code: bool) -> _Unit:
         unit = _Unit(text, code=code)
@@ -307,12 +312,12 @@ def _is_done(text: str, wanted: Wanted) -> bool:
     return not (_says(table.NOT_DONE, text) or (not wanted.told_with_not and _denies(text)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _says(pattern: str, text: str) -> bool:
     return bool(re.search(pattern, text))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _denies(text: str) -> bool:
     found = re.search(table.DENIES, text)
     return bool(found and not re.search(table.RELATIVE, text[: found.start()]))
@@ -327,7 +332,7 @@ def _stems(word: str) -> tuple[str, ...]:
 def _clauses(sentence: str) -> tuple[str, ...]:
     """Return the parts of a sentence that a "not" or a "later" reaches no further than."""
     clauses: list[str] = []
-    for clause in re.split(_CLAUSE, sentence):
+    for clause in re.split(_CLAUSE, " ".join(sentence.split())):
         if clauses and len(clause.split()) < _SHORTEST_CLAUSE and clause.isascii():
             clauses[-1] += f", {clause}"
         elif clause.strip():

@@ -130,9 +130,10 @@ def prefixes_of(stems: Iterable[str]) -> set[str]:
 
 
 def _aim(item: str) -> str:
-    if not re.search(table.FORBIDS, item) or re.search(table.PURPOSE, item):
-        return DO
-    return EITHER if re.search(r"\bwithout\b", item) else AVOID
+    forbids = re.search(table.FORBIDS, item) and not re.search(table.PURPOSE, item)
+    if re.search(table.UNTOUCHED, item):
+        return EITHER
+    return AVOID if forbids else DO
 
 
 def _asides(item: str) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -146,6 +147,23 @@ class TestEvidence:
         assert flagged("Encrypt backups before the upload", answer)
 
 
+HUGE = [
+    "no " * 60_000,
+    " " * 200_000,
+    "that, " * 40_000,
+    "?!" * 90_000,
+    "고 " * 90_000,
+    "a" * 200_000,
+]
+
+
+@pytest.mark.parametrize("text", [*HUGE, "\n".join(["- [ ] not yet"] * 20_000), "```\n" * 30_000])
+def test_no_text_is_slow(text):
+    start = time.process_time()
+    find_unaddressed_items(text, [card("Add a test", text)], [text, text])
+    assert time.process_time() - start < 3
+
+
 def test_items_are_read_once():
     assert read_item("Add a test") is read_item("Add a test")
 
@@ -180,12 +198,15 @@ def test_the_table_holds_stems():
     assert all(len(set(group)) == len(group) > 1 for group in groups)
 
 
-def test_figures_on_the_labelled_cases():
-    """Precision and recall of a flag on the cases it was tuned on; the other half decides."""
+@pytest.mark.parametrize(
+    ("split", "precision", "recall"), [("dev", 0.86, 0.68), ("held-out", 0.76, 0.6)]
+)
+def test_figures_on_the_labelled_cases(split, precision, recall):
+    """A flag's precision and recall; held-out cases were written last and never tuned on."""
     with open(CASES, encoding="utf-8") as file:
         cases = [json.loads(line) for line in file]
-    dev = [case for case in cases if case["split"] == "dev"]
-    flags = [case for case in dev if flagged(case["item"], case["answer"], *case["evidence"])]
+    cases = [case for case in cases if case["split"] == split]
+    flags = [case for case in cases if flagged(case["item"], case["answer"], *case["evidence"])]
     right = sum(not case["addressed"] for case in flags)
-    assert right / len(flags) >= 0.84, FLAG_BELOW
-    assert right / sum(not case["addressed"] for case in dev) >= 0.68
+    assert right / len(flags) >= precision, FLAG_BELOW
+    assert right / sum(not case["addressed"] for case in cases) >= recall

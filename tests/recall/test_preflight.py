@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
@@ -372,3 +373,21 @@ def test_golden(name, request):
             file.write(text)
     with open(path, encoding="utf-8") as file:
         assert file.read() == text
+
+
+HUGE = [
+    "a\n" * 100_000,
+    "a\n\n" * 60_000,
+    "```\n" * 50_000,
+    "- " * 100_000,
+    "[CONTEXT" * 20_000,
+    "word. " * 30_000,
+]
+
+
+@pytest.mark.parametrize("text", HUGE)
+def test_no_card_or_note_is_slow(text):
+    hit = lesson(title=text, why=text, checklist=tuple(text.split("\n")[:9_000]))
+    start = time.process_time()
+    run([hit, lesson("b", checklist=(text, "short"))], [note("n.md", text)] * 2, query="word a")
+    assert time.process_time() - start < 3
