@@ -77,7 +77,7 @@ def test_no_globs_match_nothing():
 
 
 @pytest.mark.parametrize(
-    "glob", ["!", "\\", "a[", "[z-a]", "a" * (MAX_GLOB + 1), "{a,b}" * 7, "src/[a/b]"]
+    "glob", ["!", "\\", "a[", "[z-a]", "a" * (MAX_GLOB + 1), "{a,b}" * 7, "src/[a/b]", "./"]
 )
 def test_bad_glob_is_named(glob):
     with pytest.raises(InputError, match=re.escape(repr(glob[:80]))):
@@ -99,7 +99,7 @@ GLOB = st.builds(
     st.sampled_from(["", "", "/"]),
     st.lists(SEGMENT, min_size=1, max_size=5).map("/".join),
     st.sampled_from(["", "", "/"]),
-)
+).filter(lambda glob: not glob.removeprefix("!").startswith("./"))  # where we differ on purpose
 NAME = st.one_of(
     st.sampled_from(["a", "b", "ab", "a.py", "abc", "axbyc", ".hidden", "한글", "a b", "a.b.py"]),
     st.text("ab.c", min_size=1, max_size=6).filter(lambda name: name.strip(".")),
