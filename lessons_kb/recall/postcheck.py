@@ -183,12 +183,16 @@ class _Reading:
                 self._show(unit, shows)
         if self.pieces and not unit.text.isascii():
             self._match_pieces(unit)
-        code = unit.text if unit.code else " ".join(re.findall(_INLINE_CODE, unit.text))
-        if code:
-            low = code.lower()
-            for stem, shows in self.inside:
-                if stem in low:
-                    self._show(unit, shows)
+        if unit.code:
+            self._match_inside(unit, unit.text)
+        elif "`" in unit.text:
+            self._match_inside(unit, " ".join(re.findall(_INLINE_CODE, unit.text)))
+
+    def _match_inside(self, unit: _Unit, code: str) -> None:
+        low = code.lower()
+        for stem, shows in self.inside:
+            if stem in low:
+                self._show(unit, shows)
 
     def _match_pieces(self, unit: _Unit) -> None:
         runs = [word for word in split_words(unit.text) if is_wide(word)]
