@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 
 import lessons_kb
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no failure
+settings.load_profile("patient")
 
 
 @pytest.fixture

@@ -182,9 +182,9 @@ def test_cache_is_bounded(monkeypatch):
     "unit", ["a", "a.", "aB", "한", "_", "é", "é.", "a+", "\u200b", "::", "1."]
 )
 def test_time_is_linear_on_hostile_runs(unit):
-    began = time.perf_counter()
+    began = time.process_time()
     analyze(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_import_is_cheap_for_a_hook(python_path):

@@ -135,9 +135,9 @@ def test_agrees_with_pathspec(globs, paths):
 )
 def test_time_stays_bounded_on_hostile_globs(glob, path):
     compiled = compile_globs([glob])
-    began = time.perf_counter()
+    began = time.process_time()
     match_globs(compiled, path)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_matching_needs_no_pathspec(python_path):

@@ -192,17 +192,17 @@ def test_no_text_is_lost_between_sentences(text):
 )
 def test_a_megabyte_takes_bounded_time(unit):
     text = unit * (1_000_000 // len(unit))
-    began = time.perf_counter()
+    began = time.process_time()
     find_paths(text)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     split_sentences(text[:200_000])
-    assert time.perf_counter() - began < 4
+    assert time.process_time() - began < 4
 
 
 def test_a_megabyte_of_different_words_takes_bounded_time():
     text = " ".join(
         f"x{number}.y{number} a/b{number}/c{number} \\x{number}" for number in range(25_000)
     )
-    began = time.perf_counter()
+    began = time.process_time()
     find_paths(text)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

@@ -225,7 +225,7 @@ def test_plain_words_pass_untouched(text):
 )
 def test_time_is_linear_on_hostile_runs(unit):
     text = unit * (200_000 // len(unit))
-    began = time.perf_counter()
+    began = time.process_time()
     defang(clean(text))
     clean_line(text)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

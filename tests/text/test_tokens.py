@@ -70,6 +70,6 @@ def test_repeating_a_text_costs_more(text, times):
     "unit", ["\t", " ", "\n", " \n", "a", "_", " _", "가", "é", "─", "1", " !", "\r\n", "\x00"]
 )
 def test_time_is_linear_on_hostile_runs(unit):
-    began = time.perf_counter()
+    began = time.process_time()
     estimate_tokens(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
