@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.text import analyzer
-from lessons_kb.text.analyzer import STOP_WORDS, analyze
+from lessons_kb.text.analyzer import ANALYZER_VERSION, STOP_WORDS, analyze
 
 IDENTIFIERS = {
     "getUserById": ["get", "user", "id", "getuserbyid"],
@@ -75,6 +75,12 @@ def test_identifier_gives_its_parts_and_itself(text, terms):
 @pytest.mark.parametrize(("text", "terms"), SCRIPTS.items())
 def test_other_scripts(text, terms):
     assert analyze(text) == terms
+
+
+def test_version_tells_ours_and_the_stemmers():
+    assert isinstance(ANALYZER_VERSION, int)
+    assert ANALYZER_VERSION // 10_000 == 1
+    assert ANALYZER_VERSION % 10_000 > 100
 
 
 def test_words_are_stemmed_and_stop_words_dropped():
