@@ -1,7 +1,7 @@
 """Text → index terms: one analyzer for cards and queries.
 
-Every choice below was measured on public retrieval sets in English, Korean and code; a term
-list that differs in any way needs a higher version.
+The choices below were held against public retrieval sets in English, Korean and code. A text
+that gives other terms than before needs a higher version.
 """
 
 from __future__ import annotations
