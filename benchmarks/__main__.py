@@ -1,4 +1,4 @@
-"""``python -m benchmarks speed | quality | gate``: print tables, write JSON."""
+"""``python -m benchmarks speed | quality | gate | dedup | triggers``: print tables, write JSON."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ _WORK = {
     "speed": "time and memory beside a bare interpreter",
     "quality": "ranking beside plain retrieval tools",
     "gate": "silence on foreign prompts and recall on own ones",
+    "dedup": "near-duplicates proposed and merged",
+    "triggers": "prompts taken for a complaint",
 }
 
 

@@ -25,7 +25,7 @@ HOMES = {
     "numpy": ("recall/engines",),
     "pathspec": ("text",),
     "platformdirs": ("storage",),
-    "rank_bm25": ("recall/engines",),
+    "rank_bm25": ("recall/engines", "cards/duplicates.py"),
     "rich": ("cli", "manage", "render.py"),
     "sqlite3": ("storage", "brain", "recall/engines"),
     "Stemmer": ("text",),

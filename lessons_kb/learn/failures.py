@@ -23,8 +23,8 @@ _FAILING = (
 )
 _TELLING = (
     r"^E   |^\s*(?:\w+\.)*\w*(?:Error|Exception|Panic|Failure)\b|\bassert|^panicked"
-    r"|thread '.*' panicked|\berror(?:\[\w+\])?:|\bERROR\b|\bFAIL(?:ED|URE)?\b|\bfatal\b|[Ee]xpected"
-    r"|Received|not found|No such file|cannot|undefined|Traceback|실패|오류"
+    r"|thread '.*' panicked|\berror(?:\[\w+\])?:|\bERROR\b|\bFAIL(?:ED|URE)?\b|\bfatal\b"
+    r"|[Ee]xpected|Received|not found|No such file|cannot|undefined|Traceback|실패|오류"
 )
 _AROUND = 2
 

@@ -1,0 +1,158 @@
+"""Near-duplicates: are two texts the same, who is proposed, and what is merged unattended."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import product
+from typing import TYPE_CHECKING
+
+from benchmarks import report
+from benchmarks.data import DataError, data_folder
+from lessons_kb.cards.duplicates import PROPOSED, SAME, Duplicates, compare, similarity
+from lessons_kb.model import Card
+from lessons_kb.value import Value
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+PAIRS = ("ko_question", "klue_sts")
+PRECISION = 0.98
+"""Asked of whatever merges unseen, on any set."""
+
+_SERVICES = "billing auth search cart export import mailer report invoice refund session upload"
+_FAULTS = (
+    "retries without a key",
+    "times out under load",
+    "drops the last row",
+    "logs the password",
+    "ignores the locale",
+    "caches a stale price",
+    "reads past the end",
+    "skips the migration",
+)
+_TIMES = (
+    "on Mondays",
+    "after a deploy",
+    "when the queue is full",
+    "with an empty cart",
+    "for admin users",
+    "in the nightly job",
+    "behind the proxy",
+    "on Windows",
+    "during failover",
+    "in parallel",
+)
+
+
+class Pair(Value):
+    """Two texts and whether people say they mean the same."""
+
+    one: str
+    other: str
+    same: bool
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Print how pairs are told apart and how many of 1,000 templated lessons survive."""
+    figures: dict[str, Any] = {"pairs": {name: measure_pairs(read_pairs(name)) for name in PAIRS}}
+    rows = [_row(name, figures["pairs"][name]) for name in PAIRS]
+    report.print_table(
+        f"Near-duplicates (proposed from {PROPOSED}; merged unattended: the same wording)",
+        ("pairs", "AUC", "bigrams", "proposed", "precision", "recall", "merged", "precision"),
+        rows,
+    )
+    figures["templated"] = measure_templated(make_templated()[: 200 if options.quick else None])
+    levels = figures["templated"]
+    names = [name for name in ("cards", "merged", "near", "kin") if name in levels]
+    report.print_table(
+        "Distinct templated lessons, each held against all before it",
+        names,
+        [[str(levels[name]) for name in names]],
+    )
+    return figures
+
+
+def read_pairs(name: str) -> list[Pair]:
+    """Read labelled pairs; DataError if they are not there."""
+    path = data_folder() / "pairs" / f"{name}.jsonl"
+    if not path.is_file():
+        raise DataError(f"no pairs in {path}; set LESSONS_BENCH_DATA to a folder that holds pairs/")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Pair(one=row["a"], other=row["b"], same=bool(row["same"])) for row in rows]
+
+
+def measure_pairs(pairs: Sequence[Pair]) -> dict[str, float]:
+    """Return area under ROC, and how many pairs are proposed and merged, how many rightly."""
+    twins = [compare(pair.one, _card(pair.other)) for pair in pairs]
+    proposed = [pair.same for pair, twin in zip(pairs, twins, strict=True) if twin]
+    merged = [p.same for p, twin in zip(pairs, twins, strict=True) if twin and twin.level == SAME]
+    return {
+        "auc": compute_auc(pairs, similarity),
+        "bigrams_auc": compute_auc(pairs, _bigrams_alike),
+        "same": sum(pair.same for pair in pairs),
+        "proposed": len(proposed),
+        "proposed_rightly": sum(proposed),
+        "merged": len(merged),
+        "merged_rightly": sum(merged),
+    }
+
+
+def compute_auc(pairs: Sequence[Pair], score: Callable[[str, str], float]) -> float:
+    """Return the chance that a same pair scores above a different one, a tie counting half."""
+    same = [score(pair.one, pair.other) for pair in pairs if pair.same]
+    different = [score(pair.one, pair.other) for pair in pairs if not pair.same]
+    won = sum((a > b) + (a == b) / 2 for a in same for b in different)
+    return won / (len(same) * len(different))
+
+
+def make_templated() -> list[str]:
+    """Return 1,000 titles that fill a few forms with different things."""
+    filled = product(_SERVICES.split(), _FAULTS, _TIMES)
+    titles = [f"The {service} service {fault} {when}" for service, fault, when in filled]
+    titles += [
+        f"Step {n} of the pipeline must check its input before step {n + 1}" for n in range(40)
+    ]
+    return titles
+
+
+def measure_templated(titles: Sequence[str]) -> dict[str, int]:
+    """Return what would become of each title, written after all those before it."""
+    known = Duplicates(())
+    levels: Counter[str] = Counter()
+    for number, title in enumerate(titles):
+        twins = known.find(title)
+        levels[twins[0].level if twins else "none"] += 1
+        known.add(_card(title, number))
+    merged = levels.pop(SAME, 0)
+    return {"lessons": len(titles), "cards": len(titles) - merged, "merged": merged, **levels}
+
+
+def _row(name: str, found: dict[str, float]) -> list[str]:
+    def share(part: float, whole: float) -> str:
+        return f"{part / whole:.3f}" if whole else "–"
+
+    return [
+        name,
+        f"{found['auc']:.3f}",
+        f"{found['bigrams_auc']:.3f}",
+        f"{found['proposed']:.0f}",
+        share(found["proposed_rightly"], found["proposed"]),
+        share(found["proposed_rightly"], found["same"]),
+        f"{found['merged']:.0f}",
+        share(found["merged_rightly"], found["merged"]),
+    ]
+
+
+def _card(title: str, number: int = 0) -> Card:
+    return Card(id=f"lessons/{number}.md", kind="lesson", title=title, checklist=(title,))
+
+
+def _bigrams_alike(one: str, other: str) -> float:
+    first, second = (
+        Counter(text[i : i + 2] for i in range(len(text) - 1)) for text in (one, other)
+    )
+    both = first.total() + second.total()
+    return 2 * (first & second).total() / both if both else 0.0
