@@ -62,6 +62,9 @@ class Engine(Protocol):
         Fields without any are left out; terms keep the order given.
         """
 
+    def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
+        """Return, for each number that exists, how many terms its ``body`` holds."""
+
     def size(self) -> int:
         """Return the number of live cards."""
 

@@ -55,27 +55,27 @@ def rank(
 def reduce_terms(
     terms: Sequence[str], frequencies: Mapping[str, int], size: int, limit: int
 ) -> dict[str, float]:
-    """Return the weights of a query's terms: how often each stands there.
+    """Return the weights of a query's terms: 1 + ln of how often each stands there.
 
-    Of terms that stand in some card at most the ``limit`` most telling ones are kept, by idf
-    times 1 + ln(count), so that a word that a log repeats cannot push out a rare one. Terms in no
-    card (frequency 0) are all kept: they cost a search nothing, and the gate needs to know what
-    no card covers.
+    Damped, so that a word that a log repeats cannot push out a rare one. Of the terms that stand
+    in some card at most the ``limit`` most telling ones are kept, by weight times idf. Terms in no
+    card (frequency 0) are all kept: they cost a search nothing, and the gate needs to know what no
+    card covers.
     """
-    counts = Counter(terms)
-    known = [term for term in counts if frequencies.get(term, 0)]
+    weights = {term: 1 + log(count) for term, count in Counter(terms).items()}
+    known = [term for term in weights if frequencies.get(term, 0)]
     if len(known) > limit:
 
         def telling(term: str) -> float:
             n = frequencies[term]
             idf = log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
-            return idf * (1 + log(counts[term]))
+            return idf * weights[term]
 
         known = sorted(known, key=telling, reverse=True)[:limit]
     kept = set(known)
     return {
-        term: float(count)
-        for term, count in counts.items()
+        term: weight
+        for term, weight in weights.items()
         if term in kept or not frequencies.get(term, 0)
     }
 

@@ -60,6 +60,7 @@ def test_an_empty_index_finds_nothing(engine):
     assert engine.search({"run": 1.0}, BODY, 10) == []
     assert engine.document_frequencies(["run"]) == {"run": 0}
     assert engine.find_terms([1], ["run"]) == {}
+    assert engine.lengths([1]) == {}
     assert engine.deleted_share() == 0
 
 
@@ -169,6 +170,11 @@ def test_found_terms_name_their_fields(engine):
     }
 
 
+def test_lengths_count_every_term_of_the_body(engine):
+    engine.update([(1, {"title": ["t"], "body": ["a", "a", "b"]}), (-2, {"title": ["t"]})])
+    assert engine.lengths([1, -2, 9]) == {1: 3, -2: 0}
+
+
 def test_compacting_forgets_what_was_deleted(engine, name):
     documents = {n: {"title": [f"t{n}"], "body": ["a", "a", f"w{n}"]} for n in range(1, 41)}
     engine.update(documents.items())
@@ -181,6 +187,7 @@ def test_compacting_forgets_what_was_deleted(engine, name):
     terms, weights = {"a": 1.0, "w30": 1.0, "t31": 1.0}, {"title": 1.0, "body": 1.0}
     expected = plain_bm25(left, terms, weights, 50)
     assert dict(engine.search(terms, weights, 50)) == pytest.approx(dict(expected), rel=1e-4)
+    assert engine.lengths([30]) == {30: 3}
     assert engine.find_terms([30], ["a", "t30"]) == {30: {"body": ("a",), "title": ("t30",)}}
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from lessons_kb.config import Ranking
@@ -127,9 +129,9 @@ def test_at_most_the_limit_is_returned():
     assert ids([card()], Query(text="x", limit=0)) == []
 
 
-def test_short_queries_keep_every_term_and_count():
-    terms = ["run", "test", "run"]
-    assert reduce_terms(terms, {"run": 3, "test": 1}, 10, 32) == {"run": 2.0, "test": 1.0}
+def test_short_queries_keep_every_term_and_damp_its_count():
+    reduced = reduce_terms(["run", "test", "run"], {"run": 3, "test": 1}, 10, 32)
+    assert reduced == {"run": pytest.approx(1 + math.log(2)), "test": 1.0}
 
 
 def test_long_queries_keep_the_most_telling_terms():

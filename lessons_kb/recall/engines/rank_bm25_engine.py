@@ -142,6 +142,12 @@ class RankBM25Engine:
                     found[number][field] = here
         return found
 
+    def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
+        """Return, for each number that exists, how many terms its ``body`` holds."""
+        body = self._models.get("body")
+        places = {number: place for place, number in enumerate(self._numbers)}
+        return {n: body.doc_len[places[n]] if body else 0 for n in numbers if n in places}
+
     def size(self) -> int:
         """Return the number of live cards."""
         return len(self._numbers)

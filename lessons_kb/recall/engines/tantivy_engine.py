@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _KEY = "key"
 _TERMS = "terms"
+_LENGTH = "length"
 _FREQUENCY = "freq"  # postings without positions: half the disk, and nobody asks for phrases
 
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
@@ -127,10 +128,27 @@ class TantivyEngine:
         stored = self._guarded(lambda: self._stored(list(dict.fromkeys(numbers))))
         return {number: _find(packed, asked) for number, packed in stored.items()}
 
+    def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
+        """Return, for each number that exists, how many terms its ``body`` holds."""
+
+        def read() -> dict[int, int]:
+            searcher = self._index.searcher()
+            addresses = self._addresses(searcher, list(dict.fromkeys(numbers)))
+            found = searcher.fast_field_values(_LENGTH, list(addresses.values()))
+            return {n: _number(length) for n, length in zip(addresses, found, strict=True)}
+
+        return self._guarded(read)
+
     def _stored(self, numbers: list[int]) -> dict[int, str]:
+        searcher = self._index.searcher()
+        addresses = self._addresses(searcher, numbers)
+        return {number: _packed(searcher, address) for number, address in addresses.items()}
+
+    def _addresses(
+        self, searcher: tantivy.Searcher, numbers: list[int]
+    ) -> dict[int, tantivy.DocAddress]:
         if not numbers:
             return {}
-        searcher = self._index.searcher()
         wanted = Query.boolean_query(
             [
                 (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
@@ -140,10 +158,7 @@ class TantivyEngine:
         found = searcher.search(wanted, len(numbers), count=False).hits
         addresses = [address for _, address in found]
         keys = searcher.fast_field_values(_KEY, addresses)
-        return {
-            _number(key): _packed(searcher, address)
-            for key, address in zip(keys, addresses, strict=True)
-        }
+        return {_number(key): address for key, address in zip(keys, addresses, strict=True)}
 
     def size(self) -> int:
         """Return the number of live cards."""
@@ -236,6 +251,7 @@ def _build_schema() -> tantivy.Schema:
         builder.add_text_field(field, tokenizer_name="whitespace", index_option=_FREQUENCY)
     # An unsigned field that is given a Python int panics the writer.
     builder.add_integer_field(_KEY, indexed=True, fast=True)
+    builder.add_integer_field(_LENGTH, fast=True)
     builder.add_bytes_field(_TERMS, stored=True)
     return builder.build()
 
@@ -246,6 +262,7 @@ def _document(number: int, fields: Mapping[str, Sequence[str]]) -> tantivy.Docum
     joined = {field: join_terms(fields.get(field, ())) for field in FIELDS}
     for field, text in joined.items():
         document.add_text(field, text)
+    document.add_integer(_LENGTH, len(joined["body"].split()))
     document.add_bytes(_TERMS, _pack(joined).encode())
     return document
 
