@@ -30,10 +30,12 @@ _QUOTED = (
     r"\\+(?P<quote>[\"'])(?P<escaped>[^\n]{1,2000}?)(?:\\+(?P=quote)|$)"
     r"|[rbfuRBFU]{0,2}(?P<mark>[\"'`])(?P<plain>(?:\\.|(?!(?P=mark))[^\\\n]){1,2000})"
 )
-_BARE = r"[^\s\"'`\\][^\s]{0,500}"
-_BARE_ENDS = r"[&;,|](?=[\w.%-]{1,60}[=:])|\\[nrt\"']|[\"'`](?=[\s,;:)\]}]|$)|[\"'`,;)\]}>]{1,20}$"
+_BARE = r"[^\s\"'`\\][^\s]{0,300}"
+_MORE = r"[\w+/=~.-]*"
+_BARE_ENDS = r"[&;,|](?=[\w.%-]{1,60}[=:])|\\[nrt\"']|[\"'`](?=[\s,;:)\]}]|$)|[\"'`,;:)\]}>]{1,20}$"
 _REFERENCE = (
     r"\$[\w{(].*|%[\w(]+\)?s?%?|\{.*|<.*|\[.*|#\{.*|[*•.x_#-]{2,}|\\u2022.*|!\w+.*|&?\*\w+|@\w+\(.*"
+    r"|(?:id|src|source|type|env|name|file)=.*"
 )
 _CALL = r"(?:new|await|lambda|function|async|not)\b.*|[A-Za-z_$][\w.$]*(?:\(|\[|\{|=>|::|->).*"
 _ATTRIBUTE = r"[A-Za-z_]+(?:\.[A-Za-z_]+)+"
@@ -41,6 +43,7 @@ _OWNERS = (
     r"(?:self|this|cls|conf|config|cfg|settings|args|opts|options|request|req|env|os|process)\..*"
 )
 _PLACE = r"(?:/|\./|\.\./|~/|[A-Za-z]:[\\/]|https?://|file:|s3://|projects/|arn:)[^\s]*"
+_CLOSED_BEFORE = frozenset(",;:)]}+ ")
 _COMPARISONS = ("==", "!=")
 _SHORTEST = 6
 _DIGITS_OF_COUNT = 3
@@ -78,9 +81,12 @@ def _find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _is_sure(found: re.Match[str], kind: str, value: str) -> bool:
     """Tell whether what follows the name is its value; after a blank or a comma it may not be."""
-    if not (found["blank"] or found["comma"]) or _name(found).startswith("-"):
+    if not (found["blank"] or found["comma"]):
         return True
-    return _is_mixed(value) and (kind == "password" or len(value) >= _LONG_TOKEN)
+    if _name(found).startswith("-") and found["word"].lower() != "auth":
+        return True
+    enough = _SHORTEST if kind == "password" else _LONG_TOKEN
+    return len(value) >= enough and _is_mixed(value) and _matches(r"[^\s=()\[\]{}<>]+", value)
 
 
 def _name(found: re.Match[str]) -> str:
@@ -102,12 +108,17 @@ def _speaks_about(word: str, rest: str) -> bool:
 
 def _quoted(found: re.Match[str], kind: str) -> tuple[int, int] | None:
     value = _compiled(_QUOTED).match(found.string, found.end())
-    if value is None:
+    if value is None or (_is_spoken(found) and value[0].lstrip("\"'`")[:1] in _CLOSED_BEFORE):
         return None
     group = "plain" if value["mark"] else "escaped"
     if not _is_quoted_secret(value[group], kind) or not _is_sure(found, kind, value[group]):
         return value.end(), value.end()
     return value.span(group)
+
+
+def _is_spoken(found: re.Match[str]) -> bool:
+    """Tell ``'Password: '`` from ``'password': '``: there the quote that follows closes."""
+    return (found["sign"] or "").rstrip(" ") == ":"
 
 
 def _is_quoted_secret(value: str, kind: str) -> bool:
@@ -136,7 +147,8 @@ def _bare(found: re.Match[str], kind: str) -> tuple[int, int] | None:
         chunk = chunk[: cut.start()]
     follows = _compiled(r"[ \t]{1,4}[A-Za-z]").match(text, start + len(chunk)) is not None
     if chunk and _is_bare_secret(found, kind, chunk, follows=follows):
-        return start, start + len(chunk)
+        more = _compiled(_MORE).match(text, start + len(chunk)) if chunk == value[0] else None
+        return start, more.end() if more else start + len(chunk)
     return None
 
 
@@ -162,7 +174,7 @@ def _is_bare_secret(found: re.Match[str], kind: str, value: str, *, follows: boo
 
 def _is_placeholder(value: str) -> bool:
     lower = value.lower().strip(".,:;!?")
-    if not lower or lower in PLACEHOLDERS or _matches(_REFERENCE, value):
+    if lower in PLACEHOLDERS or _matches(_REFERENCE, value) or _matches(r"\W{0,3}", value):
         return True
     if _matches(r"(?:your|my|the|some|insert|enter|change|replace|example|dummy)[_ -].*", lower):
         return True
@@ -172,7 +184,7 @@ def _is_placeholder(value: str) -> bool:
 def _names_itself(lower: str) -> bool:
     """Tell that a value of letters is itself a name: ``user_password``, ``ACCESS_TOKEN``."""
     found = _compiled(rf"(?i:{_NAME})").search(lower)
-    return found is not None and len(found[0]) < len(lower)
+    return found is not None
 
 
 def _is_count(name: str, value: str) -> bool:

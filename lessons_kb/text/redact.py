@@ -18,7 +18,7 @@ _RANDOM = r"[=:][ \t]{0,4}\\{0,2}[\"'`]?(?P<secret>[\w+/~-]{20,256}={0,2})(?![\w
 _LAST_WORD = r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,4}\Z"
 _MIN_ENTROPY = 3.6
 """Bits a character of 20 random letters and digits; a few words joined stay below."""
-_MIN_CHANGES = 0.42
+_MIN_CHANGES = 0.36
 """Share of neighbours of another class: .62 in random text, about .3 in CamelCase."""
 _MIN_PIECE = 14
 """Paths, slugs and UUIDs have shorter pieces."""
@@ -49,8 +49,8 @@ def excerpt(text: str, limit: int) -> str:
     may hold a part of a secret.
     """
     size = len(text)
-    if size > 8 * limit:
-        head, tail = text[: 2 * limit], text[-4 * limit :]
+    if size > 4 * limit:
+        head, tail = text[:limit], text[-2 * limit :]
         head = head[: head.rfind("\n") + 1]
         tail = tail[tail.find("\n") + 1 :] if "\n" in tail else ""
         head, tail = redact(head), redact(tail)

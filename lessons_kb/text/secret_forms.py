@@ -27,8 +27,8 @@ FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("token", ("://",), r"://(?P<secret>[\w-]{20,500})(?::x-oauth-basic)?@(?=\S)"),
     ("credentials", ("authorization",),
      (r"(?i)authorization\\?[\"']?\s{0,4}(?:[:=]|=>|,)\s{0,4}\\?[\"']?"
-      r"(?:(?:bearer|basic|token|digest|negotiate|api-?key|key|ntlm|hmac|oauth|bot)\s{1,4})?"
-      r"(?P<secret>(?![$<{%\[])[^\s\"'\\,;]{6,4000})")),
+      r"(?:(?:bearer|basic|token|digest|negotiate|api-?key|key|ntlm|hmac|oauth|bot)\s{1,4}"
+      r"|(?=[\w+/.~-]{0,400}[0-9]))(?P<secret>(?![$<{%\[])[^\s\"'\\,;]{6,4000})")),
     ("credentials", ("AWS4-HMAC",),
      r"AWS4-HMAC-SHA256[^\n]{0,400}?Signature=(?P<secret>[0-9a-f]{64})"),
     ("credentials", ("bearer ",),
@@ -92,8 +92,8 @@ FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
       r"(?=[\w.=-]{0,100}[0-9])(?=[\w.=-]{0,100}[A-Za-z])[\w.=-]{20,400}")),
     ("password", ("login ",), _NEW + r"login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}" + _PLAIN),
     ("password", ("curl",),
-     (_NEW + r"curl\b[^\n]{0,600}?\s(?:-u|-U|--user|--proxy-user)[ =]{0,2}[\"']?"
-      r"[^\s:'\"]{1,100}:" + _PLAIN)),
+     (r"(?<=\s)(?:-u|-U|--user|--proxy-user)[ =]{0,2}[\"']?"
+      r"(?=[^\s:'\"]{0,100}[A-Za-z])[^\s:'\"]{1,100}:" + _PLAIN)),
     ("password", ("mysql", "mariadb"),
      _NEW + r"(?:mysql|mariadb)\w{0,10}(?![\w.])[^\n|;]{0,300}?\s-p[\"']?(?!=)" + _PLAIN),
     ("password", ("sshpass",), _NEW + r"sshpass\s{1,4}-p\s{0,4}[\"']?" + _PLAIN),
@@ -126,9 +126,9 @@ HARMLESS_ENDS = frozenset(
         *("dir", "endpoint", "env", "error", "errors", "exists", "expired", "expires", "expiry"),
         *("field", "file", "filename", "folder", "form", "format", "hasher", "hashers", "header"),
         *("help", "hint", "id", "ids", "in", "index", "input", "invalid", "kind", "label", "len"),
-        *("length", "level", "limit", "list", "location", "manager", "max", "message", "min"),
-        *("name", "names", "number", "param", "path", "placeholder", "policy", "position"),
-        "prompt",
+        *("length", "level", "limit", "list", "location", "manager", "mgr", "fds", "max", "min"),
+        *("name", "names", "number", "param", "path", "placeholder", "policy"),
+        *("message", "position", "prompt"),
         *("ref", "regex", "required", "reset", "rules", "set", "size", "source", "status", "stdin"),
         *("strength", "text", "timeout", "title", "ttl", "type", "types", "uri", "url", "usage"),
         *("used", "valid", "validator", "validators", "var", "variable", "version", "at", "py"),

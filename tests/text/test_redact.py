@@ -1,0 +1,425 @@
+"""Secrets never come through; what only looks odd stays readable. All secrets here are made up."""
+
+from __future__ import annotations
+
+import base64
+import glob
+import math
+import os
+import random
+import string
+import sysconfig
+import time
+import warnings
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lessons_kb.text.redact import excerpt, redact
+
+DICE = random.Random(20260102)
+LETTERS = string.ascii_letters
+ALNUM = string.ascii_letters + string.digits
+HEX = "0123456789abcdef"
+
+
+def made(size: int, alphabet: str = ALNUM) -> str:
+    """Return random characters, a digit, a small and a capital letter among them if it has them."""
+    while True:
+        text = "".join(DICE.choices(alphabet, k=size))
+        kinds = (str.isdigit, str.islower, str.isupper)
+        if all(any(map(kind, text)) or not any(map(kind, alphabet)) for kind in kinds):
+            return text
+
+
+def base64_of(size: int) -> str:
+    return base64.b64encode(DICE.randbytes(size)).decode()
+
+
+def token_of_three() -> str:
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
+    body = base64.urlsafe_b64encode(b'{"sub":"%d"}' % DICE.randrange(10**9)).decode().rstrip("=")
+    return f"{head}.{body}.{made(43)}"
+
+
+def private_key() -> str:
+    lines = "\n".join(made(64) for _ in range(5))
+    dashes = "-" * 5
+    return f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{lines}\n{dashes}END RSA PRIVATE KEY{dashes}"
+
+
+VENDORS: dict[str, Callable[[], str]] = {
+    "aws access key": lambda: "AKIA" + made(16, string.ascii_uppercase + string.digits),
+    "github classic": lambda: "ghp_" + made(36),
+    "github app": lambda: "ghs_" + made(36),
+    "github fine-grained": lambda: "github_pat_" + made(22) + "_" + made(59),
+    "gitlab": lambda: "glpat-" + made(20),
+    "slack bot": lambda: f"xoxb-{made(12, string.digits)}-{made(12, string.digits)}-{made(24)}",
+    "slack app": lambda: f"xapp-1-{made(11)}-{made(13, string.digits)}-{made(64, HEX)}",
+    "stripe": lambda: "sk_live_" + made(24),
+    "openai": lambda: f"sk-{made(20)}T3BlbkFJ{made(20)}",
+    "openai project": lambda: f"sk-proj-{made(48)}",
+    "anthropic": lambda: f"sk-ant-api03-{made(80)}AA",
+    "google": lambda: "AIza" + made(35),
+    "google oauth": lambda: "ya29." + made(60),
+    "google secret": lambda: "GOCSPX-" + made(28),
+    "npm": lambda: "npm_" + made(36),
+    "pypi": lambda: "pypi-AgEIcHlwaS5vcmc" + made(80),
+    "hugging face": lambda: "hf_" + made(34),
+    "sendgrid": lambda: f"SG.{made(22)}.{made(43)}",
+    "mailchimp": lambda: f"{made(32, HEX)}-us12",
+    "twilio": lambda: "SK" + made(32, HEX),
+    "telegram": lambda: f"{made(9, '123456789')}:AA{made(33)}",
+    "square": lambda: "sq0csp-" + made(43),
+    "shopify": lambda: "shpat_" + made(32, HEX),
+    "digitalocean": lambda: "dop_v1_" + made(64, HEX),
+    "vault": lambda: "hvs." + made(90),
+    "artifactory": lambda: "AKCp" + made(69),
+    "databricks": lambda: "dapi" + made(32, HEX),
+    "json web token": token_of_three,
+    "grafana": lambda: "glsa_" + made(32) + "_" + made(8, HEX),
+    "private key": private_key,
+}
+BARE = ("{}", "error: bad credentials {} given", "[{}]", '"{}"', "a\n  {}\nb", "<{}>", "x={}")
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_secret_of_a_known_form_gives_itself_away(name: str) -> None:
+    for frame in BARE:
+        secret = VENDORS[name]()
+        redacted = redact(frame.format(secret))
+        assert secret not in redacted
+        assert not any(line in redacted for line in secret.split("\n")[1:-1])
+        before, _, after = frame.partition("{}")
+        assert redacted.startswith(before)
+        assert redacted.endswith(after)
+        assert "[redacted " in redacted
+
+
+PASSWORDS = ("hunter2", "Tr0ub4dor&3", "letmein", "correct-horse", "p@ss:word!", "пароль1", "0nly")
+PASSWORD_FRAMES = (
+    'password = "{}"',
+    "password='{}'",
+    '{{"password": "{}", "user": "bob"}}',
+    '{{\\"password\\": \\"{}\\", \\"user\\": 1}}',
+    "{{'db_password': '{}'}}",
+    "self.login(user='bob', password='{}')",
+    'config["password"] = "{}"',
+    'password: str = "{}"',
+    'userPassword:"{}"',
+    ":password => '{}'",
+    "passphrase: '{}' # for the key",
+    "PGPASSWORD='{}' psql",
+    '<add key="Password" password="{}"/>',
+    "['mysql', '--password', '{}']",
+    "CREATE USER bob IDENTIFIED BY '{}'",
+    "ALTER ROLE bob WITH PASSWORD '{}'",
+    "비밀번호: '{}'",
+)
+BARE_FRAMES = (
+    "DB_PASSWORD={}",
+    "export DB_PASSWORD={} && run",
+    "password: {}",
+    "  db-password: {}\n  host: x",
+    "--password {} --user bob",
+    "--db-password={} --user bob",
+    "<password>{}</password>",
+    "machine h login bob password {}",
+    "Server=x;User Id=sa;Password={};Database=y",
+    "curl -s -u bob:{} https://example.org",
+    "mysql -u root -p{} shop",
+    "sshpass -p {} ssh host",
+    "docker login -u bob -p {} registry",
+    "redis-cli -h x -a {} ping",
+    "postgres://bob:{}@db.example.org:5432/shop",
+    "비밀번호: {}",
+)
+
+
+@pytest.mark.parametrize("frame", PASSWORD_FRAMES)
+@pytest.mark.parametrize("password", PASSWORDS)
+def test_a_quoted_password_is_announced_by_its_name(frame: str, password: str) -> None:
+    before, _, after = frame.replace("{{", "{").replace("}}", "}").partition("{}")
+    assert redact(before + password + after) == f"{before}[redacted password]{after}"
+
+
+@pytest.mark.parametrize("frame", BARE_FRAMES)
+@pytest.mark.parametrize("password", PASSWORDS)
+def test_a_bare_password_is_announced_by_its_name(frame: str, password: str) -> None:
+    before, _, after = frame.partition("{}")
+    assert redact(before + password + after) == f"{before}[redacted password]{after}"
+
+
+TOKEN_FRAMES = (
+    "Authorization: Bearer {}",
+    "authorization: token {}",
+    '"Authorization": "Basic {}"',
+    "curl -H 'Authorization: Bearer {}' https://example.org",
+    "-H 'X-Api-Key: {}'",
+    "PRIVATE-TOKEN: {}",
+    "sent bearer {} to the server",
+    'api_key = "{}"',
+    "apiKey: '{}'",
+    "API_KEY={} make deploy",
+    "client_secret: {}",
+    "aws_secret_access_key = {}",
+    '"accessToken":"{}"',
+    '"refresh_token" : "{}"',
+    "https://example.org/x?access_token={}&page=2",
+    "wss://example.org/?token={}",
+    "--token {}",
+    "//registry.npmjs.org/:_authToken={}",
+    "secret='{}'",
+    "SECRET_KEY = '{}'",
+    "AccountName=x;AccountKey={};EndpointSuffix=y",
+    "_auth={}",
+    'signing_key="{}"',
+    "Set-Cookie: session={}; Path=/",
+    "https://{}@github.com/x/y.git",
+    "invalid token {} for bob",
+    "https://bucket.example.org/x?X-Amz-Signature={}",
+)
+
+
+@pytest.mark.parametrize("frame", TOKEN_FRAMES)
+@pytest.mark.parametrize("size", [24, 40, 64])
+def test_a_token_is_announced_or_too_random(frame: str, size: int) -> None:
+    for _ in range(5):
+        secret = made(size)
+        redacted = redact(frame.format(secret))
+        assert secret not in redacted
+        assert secret[4:16] not in redacted
+        assert "[redacted " in redacted
+
+
+@pytest.mark.parametrize("frame", ['setting = "{}"', "FOO={}", "x: {}", '{{"other": "{}"}}'])
+def test_what_nothing_announces_is_too_random(frame: str) -> None:
+    before, _, after = frame.replace("{{", "{").replace("}}", "}").partition("{}")
+    for size, least in ((24, 92), (40, 98)):
+        secrets = [made(size) for _ in range(100)]
+        assert sum(secret not in redact(before + secret + after) for secret in secrets) >= least
+
+
+def test_a_token_in_lower_case_or_hexadecimal_is_announced_by_its_name() -> None:
+    for alphabet in (HEX, string.ascii_lowercase + string.digits):
+        for frame in TOKEN_FRAMES[:18]:
+            secret = made(32, alphabet)
+            assert secret not in redact(frame.format(secret)), frame
+
+
+READABLE = """\
+commit 3f2a9c8b7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a (HEAD -> main, tag: v1.2.3)
+index 0a1b2c3d4..5e6f7a8b9 100644
+id: 550e8400-e29b-41d4-a716-446655440000
+"request_id": "req_011CSHoEeqs5C35K2UUqR7Fy"
+sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+256 SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8 host (ED25519)
+github.com/pkg/errors v0.9.1 h1:FEBLx1zS214owpjy7qsBeixbURkuhQAwrK5UwLGTwt4=
+"integrity": "sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg=="
+checksum = "b6c6ddf36bb1a6c9a1f9c1a7d2a1f0e2e4b0b0c1d2e3f4a5b6c7d8e9f0a1b2c3"
+FAILED tests/test_auth.py::test_token_expired[param-1] - AssertionError: token expired
+E       assert response.status_code == 200, got 401 Unauthorized
+tokens: 1234, max_tokens=4096, token_count: 512, prompt_tokens 88
+SyntaxError: Unexpected token o in JSON at position 1
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+def login(user: str, password: str, token: str | None = None) -> Session:
+password = getpass.getpass("Password: ")
+api_key = os.environ["API_KEY"]
+api_key=settings.API_KEY, secret=self._secret
+if password == stored_password: return token
+login(user=user, password=password)
+password: must be at least 8 characters
+{"password": ["This field is required."], "token": null}
+"password": "This password is too common."
+TOKEN: ${{ secrets.TOKEN }}
+password=$DB_PASSWORD PASSWORD="${PASSWORD:-}" --password "$PASSWORD"
+password: <your-password>  token: ******
+DATABASE_URL=postgres://localhost:5432/shop
+DATABASE_URL=postgres://bob:$PASSWORD@localhost/shop
+http://localhost:8080/users/@me?page=2
+git@github.com:example/repository.git
+author: Bob Smith <bob@example.org>
+primary_key=True, foreign_key: user_id, sort_key = itemgetter(1)
+keyboard: us, monkey: 3, secretary: Alice, compass: north, bypass: yes
+pass: 12, fail: 3, skip: 0
+12 passed, 3 failed in 0.52s
+AttributeError: 'Token' object has no attribute 'value2'
+PATH=/home/Bob/Library2/Python3/TestCase/bin:/usr/lib/python3.11/site-packages
+name=TestPaymentGatewayRetriesTwice2InARow
+class=com.example.payments.PaymentGatewayFactoryBean2
+Traceback (most recent call last): File "/w/src/auth/password_reset.py", line 12, in reset
+X-Request-Id: 7b9f3c1e-0d52-4f6e-9f0e-2b6d1f3a4c5d
+docker build --secret id=npmrc,src=$HOME/.npmrc .
+docker run -u 1000:1000 -p 8080:80 image
+rsync -p 22 a b; ssh -p 2222 host; mysqldump --opt shop > shop.sql
+Enter password:
+Password:
+git config --global credential.helper store
+pytest tests/test_password.py -k "token and not secret"
+the password was reset, the token has expired, the secret is out
+const token = await getToken(); let key = keys[0];
+token => next(token), secret -> value
+""".splitlines()
+
+
+@pytest.mark.parametrize("line", READABLE)
+def test_what_only_looks_odd_stays_readable(line: str) -> None:
+    assert redact(line) == line
+
+
+def test_an_image_in_base64_stays() -> None:
+    line = f'<img src="data:image/png;base64,{base64_of(3000)}"/>'
+    assert redact(line) == line
+
+
+def test_ordinary_code_is_left_alone() -> None:
+    library = sysconfig.get_paths()["stdlib"]
+    names = ("argparse", "ast", "configparser", "ctypes/util", "difflib", "email/message", "enum")
+    names += ("http/client", "json/decoder", "logging/config", "netrc", "pathlib", "pickle")
+    names += ("secrets", "smtplib", "ssl", "tarfile", "tokenize", "unittest/case", "zipfile")
+    lines = changed = 0
+    for name in names:
+        for path in glob.glob(os.path.join(library, name + ".py")):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            pairs = list(zip(text.split("\n"), redact(text).split("\n"), strict=True))
+            lines += len(pairs)
+            changed += sum(before != after for before, after in pairs)
+    assert lines > 10_000
+    assert changed <= lines / 2_000
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *"aB3=:\"'\\ \n@/.-,;[]{}<>&",
+            *(
+                "password",
+                "token",
+                "secret",
+                "api_key",
+                "--",
+                "://",
+                "Bearer ",
+                "hunter2",
+                "Authorization: ",
+            ),
+            *(
+                "[redacted password]",
+                "-----BEGIN PRIVATE KEY-----",
+                "aB3dE5gH7jK9mN1pQ3sT",
+                "curl -u a:",
+            ),
+        ]
+    ),
+    max_size=30,
+).map("".join)
+
+
+@given(PIECES)
+@example('password="[redacted password]')
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_redacted(text: str) -> None:
+    redact(text)
+    assert len(excerpt(text, 50)) <= 50
+
+
+HOSTILE = (
+    "a",
+    "token:",
+    "password",
+    "=a",
+    "-----BEGIN PRIVATE KEY-----",
+    "eyJ",
+    "://a:",
+    "cookie: a=",
+)
+HOSTILE += (
+    "authorization:",
+    "curl -u ",
+    "mysql -p",
+    "sk-",
+    "aB3",
+    "password = \\",
+    'token"',
+    "pass is ",
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_time_is_linear_in_the_length(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = (piece * size)[:size]
+        started = time.process_time()
+        redact(text)
+        return time.process_time() - started
+
+    seconds(1_000)
+    assert seconds(40_000) < 20 * max(min(seconds(10_000) for _ in range(2)), 0.002)
+
+
+def test_an_excerpt_keeps_the_begin_and_mostly_the_end() -> None:
+    text = "first line\n" + "middle\n" * 10_000 + "last line"
+    short = excerpt(text, 1_000)
+    assert len(short) <= 1_000
+    assert short.startswith("first line\n")
+    assert short.endswith("last line")
+    assert "characters left out …]" in short
+    assert excerpt("short", 1_000) == "short"
+
+
+@pytest.mark.parametrize("size", range(3_500, 4_700, 37))
+def test_no_cut_lets_a_part_of_a_secret_through(size: int) -> None:
+    secret = made(40)
+    block = private_key()
+    text = "x\n" * (size // 2) + f"password = {secret}\n{block}\n" + "y z\n" * 1_000
+    for part in (text, text[::-1].replace(secret[::-1], secret).replace(block[::-1], block)):
+        short = excerpt(part, 1_000)
+        assert not any(secret[i : i + 8] in short for i in range(32))
+        assert not any(line in short for line in block.split("\n")[1:-1])
+
+
+def entropy(text: str) -> float:
+    shares = [text.count(char) / len(text) for char in set(text)]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def _detected(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (kind, secret) of what detect-secrets finds, line by line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from detect_secrets.core.scan import scan_line
+        from detect_secrets.settings import default_settings
+
+        with default_settings():
+            for line in text.splitlines():
+                for found in scan_line(line):
+                    secret = found.secret_value or ""
+                    # Of a single line it reports every word: the limit is for whole files.
+                    is_word = "Entropy" in found.type and entropy(secret) < 4.5
+                    if found.type not in IGNORED and not is_word:
+                        yield found.type, secret
+
+
+IGNORED = ("Hex High Entropy String", "Public IP (ipv4)")
+"""A hexadecimal number is a hash far more often than a secret."""
+
+
+def test_a_well_kept_detector_finds_nothing_that_we_left() -> None:
+    lines = [frame.format(VENDORS[name]()) for name in VENDORS for frame in BARE]
+    lines += [frame.format(made(40)) for frame in TOKEN_FRAMES for _ in range(3)]
+    for password in ("hunter2", "Tr0ub4dor3"):
+        lines += [frame.format(password) for frame in (*PASSWORD_FRAMES, *BARE_FRAMES)]
+    text = "\n".join(lines)
+    found = list(_detected(text))
+    assert len(found) > 100
+    redacted = redact(text)
+    assert {(kind, secret) for kind, secret in found if secret in redacted} == set()
+    assert {found for found in _detected(redacted) if "redacted" not in found[1]} == set()
