@@ -140,7 +140,7 @@ class _Run:
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(directory)
         open_engine(settings.index.engine, directory, create=True).close()
-        self.layer.catalogue.commit(fresh, afresh=True)
+        fresh = self.layer.catalogue.commit(fresh, afresh=True)
         self.layer.accept(fresh)
         if old is not None:
             # On Windows a reader may hold the files; the next generation tries again.
@@ -215,7 +215,7 @@ class _Run:
                     [*removed, *(number for number, entry in entries if not entry.card)],
                 )
         after = state.replace(manifest=scans.format_manifest(done, like=seen.manifest))
-        self.layer.catalogue.commit(after, entries=entries, removed=removed)
+        after = self.layer.catalogue.commit(after, entries=entries, removed=removed)
         self.layer.accept(after)
 
     def _compact(self, state: State) -> None:

@@ -6,15 +6,17 @@ from lessons_kb.model import FIELDS, KINDS, NOTE
 from lessons_kb.recall.gate import Evidence, judge
 from lessons_kb.recall.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.globs import match_globs
+from lessons_kb.text.globs import match_globs, may_match
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from lessons_kb.brain.layer import Layer
     from lessons_kb.model import Card, Hit, Query
+    from lessons_kb.recall.engine import Engine
 
 _FIRST_FETCH = 64
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
@@ -61,7 +63,8 @@ def find(layer: Layer, query: Query) -> Found:
         terms=reduced,
         frequencies=frequencies,
         size=size,
-        found=_found_terms(layer, hits, numbers, cards, reduced),
+        **_found_in(engine, hits, cards, reduced),
+        rivals=_rivals(layer, query),
     )
     return Found(
         hits=tuple(judge(hits, evidence, settings.gate)), frequencies=frequencies, size=size
@@ -97,10 +100,13 @@ def _guarding(layer: Layer, query: Query) -> set[int]:
     """Return the numbers of cards whose globs match a file of the query."""
     if not query.paths:
         return set()
+    joined = "\n".join(query.paths)
     return {
         number
         for number, globs in layer.catalogue.guards()
-        if _is_wanted(number, query) and any(match_globs(globs, path) for path in query.paths)
+        if _is_wanted(number, query)
+        and may_match(globs, joined)
+        and any(match_globs(globs, path) for path in query.paths)
     }
 
 
@@ -111,16 +117,22 @@ def _is_wanted(number: int, query: Query) -> bool:
     return any(kind in KINDS for kind in query.kinds)
 
 
-def _found_terms(
-    layer: Layer,
-    hits: Sequence[Hit],
-    numbers: Iterable[tuple[int, float]],
-    cards: dict[int, Card],
-    terms: Iterable[str],
-) -> dict[str, dict[str, tuple[str, ...]]]:
+def _found_in(
+    engine: Engine, hits: Iterable[Hit], cards: Mapping[int, Card], terms: Iterable[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the gate's evidence about single cards: what was found where, and their lengths."""
     wanted = {hit.card.id for hit in hits}
-    by_number = {n: cards[n].id for n, _score in numbers if n in cards and cards[n].id in wanted}
-    engine = layer.engine
-    if engine is None or not by_number:
-        return {}
-    return {by_number[n]: fields for n, fields in engine.find_terms(by_number, terms).items()}
+    ids = {number: card.id for number, card in cards.items() if card.id in wanted}
+    return {
+        "found": {ids[n]: fields for n, fields in engine.find_terms(ids, terms).items()},
+        "lengths": {ids[n]: length for n, length in engine.lengths(ids).items()},
+    }
+
+
+def _rivals(layer: Layer, query: Query) -> int:
+    """Return how many files of the sorts asked for the brain holds."""
+    state = layer.state
+    if state is None:
+        return 0
+    notes = state.notes if NOTE in query.kinds else 0
+    return notes + (state.cards if any(kind in KINDS for kind in query.kinds) else 0)

@@ -30,7 +30,7 @@ _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
 _OPTIONAL_VALUE = ("--diff",)
 
-_UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]  # type: ignore[assignment]
+_UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
 
 

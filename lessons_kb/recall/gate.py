@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import exp, expm1, log, log1p
 
-from lessons_kb.recall.common import get_share
+from lessons_kb.recall.commonness import get_share
 from lessons_kb.recall.engine import K1
 from lessons_kb.value import Value
 
@@ -51,7 +51,7 @@ _EVERYDAY = 2.2
 _TELLING = 4.0
 """Nats from which a word is called rare when a verdict is put into words (one text in 55)."""
 _ONLY_FILES = 0.75
-"""Confidence in a card that guards a file at hand where there is no prompt to compare it with."""
+"""Least confidence in a card that guards a file at hand: its author named the file."""
 _SHOWN = 3
 
 
@@ -115,10 +115,9 @@ def _weigh(
     answered: float,
     evidence: Evidence,
 ) -> float:
-    if not evidence.terms:
-        return _ONLY_FILES if _guards(hit) else 0.0
+    least = _ONLY_FILES if _guards(hit) else 0.0
     if not matched or answered <= 0 or surprises[matched[0]] < _EVERYDAY:
-        return 0.0
+        return least
     anywhere = sum(surprises[term] for term in matched)
     odds = (
         _BIAS
@@ -128,7 +127,7 @@ def _weigh(
         - _SHORT * max(_ENOUGH - anywhere, 0)
         + (_GUARDED if _guards(hit) else 0)
     )
-    return round(1 / (1 + exp(-max(min(odds, 50), -50))), 4)
+    return max(least, round(1 / (1 + exp(-max(min(odds, 50), -50))), 4))
 
 
 def _guards(hit: Hit) -> bool:

@@ -65,6 +65,9 @@ class State(Value):
     """``Settings.as_dict()`` of ``lessons.toml``."""
     ignored: tuple[tuple[str, bool], ...] = ()
     """``.lessonsignore`` compiled."""
+    cards: int = 0
+    notes: int = 0
+    """How many usable files of each sort there are; ``Catalogue.commit`` counts."""
 
 
 class Catalogue:
@@ -119,12 +122,11 @@ class Catalogue:
         entries: Sequence[tuple[int, Entry]] = (),
         removed: Iterable[int] = (),
         afresh: bool = False,
-    ) -> None:
+    ) -> State:
         """Store entries by number and the state that holds with them, in one transaction.
 
-        ``afresh`` forgets every document first.
+        ``afresh`` forgets every document first. Returns the state with its counts.
         """
-        head = {name: getattr(state, name) for name in State._fields if name != "manifest"}
         with _one_transaction(self._db):
             if afresh:
                 self._db.execute("DELETE FROM docs")
@@ -133,10 +135,17 @@ class Catalogue:
                 "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [_row(number, entry) for number, entry in entries],
             )
+            (cards, notes) = self._db.execute(
+                "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
+                " FROM docs WHERE card IS NOT NULL"
+            ).fetchone()
+            state = state.replace(cards=cards, notes=notes)
+            head = {name: getattr(state, name) for name in State._fields if name != "manifest"}
             self._db.execute(
                 "INSERT OR REPLACE INTO meta VALUES ('state', ?)",
                 (json.dumps(head, ensure_ascii=False) + "\n" + state.manifest,),
             )
+        return state
 
     def version(self) -> int:
         """Return a number that changes when another process commits."""

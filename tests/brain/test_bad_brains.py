@@ -62,7 +62,9 @@ def test_the_good_card_is_found_and_each_bad_one_is_named(bad: pathlib.Path) -> 
     assert "lessons/good.md" in brain.preflight("mind the zebra crossing").text
     named = {finding.path.removeprefix("lessons/") for finding in brain.lint()}
     assert named >= NAMED
-    assert "good.md" not in {f.path.removeprefix("lessons/") for f in brain.lint() if f.level == "error"}
+    assert "good.md" not in {
+        f.path.removeprefix("lessons/") for f in brain.lint() if f.level == "error"
+    }
     assert all(finding.message and finding.mend for finding in brain.lint())
 
 

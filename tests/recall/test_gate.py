@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.config import DEFAULTS, Gate
 from lessons_kb.model import Card, Hit, Query
-from lessons_kb.recall.common import get_share
+from lessons_kb.recall.commonness import get_share
 from lessons_kb.recall.engines import open_engine
 from lessons_kb.recall.gate import Evidence, judge
 from lessons_kb.recall.ranking import rank, reduce_terms
@@ -253,14 +253,14 @@ def test_the_threshold_is_the_gates():
     assert not any(hit.passed for hit in judge(hits, evidence, Gate(min_confidence=1.0)))
 
 
-def test_a_card_that_guards_a_file_at_hand_needs_less():
+def test_a_card_that_guards_a_file_at_hand_needs_no_word_of_the_prompt():
     hits, evidence = given_hits()
     guarding = [hit.replace(factors=(("path", 1.5),)) for hit in hits]
     assert judge(guarding, evidence, GATE)[0].confidence > judge(hits, evidence, GATE)[0].confidence
     (alone,) = judge(guarding, evidence.replace(terms={}, found={}), GATE)
     assert (alone.passed, alone.reason) == (True, "guards a file at hand")
-    (silent,) = judge(guarding, evidence.replace(found={}), GATE)
-    assert not silent.passed
+    (wordless,) = judge(guarding, evidence.replace(found={}), GATE)
+    assert wordless.passed
 
 
 def test_without_a_prompt_nothing_passes():

@@ -67,7 +67,7 @@ def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
     )
     first.close()
     catalogue = Catalogue.open(path)
-    assert catalogue.state() == STATE
+    assert catalogue.state() == STATE.replace(cards=1, notes=1)
     assert catalogue.cards([1, -2, 3, 99]) == {
         1: CARD,
         -2: Card(id="b.md", kind="note", title="B"),

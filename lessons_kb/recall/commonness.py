@@ -370,6 +370,7 @@ _OTHER = (
     ),
 )
 
+
 @lru_cache(maxsize=10_000)
 def get_share(term: str) -> float | None:
     """Return the share of passages that hold a term, None for one that is not listed.

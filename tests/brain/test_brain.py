@@ -1,0 +1,312 @@
+"""The library, as its users call it."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.errors import (
+    AmbiguousCard,
+    BrainNotFound,
+    CardNotFound,
+    DuplicateCard,
+    EditRefused,
+    InputError,
+)
+
+Write = Callable[..., pathlib.Path]
+PROMPT = "Add a Telegram command that runs a shell script"
+
+
+def test_the_block_holds_the_card_that_matters(root: pathlib.Path, telegram: object) -> None:
+    block = Brain.open(root).preflight(PROMPT)
+    assert block.text == (
+        "[ACTIVE LESSONS — verify before finalizing]\n"
+        "1. Telegram remote execution must require an allowlist"
+        " (high · seen 5× · lessons/telegram-allowlist.md)\n"
+        "   Why: The handler never looked at the sender.\n"
+        "   - [ ] Reject every chat id that is not on the allowlist\n"
+        "   - [ ] Cover the rejection with a test\n"
+        "[/ACTIVE LESSONS]"
+    )
+    assert [hit.card.id for hit in block.lessons] == ["lessons/telegram-allowlist.md"]
+    assert 0 < block.tokens <= 3200
+
+
+def test_an_unrelated_prompt_gets_nothing(root: pathlib.Path, telegram: object) -> None:
+    prompt = "Translate this paragraph about the history of Rome into French"
+    assert Brain.open(root).preflight(prompt).text == ""
+
+
+def test_an_empty_brain_and_an_empty_prompt_are_silent(root: pathlib.Path) -> None:
+    brain = Brain.open(root)
+    assert brain.preflight("anything").text == ""
+    assert brain.preflight("").text == ""
+    assert brain.search("") == []
+
+
+@pytest.mark.parametrize("header", ["status: ignored", "status: archived", "project: other"])
+def test_only_active_cards_of_this_project_are_injected(
+    root: pathlib.Path, write: Write, telegram: pathlib.Path, header: str
+) -> None:
+    telegram.write_text(telegram.read_text().replace("type: lesson", f"type: lesson\n{header}"))
+    assert Brain.open(root, project="mine").preflight(PROMPT).text == ""
+
+
+def test_a_card_of_this_project_is_injected(root: pathlib.Path, telegram: pathlib.Path) -> None:
+    telegram.write_text(telegram.read_text().replace("type: lesson", "type: lesson\nproject: Bot"))
+    assert Brain.open(root, project="bot").preflight(PROMPT).lessons
+    assert not Brain.open(root).preflight(PROMPT).lessons  # an unknown project excludes it
+
+
+def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(
+    root: pathlib.Path, write: Write
+) -> None:
+    write(
+        "lessons/m.md",
+        """\
+        ---
+        paths: ["migrations/**"]
+        ---
+        # Lock timeouts
+
+        ## Prevention Checklist
+
+        - Set lock_timeout
+        """,
+    )
+    brain = Brain.open(root)
+    assert brain.preflight("tidy migrations/0007_users.sql please").lessons
+    assert brain.preflight("tidy this please", paths=["migrations/x.sql"]).lessons
+    assert not brain.preflight("tidy docs/0007_users.sql please").lessons
+
+
+def test_notes_come_as_context_behind_the_lessons(
+    root: pathlib.Path, write: Write, telegram: object
+) -> None:
+    write("notes/bot.md", "# The Telegram bot\n\nThe Telegram bot runs shell scripts in /opt.\n")
+    brain = Brain.open(root)
+    text = brain.preflight(PROMPT).text
+    assert text.index("[/ACTIVE LESSONS]") < text.index("[CONTEXT]") < text.index("notes/bot.md")
+    assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
+
+
+def test_within_a_session_nothing_is_repeated_in_vain(
+    root: pathlib.Path, telegram: pathlib.Path
+) -> None:
+    (root / "lessons.toml").write_text("[preflight]\nreinject_after = 3\n")
+    brain = Brain.open(root)
+    given = [bool(brain.preflight(PROMPT, session="s").lessons) for _ in range(6)]
+    assert given == [True, False, False, False, True, False]
+    assert brain.preflight(PROMPT, session="another").lessons
+    assert brain.preflight(PROMPT).lessons
+    telegram.write_text(telegram.read_text().replace("Cover the rejection", "Cover refusal"))
+    assert brain.preflight(PROMPT, session="s").lessons  # it changed
+
+
+def test_check_looks_for_what_was_injected_last(root: pathlib.Path, telegram: object) -> None:
+    brain = Brain.open(root)
+    assert brain.check("whatever").checked == 0
+    brain.preflight(PROMPT)
+    check = brain.check("Every chat id that is not on the allowlist is rejected.")
+    assert check.checked == 2
+    assert [item.item for item in check.unaddressed] == ["Cover the rejection with a test"]
+    done = brain.check(
+        "Every chat id that is not on the allowlist is rejected.",
+        evidence=["def test_rejection_of_unknown_chat(): ..."],
+    )
+    assert done.unaddressed == ()
+
+
+def test_create_writes_a_card_that_is_found(root: pathlib.Path) -> None:
+    brain = Brain.open(root)
+    card = brain.create(
+        "Retry charged twice", topics=["payments"], severity="high", today="2026-03-04"
+    )
+    assert card.id == "lessons/retry-charged-twice.md"
+    assert (card.title, card.topics, card.severity) == (
+        "Retry charged twice",
+        ("payments",),
+        "high",
+    )
+    assert card.created == "2026-03-04"
+    assert [found.id for found in brain.cards.all()] == [card.id]
+
+
+def test_create_refuses_a_title_that_exists(root: pathlib.Path, telegram: object) -> None:
+    brain = Brain.open(root)
+    title = "telegram remote execution must require an ALLOWLIST."
+    with pytest.raises(DuplicateCard, match=r"lessons/telegram-allowlist\.md") as caught:
+        brain.create(title)
+    assert caught.value.existing == "lessons/telegram-allowlist.md"
+    assert brain.create(title, on_duplicate="bump").occurrences == 6
+    second = brain.create(title, on_duplicate="new")
+    assert second.id == "lessons/telegram-remote-execution-must-require-an-allowlist.md"
+    assert brain.create(title, on_duplicate="new").id == second.id.replace(".md", "-2.md")
+
+
+@pytest.mark.parametrize("title", ["", "   ", "\n\t"])
+def test_create_needs_a_title(root: pathlib.Path, title: str) -> None:
+    with pytest.raises(InputError):
+        Brain.open(root).create(title)
+    assert list(root.rglob("*.md")) == []
+
+
+@pytest.mark.parametrize(
+    "title", ['../../etc/пароль 비밀 "x"', "x" * 300, "CON", "...", "a/b\\c:d*?", "🎉"]
+)
+def test_create_stays_in_the_brain_whatever_the_title(root: pathlib.Path, title: str) -> None:
+    card = Brain.open(root).create(title)
+    path = root / card.id
+    assert path.is_file()
+    assert path.parent == root / "lessons"
+    assert len(path.name.encode()) <= 200
+    assert card.title == title
+
+
+def test_bump_counts_and_keeps_every_other_byte(root: pathlib.Path, telegram: pathlib.Path) -> None:
+    before = telegram.read_text()
+    brain = Brain.open(root)
+    (card,) = brain.bump("telegram", task="Add /restart", today="2026-05-06")
+    assert (card.occurrences, card.last_seen) == (6, "2026-05-06")
+    assert card.examples == ("Add /restart",)
+    after = telegram.read_text()
+    assert "occurrences: 6  # counted by hand" in after
+    assert 'last-seen: "2026-05-06"' in after
+    assert after.split("---\n")[2:] == before.split("---\n")[2:]
+    assert brain.cards.get("telegram").occurrences == 6
+
+
+def test_examples_keep_the_last_five(root: pathlib.Path, telegram: object) -> None:
+    brain = Brain.open(root)
+    for number in range(7):
+        (card,) = brain.bump("telegram", task=f"task {number}")
+    assert card.examples == tuple(f"task {number}" for number in range(2, 7))
+
+
+def test_a_bump_of_several_touches_nothing_when_one_is_unknown(
+    root: pathlib.Path, telegram: pathlib.Path
+) -> None:
+    before = telegram.read_bytes()
+    with pytest.raises(CardNotFound):
+        Brain.open(root).bump("telegram", "nothing-like-it")
+    assert telegram.read_bytes() == before
+
+
+def test_names_of_cards(root: pathlib.Path, write: Write, telegram: object) -> None:
+    write("playbooks/telegram-setup.md", "# Set up the bot\n")
+    write("playbooks/rename.md", "# Rename a column\n")
+    cards = Brain.open(root).cards
+    for name in ("playbooks/rename.md", "playbooks/rename", "rename", "rename.md", "ren"):
+        assert cards.get(name).id == "playbooks/rename.md"
+    with pytest.raises(AmbiguousCard, match=r"fits 2 cards: .*telegram-allowlist.*telegram-setup"):
+        cards.get("telegram")
+    with pytest.raises(CardNotFound, match=r"the nearest is playbooks/rename\.md"):
+        cards.get("renmae")
+    with pytest.raises(CardNotFound, match="lessons list"):
+        cards.get("../../../etc/passwd")
+    with pytest.raises(CardNotFound):
+        cards.get("")
+
+
+def test_ignore_archive_restore_change_one_line(root: pathlib.Path, telegram: pathlib.Path) -> None:
+    brain = Brain.open(root)
+    before = telegram.read_text().splitlines()
+    for status in ("ignored", "archived"):
+        (card,) = brain.cards.set_status(status, "telegram")
+        assert card.status == status
+        assert brain.preflight(PROMPT).text == ""
+    changed = telegram.read_text().splitlines()
+    assert [line for line in changed if line not in before] == ["status: archived"]
+    assert [line for line in before if line not in changed] == []
+    assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "activated")
+    assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "unchanged")
+    assert brain.preflight(PROMPT).lessons
+
+
+def test_delete_can_be_undone(root: pathlib.Path, telegram: pathlib.Path) -> None:
+    brain = Brain.open(root)
+    before = telegram.read_bytes()
+    brain.cards.delete("telegram")
+    assert not telegram.exists()
+    assert brain.preflight(PROMPT).text == ""
+    assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "undeleted")
+    assert telegram.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_edited_safely_is_left_alone(
+    root: pathlib.Path, write: Write
+) -> None:
+    path = write("lessons/a.md", "# Fine\n")
+    brain = Brain.open(root)
+    brain.refresh()
+    bad = b"---\ntitle: \xff\n---\n"
+    path.write_bytes(bad)
+    with pytest.raises((EditRefused, CardNotFound)):
+        brain.bump("lessons/a.md")
+    assert path.read_bytes() == bad
+
+
+def test_a_missing_folder_is_said_in_one_line(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(BrainNotFound, match="lessons init"):
+        Brain.open(tmp_path / "nowhere")
+
+
+def test_two_brains_are_searched_together_and_written_to_the_nearest(
+    tmp_path: pathlib.Path,
+) -> None:
+    near, far = tmp_path / "near", tmp_path / "far"
+    for folder, word in ((near, "zebra stripes"), (far, "giraffe necks")):
+        (folder / "lessons").mkdir(parents=True)
+        (folder / "lessons/a.md").write_text(f"# Mind the {word}\n\n## Fix\n\n- Look at {word}\n")
+    brain = Brain.open(near, far)
+    assert brain.search("zebra stripes")[0].brain == ""
+    both = brain.search("the zebra stripes and giraffe necks look alike")
+    assert {(hit.card.id, hit.brain) for hit in both} == {
+        ("lessons/a.md", "near"),
+        ("lessons/a.md", "far"),
+    }
+    assert both[0].brain == "near"  # the nearer one wins ties
+    assert brain.cards.get("far:lessons/a.md").title == "Mind the giraffe necks"
+    assert brain.cards.get("a").title == "Mind the zebra stripes"
+    brain.create("Something new")
+    assert (near / "lessons/something-new.md").exists()
+
+
+def test_a_brain_is_shared_between_threads_and_asyncio(
+    root: pathlib.Path, telegram: object
+) -> None:
+    brain = Brain.open(root)
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                assert brain.preflight(PROMPT).lessons
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+    async def ask() -> str:
+        return (await asyncio.to_thread(brain.preflight, PROMPT)).text
+
+    assert "allowlist" in asyncio.run(ask())
+
+
+def test_the_budget_of_the_caller_is_a_hard_ceiling(root: pathlib.Path, telegram: object) -> None:
+    brain = Brain.open(root)
+    for budget in (0, 10, 100, 400, 1000):
+        assert brain.preflight(PROMPT, budget=budget).tokens <= budget
+    few_words = brain.preflight(PROMPT, budget=120, counter=lambda text: len(text.split()))
+    assert len(few_words.text.split()) <= 30

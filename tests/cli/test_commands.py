@@ -1,0 +1,331 @@
+"""SPEC §10: every command as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Lessons = Callable[..., Any]
+PROMPT = "Add a Telegram command that runs a shell script on the server"
+UNRELATED = "Translate this paragraph about the history of Rome into French"
+TELEGRAM = "lessons/telegram-allowlist.md"
+
+
+def test_preflight_prints_the_block_and_the_scope(lessons: Lessons, brain: object) -> None:
+    done = lessons("preflight", PROMPT)
+    assert done.code == 0
+    assert done.out.startswith("[ACTIVE LESSONS — verify before finalizing]\n1. Telegram remote")
+    assert done.err.startswith(f"Lessons: {done.out.count('   Why: ')} ({TELEGRAM}")
+
+
+def test_preflight_on_an_unrelated_prompt_prints_nothing(lessons: Lessons, brain: object) -> None:
+    done = lessons("preflight", UNRELATED)
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_preflight_reads_the_prompt_from_stdin(lessons: Lessons, brain: object) -> None:
+    assert lessons("preflight", stdin=PROMPT).out == lessons("preflight", PROMPT).out
+    assert lessons("preflight", "-", stdin=PROMPT).out == lessons("preflight", PROMPT).out
+
+
+def test_preflight_as_json_shows_scores_reasons_and_what_was_withheld(
+    lessons: Lessons, brain: object
+) -> None:
+    data = json.loads(lessons("preflight", PROMPT, "--json").out)
+    assert sorted(data) == ["block", "context", "footer", "lessons", "tokens", "withheld"]
+    first = data["lessons"][0]
+    assert first["id"] == TELEGRAM
+    assert first["score"] > 0
+    assert first["reason"]
+    assert all(hit["reason"] for hit in data["withheld"])
+
+
+def test_preflight_explains_itself(lessons: Lessons, brain: object) -> None:
+    done = lessons("preflight", PROMPT, "--explain")
+    assert ", passes: " in done.err
+    assert ", held back: " in done.err
+
+
+def test_the_footer_speaks_korean_where_the_brain_does(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    (brain / "lessons.toml").write_text('language = "ko"\n')
+    lessons("trust")
+    assert lessons("preflight", PROMPT).err.startswith("교훈 ")
+
+
+def test_a_korean_prompt_finds_the_korean_card(lessons: Lessons, brain: pathlib.Path) -> None:
+    korean = next(
+        path
+        for path in sorted((brain / "lessons").iterdir())
+        if "한" in path.read_text("utf-8") or "니다" in path.read_text("utf-8")
+    )
+    title = next(
+        line.removeprefix("title:").strip(" \"'")
+        for line in korean.read_text("utf-8").splitlines()
+        if line.startswith("title:")
+    )
+    assert f"lessons/{korean.name}" in lessons("preflight", title).out
+
+
+def test_global_options_stand_before_and_after_the_command(
+    lessons: Lessons, brain: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = lessons("--brain", brain, "--json", "list")
+    after = lessons("list", "--json", "--brain", brain)
+    assert before.out == after.out
+    assert json.loads(after.out)
+
+
+def test_list_shows_recent_cards_first_and_says_how_many_more(
+    lessons: Lessons, brain: object
+) -> None:
+    lessons("bump", "telegram", "--task", "Add /restart")
+    lines = lessons("list", "--limit", 3).out.splitlines()
+    assert lines[0].split() == ["ID", "STAGE", "COUNT", "TITLE", "PROJECT", "LAST", "TASK", "AGE"]
+    assert lines[1].startswith(TELEGRAM)
+    assert lines[1].rstrip().endswith("0d")
+    assert "Add /restart" in lines[1]
+    assert len(lines) == 4
+    assert "--all shows them" in lessons("list", "--limit", 3).err
+    every = json.loads(lessons("list", "--all", "--json").out)
+    assert len(every) == len(lessons("list", "--all").out.splitlines()) - 1
+    archived = json.loads(lessons("list", "--status", "archived", "--json").out)
+    assert [card["status"] for card in archived] == ["archived"]
+
+
+def test_show_prints_the_file(lessons: Lessons, brain: pathlib.Path) -> None:
+    assert lessons("show", "telegram").out == (brain / TELEGRAM).read_text()
+    assert json.loads(lessons("show", "telegram", "--json").out)["file"] == str(brain / TELEGRAM)
+
+
+def test_no_escape_code_of_a_card_reaches_the_terminal(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    (brain / "lessons/evil.md").write_text(
+        "# Evil \x1b[31mred\x1b[0m \x1b]0;title\x07 zebra\u202e\n\n- item\x08\n"
+    )
+    for command in (("list", "--all"), ("show", "evil"), ("search", "zebra"), ("lint",)):
+        seen = lessons(*command)
+        assert not {"\x1b", "\x07", "\x08", "\u202e"} & set(seen.out + seen.err)
+
+
+def test_search_holds_nothing_back_and_explains(lessons: Lessons, brain: object) -> None:
+    done = lessons("search", "telegram allowlist")
+    assert done.out.splitlines()[1].endswith(TELEGRAM)
+    explained = lessons("search", "telegram allowlist", "--explain").out
+    assert "bm25" in explained
+    assert "terms: " in explained
+    assert "× occurrence" in explained
+
+
+def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Path) -> None:
+    assert lessons("bump", "telegram").out == f"{TELEGRAM} seen 6×\n"
+    assert lessons("ignore", "telegram").out == f"{TELEGRAM} ignored\n"
+    assert TELEGRAM not in lessons("preflight", PROMPT).out
+    assert lessons("archive", "telegram").out == f"{TELEGRAM} archived\n"
+    assert lessons("restore", "telegram").out == f"{TELEGRAM} activated\n"
+    refused = lessons("delete", "telegram")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "--yes" in refused.err
+    assert lessons("delete", "telegram", "--yes").out == f"{TELEGRAM} moved to the trash\n"
+    assert not (brain / TELEGRAM).exists()
+    assert lessons("restore", "telegram").out == f"{TELEGRAM} undeleted\n"
+    assert TELEGRAM in lessons("preflight", PROMPT).out
+
+
+def test_create_then_find(lessons: Lessons, brain: pathlib.Path) -> None:
+    done = lessons("create", "Zebra crossing ignored", "--tags", "a, b", "--type", "playbook")
+    assert done.out == "playbooks/zebra-crossing-ignored.md\n"
+    again = lessons("create", "Zebra crossing ignored")
+    assert again.code == 2
+    assert "playbooks/zebra-crossing-ignored.md has this title already" in again.err
+    bumped = lessons("create", "Zebra crossing ignored", "--on-duplicate", "bump")
+    assert bumped.out == "playbooks/zebra-crossing-ignored.md (seen 2×)\n"
+
+
+def test_check_names_what_is_not_visible(lessons: Lessons, brain: object) -> None:
+    lessons("preflight", PROMPT)
+    done = lessons("check", stdin="I reject every chat id that is not on the allowlist.")
+    assert done.code == 0
+    assert done.out.startswith("⚠ Checklist items not visible in the answer:\n")
+    assert "Cover the rejection with a test" in done.out
+    assert lessons("check", "nothing done", "--fail-on-unaddressed").code == 1
+    sarif = json.loads(lessons("check", "nothing", "--card", "telegram", "--format", "sarif").out)
+    result = sarif["runs"][0]["results"][0]
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == TELEGRAM
+    assert location["region"]["startLine"] > 1
+    github = lessons("check", "nothing", "--card", "telegram", "--format", "github").out
+    assert github.startswith(f"::warning file={TELEGRAM},title=lessons%3A unaddressed,line=")
+
+
+def test_check_and_preflight_of_a_diff(
+    lessons: Lessons, brain: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = tmp_path / "bot"
+    repo.mkdir()
+    git = ["git", "-C", str(repo), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "start"], check=True)
+    (repo / "bot.py").write_text(
+        "def on_telegram_message(update):\n    # run the shell script for the telegram chat\n"
+        "    subprocess.run(update.message.text)\n"
+    )
+    monkeypatch.chdir(repo)
+    assert TELEGRAM in lessons("--brain", brain, "preflight", "--diff").out
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "bot"], check=True)
+    assert lessons("--brain", brain, "preflight", "--diff").out == ""
+    assert TELEGRAM in lessons("--brain", brain, "preflight", "--diff", "HEAD~1..HEAD").out
+    done = lessons("--brain", brain, "check", "--diff", "HEAD~1...HEAD", "--fail-on-unaddressed")
+    assert done.code == 1
+    assert "Cover the rejection with a test" in done.out
+    bad = lessons("--brain", brain, "preflight", "--diff", "no-such-revision")
+    assert (bad.code, bad.out, bad.err.count("\n")) == (2, "", 1)
+
+
+def test_index_accounts_for_every_file(lessons: Lessons, brain: pathlib.Path) -> None:
+    files = len(list(brain.rglob("*.md")))
+    out = lessons("index").out
+    assert out.startswith(f"{files} files: ")
+    (data,) = json.loads(lessons("index", "--rebuild", "--json").out)
+    assert data["files"] == files == data["cards"] + data["notes"] + data["unusable"]
+
+
+def test_lint_names_file_line_and_mend(lessons: Lessons, brain: pathlib.Path) -> None:
+    assert lessons("lint").code == 0
+    (brain / "lessons/bad.md").write_text("---\nseverity: huge\ntype: lesson\n---\n# Bad thing\n")
+    done = lessons("lint")
+    assert any(
+        line.startswith("lessons/bad.md:2: ") and "→" in line for line in done.out.splitlines()
+    )
+    (brain / "lessons/worse.md").write_bytes(b"\xff")
+    assert lessons("lint").code == 1
+    assert lessons("lint", "--fail-on", "never").code == 0
+    assert json.loads(lessons("lint", "--json").out)
+    assert lessons("lint", "--format", "github").out.startswith("::")
+
+
+def test_config_names_values_and_origins(lessons: Lessons, brain: pathlib.Path) -> None:
+    (brain / "lessons.toml").write_text("[preflight]\nbudget = 1000\n")
+    lessons("trust")
+    data = json.loads(lessons("config", "--json").out)
+    assert data["preflight.budget"] == {"value": 1000, "origin": "lessons.toml:2"}
+    assert data["language"]["origin"] == "default"
+    (brain / "lessons.toml").write_text("[preflight]\nbudget = true\n")
+    lessons("trust")
+    bad = lessons("config")
+    assert bad.code == 2
+    assert bad.err == "lessons: lessons.toml:2: preflight.budget must be a whole number, not True\n"
+
+
+def test_doctor_is_well_and_names_what_is_not(lessons: Lessons, brain: pathlib.Path) -> None:
+    well = lessons("doctor")
+    assert well.code == 0
+    assert {line[0] for line in well.out.splitlines()} == {"✓"}
+    (brain / "lessons/worse.md").write_bytes(b"\xff")
+    ill = lessons("doctor")
+    assert ill.code == 1
+    assert any(line.startswith("✗ file: lessons/worse.md") for line in ill.out.splitlines())
+
+
+def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pathlib.Path) -> None:
+    lessons("trust", "--revoke")
+    done = lessons("preflight", PROMPT)
+    assert (done.code, done.out) == (0, "")
+    assert done.err.count("\n") == 1
+    assert "lessons trust" in done.err
+    assert lessons("list").code == 2
+    assert TELEGRAM in lessons("--brain", brain, "preflight", PROMPT).out
+    lessons("trust")
+    assert TELEGRAM in lessons("preflight", PROMPT).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nonsense"], "No such command 'nonsense'"),
+        (["bump"], "Missing argument 'ID'"),
+        (["bump", "telegrm-allowlist"], "the nearest is lessons/telegram-allowlist.md"),
+        (["show", "zzz"], "lessons list"),
+        (["create", ""], "title"),
+        (["create", "x", "--type", "poem"], "kind must be one of"),
+        (["create", "x", "--severity", "huge"], "severity must be one of"),
+        (["list", "--sort", "colour"], "--sort must be one of"),
+        (["check", "x", "--format", "xml"], "--format must be one of"),
+        (["preflight", "x", "--budget", "-1"], "--budget"),
+        (["--brain", "nowhere", "list"], "lessons init"),
+        (["check", "--evidence", "nowhere.txt", "x"], "cannot read nowhere.txt"),
+        (["search", "x", "--type", "poem"], "--type must be one of"),
+    ],
+)
+def test_bad_input_is_one_line_that_says_what_to_do(
+    lessons: Lessons, brain: object, arguments: list[str], says: str
+) -> None:
+    done = lessons(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("lessons: ")
+    assert done.err.count("\n") == 1
+    assert says in done.err
+
+
+def test_the_unexpected_is_one_line_too(
+    lessons: Lessons, brain: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lessons_kb.cli.cards.open_brain", lambda: 1 / 0)
+    done = lessons("list")
+    assert done.code == 2
+    assert (
+        done.err
+        == "lessons: unexpected ZeroDivisionError: division by zero; LESSONS_DEBUG=1 shows where\n"
+    )
+
+
+def test_init_and_trust_in_words(
+    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    none = lessons("list")
+    assert (none.code, "lessons init" in none.err) == (2, True)
+    made = lessons("init")
+    assert made.out == (
+        f"{tmp_path}: made lessons/, playbooks/, qa-findings/, lessons.toml, .lessons/\n"
+    )
+    assert "already" in lessons("init").out
+    assert lessons("lint").code == 0
+    assert "`lessons create TITLE`" in lessons("list").err
+
+
+def test_the_real_command_in_a_pipe(brain: pathlib.Path) -> None:
+    """One real process: entry point, encoding, a reader that closes early."""
+    script = os.path.join(os.path.dirname(sys.executable), "lessons")
+    command = f"'{script}' list --all | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = subprocess.run(
+        [script, "preflight", PROMPT], capture_output=True, text=True, check=False, env=ascii_only
+    )
+    assert done.returncode == 0
+    assert "ACTIVE LESSONS" in done.stdout
+
+
+def test_help_shows_every_command_with_an_example(lessons: Lessons) -> None:
+    out = lessons("--help").out
+    for command in (
+        "init create list show search preflight check bump ignore archive restore delete lint "
+        "index watch trust doctor config"
+    ).split():
+        assert f"\n  {command} " in out
+        assert "Usage: lessons" in lessons(command, "--help").out
+    assert "--install-completion" in out
+    assert lessons("--version").out.startswith("lessons ")
