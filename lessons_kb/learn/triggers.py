@@ -41,6 +41,8 @@ _GO_ON = (
     ),
 )
 """Said after an interrupt without saying why."""
+_PAUSE_SECONDS = 3_600
+"""Events without prompts, such as captured runs, belong together until nothing is seen so long."""
 _SPOKEN = ("prompt", "feedback")
 _CHANGES = ("edit", "create", "remove")
 _RUNS = ("test", "command")
@@ -107,11 +109,14 @@ class _Session:
         self._failed: Event | None = None
         self._edits: list[Event] = []
         self._interrupted: Event | None = None
+        self._last = 0.0
 
     def see(self, event: Event) -> None:
         """Take in one event."""
-        if event.kind == "prompt":
+        if event.kind == "prompt" or event.at - self._last > _PAUSE_SECONDS:
             self._turns.append([])
+        self._last = event.at
+        if event.kind == "prompt":
             self._before, self._request = self._request, event.text
         self._turns[-1].extend(self._called_for(event))
         if event.kind in _CHANGES and event.outcome in DONE:
