@@ -104,9 +104,11 @@ def _run(arguments: list[str]) -> int:
         command = error.ctx.command_path if error.ctx else "lessons"
         return _fail(f"{error.format_message()} (`{command} --help` shows how)")
     except BrokenPipeError:
-        # The reader has seen enough; keep the interpreter from complaining at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _reader_has_gone()
+    except SystemExit as stop:  # what typer makes of a pipe that its reader closed
+        if isinstance(stop.__context__, BrokenPipeError):
+            return _reader_has_gone()
+        raise
     except LessonsError as error:
         return _fail(str(error))
     except Exception as error:
@@ -115,6 +117,12 @@ def _run(arguments: list[str]) -> int:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
         return _fail(f"unexpected {what}; {DEBUG}=1 shows where")
     return status if isinstance(status, int) else 0
+
+
+def _reader_has_gone() -> int:
+    """End well: the reader has seen enough. Keeps the interpreter from complaining at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _fail(message: str) -> int:
