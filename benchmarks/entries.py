@@ -7,18 +7,22 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.clock import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, Self
 
 _sessions = itertools.count()
 """No two hooks share a session: a lesson is given once in each."""
+_START_OF_WATCHER = 3.0
+"""Seconds given to a watcher before anything is timed."""
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -84,6 +88,25 @@ def tool_event() -> Callable[[int], dict[str, Any]]:
         "tool_response": {"stdout": "a.py\n", "stderr": "", "interrupted": False},
         "tool_use_id": f"tool-{number}",
     }
+
+
+@contextmanager
+def watching(brain: Path) -> Iterator[None]:
+    """Keep ``lessons watch`` running on a brain; NotBuiltError if it does not stay."""
+    command = script("lessons", "--brain", str(brain), "watch")
+    environment = {**os.environ, **command.environment}
+    silent = subprocess.DEVNULL
+    watcher = subprocess.Popen(
+        command.argv, env=environment, cwd=brain, stdin=silent, stdout=silent, stderr=silent
+    )
+    try:
+        time.sleep(_START_OF_WATCHER)
+        if watcher.poll() is not None:
+            raise NotBuiltError("`lessons watch` does not run")
+        yield
+    finally:
+        watcher.terminate()
+        watcher.wait()
 
 
 class McpClient:

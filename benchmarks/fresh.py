@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,13 +10,13 @@ from benchmarks import clock, metrics
 from benchmarks.bench import BLOCK, INDEX, Row, edit_one, make_row, time_fresh
 from benchmarks.entries import (
     McpClient,
-    NotBuiltError,
     bare_python,
     hook,
     prompt_event,
     run_code,
     script,
     tool_event,
+    watching,
 )
 from benchmarks.ours import own_brain
 
@@ -31,8 +28,6 @@ if TYPE_CHECKING:
 _TRACE_LINE = (
     '  File "src/service/worker_{0}.py", line {0}, in handle_{0}\n    return run_{0}(job)\n'
 )
-_START_OF_WATCHER = 3.0
-"""Seconds given to a watcher before the hooks are timed."""
 
 
 def measure_index(bench: Bench) -> list[Row]:
@@ -99,25 +94,10 @@ def measure_hook(bench: Bench) -> list[Row]:
 def measure_hook_watched(bench: Bench) -> list[Row]:
     """The hook while ``lessons watch`` vouches for freshness."""
     folder = bench.indexed(bench.large)
-    watch = script("lessons", "--brain", str(folder), "watch")
-    environment = {**os.environ, **watch.environment}
-    watcher = subprocess.Popen(
-        watch.argv,
-        env=environment,
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        time.sleep(_START_OF_WATCHER)
-        if watcher.poll() is not None:
-            raise NotBuiltError("`lessons watch` does not run")
-        name = f"prompt, watched, {bench.large:,} cards"
-        command = hook(folder, prompt_event(bench.title(7)), must_print=BLOCK)
+    name = f"prompt, watched, {bench.large:,} cards"
+    command = hook(folder, prompt_event(bench.title(7)), must_print=BLOCK)
+    with watching(folder):
         return time_fresh(bench, "hook: ", {name: command}, {name: 6})
-    finally:
-        watcher.terminate()
-        watcher.wait()
 
 
 def measure_long(bench: Bench) -> list[Row]:

@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks import clock, metrics, references, report
 from benchmarks.bench import Row, edit_one, make_row
 from benchmarks.data import Doc
-from benchmarks.entries import bare_python
+from benchmarks.entries import NotBuiltError, bare_python, watching
 from benchmarks.generate import make_card
 from benchmarks.ours import open_indexed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from benchmarks.bench import Bench
+
+_PLAIN = "preflight"
+_WATCHED = "preflight, watched"
+_TARGETS = {1_000: 1.0, 12_000: 3.0, 100_000: 5.0}
+"""Cards → milliseconds."""
 
 
 def measure_warm(bench: Bench) -> list[Row]:
     """Warm search, preflight and references, prompt by prompt in turn."""
     rows: list[Row] = []
-    medians: list[float] = []
-    targets = {1_000: 1.0, 12_000: 3.0, 100_000: 5.0}
+    medians: dict[str, list[float]] = {}
     for size in bench.sizes:
-        prompts = [bench.prompt(number) for number in range(30 if bench.quick else 100)]
-        with ExitStack() as stack:
-            brain = stack.enter_context(open_indexed(bench.indexed(size)))
-            calls: dict[str, Callable[[str], object]] = {
-                "preflight": partial(brain.preflight, context=False),
-                "refresh, nothing changed": lambda _prompt, brain=brain: brain.refresh(),
-            }
-            watched = _watch(brain, stack)
-            if watched:
-                calls["preflight, watched"] = partial(watched.preflight, context=False)
-            calls |= _reference_calls(bench, size)
-            times = clock.time_calls(calls, prompts)
-        best = "preflight, watched" if watched else "preflight"
-        medians.append(metrics.compute_spread(times[best]).median)
-        rows += [
-            make_row(
-                f"warm {name}, {size:,} cards",
-                found,
-                "ms",
-                target=targets.get(size) if name == best else None,
-            )
-            for name, found in times.items()
-        ]
-    if len(medians) > 1:
-        exponent = metrics.compute_exponent(bench.sizes, medians)
-        shown = " … ".join(f"{size:,}" for size in (bench.sizes[0], bench.sizes[-1]))
-        rows.append(make_row(f"growth of {best}, {shown} cards", [exponent], "exponent"))
+        times = _time_size(bench, size)
+        best = _WATCHED if _WATCHED in times else _PLAIN
+        for name, found in times.items():
+            target = _TARGETS.get(size) if name == best else None
+            row = make_row(f"warm {name}, {size:,} cards", found, "ms", target=target)
+            medians.setdefault(name, []).append(row.value)
+            rows.append(row)
+    shown = f"{bench.sizes[0]:,} … {bench.sizes[-1]:,} cards"
+    for name, values in medians.items():
+        if len(values) == len(bench.sizes):
+            exponent = metrics.compute_exponent(bench.sizes, values)
+            rows.append(make_row(f"growth of {name}, {shown}", [exponent], "exponent"))
     return rows
 
 
@@ -99,6 +86,19 @@ def _ten(search: references.Search, prompt: str) -> list[str]:
     return search(prompt, 10)
 
 
-def _watch(brain: Any, stack: ExitStack) -> Any:
-    """Return the brain with a watcher instead of a scan a query, None if there is no such thing."""
-    del brain, stack
+def _time_size(bench: Bench, size: int) -> dict[str, list[float]]:
+    prompts = [bench.prompt(number) for number in range(30 if bench.quick else 100)]
+    folder = bench.indexed(size)
+    with open_indexed(folder) as brain:
+        preflight = partial(brain.preflight, context=False)
+        calls: dict[str, Callable[[str], object]] = {
+            _PLAIN: preflight,
+            "refresh, nothing changed": lambda _prompt: brain.refresh(),
+        }
+        times = clock.time_calls(calls | _reference_calls(bench, size), prompts)
+        try:
+            with watching(folder):
+                times |= clock.time_calls({_WATCHED: preflight}, prompts)
+        except NotBuiltError as error:
+            report.tell(f"  no watcher: {error}")
+    return times
