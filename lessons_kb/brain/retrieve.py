@@ -130,9 +130,11 @@ def _found_in(
 
 
 def _rivals(layer: Layer, query: Query) -> int:
-    """Return how many files of the sorts asked for the brain holds."""
+    """Return how many files a hit had to beat: notes have cards for rivals too, not the reverse.
+
+    A brain has few notes, and a handful of long texts shares words with any prompt.
+    """
     state = layer.state
     if state is None:
         return 0
-    notes = state.notes if NOTE in query.kinds else 0
-    return notes + (state.cards if any(kind in KINDS for kind in query.kinds) else 0)
+    return state.cards + (state.notes if NOTE in query.kinds else 0)
