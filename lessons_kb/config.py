@@ -90,6 +90,22 @@ class JournalSettings(Value):
     """Events older than this are forgotten; daily counts per card are kept."""
 
 
+class Triggers(Value):
+    """``[triggers]``: what a user may say to call for a lesson."""
+
+    patterns: tuple[str, ...] = ()
+    """Regular expressions beyond our own, bounded: see ``lessons_kb.learn.bounded``."""
+
+
+class Learn(Value):
+    """``[learn]``: how many lessons may come from triggers, and when cards are stale."""
+
+    max_auto_cards: int = 50
+    """Active cards with ``source: auto``; more drafts wait until some are put away."""
+    stale_days: int = 180
+    """A card seen once and not used for so long may be archived."""
+
+
 class Settings(Value):
     """Effective settings of one brain."""
 
@@ -103,6 +119,8 @@ class Settings(Value):
     gate: Gate = Gate()
     preflight: PreflightSettings = PreflightSettings()
     journal: JournalSettings = JournalSettings()
+    triggers: Triggers = Triggers()
+    learn: Learn = Learn()
 
 
 DEFAULTS = Settings()
@@ -112,6 +130,8 @@ SECTIONS: Mapping[str, type[Value]] = {
     "gate": Gate,
     "preflight": PreflightSettings,
     "journal": JournalSettings,
+    "triggers": Triggers,
+    "learn": Learn,
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -131,6 +151,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "index.max_files": (1, 10_000_000),
     "index.max_file_bytes": (1, 100_000_000),
     "journal.retention_days": (1, 36_500),
+    "learn.max_auto_cards": (0, 1_000_000),
+    "learn.stale_days": (1, 36_500),
 }
 _WEIGHT_RANGE = (0, 1_000)
 
@@ -174,7 +196,11 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
 
 def settings_from_dict(data: Mapping[str, Any]) -> Settings:
     """Rebuild settings from ``Settings.as_dict()``: the catalogue keeps them ready."""
-    built = {key: SECTIONS[key](**value) for key, value in data.items() if key in SECTIONS}
+    built = {
+        key: SECTIONS[key](**{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()})
+        for key, value in data.items()
+        if key in SECTIONS
+    }
     return Settings(**{**data, **built})
 
 
@@ -221,9 +247,10 @@ def _checked(dotted: str, value: Any, where: str) -> Any:
     default = flat_settings(DEFAULTS)[dotted]
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    if type(value) is not type(default):
-        kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-        raise ConfigError(f"{where}: {dotted} must be {kind[type(default)]}, not {value!r}")
+    if isinstance(default, list) and _is_texts(value):
+        return tuple(value)
+    if type(value) is not type(default) or isinstance(default, list):
+        raise ConfigError(f"{where}: {dotted} must be {_TYPES[type(default)]}, not {value!r}")
     choices = CHOICES.get(dotted)
     if choices and value not in choices:
         raise ConfigError(f"{where}: {dotted} must be one of {', '.join(choices)}, not {value!r}")
@@ -232,6 +259,19 @@ def _checked(dotted: str, value: Any, where: str) -> Any:
         if not low <= value <= high:
             raise ConfigError(f"{where}: {dotted} must be from {low} to {high}, not {value!r}")
     return value
+
+
+_TYPES: Mapping[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list of texts",
+}
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _lines_of_keys(text: str) -> dict[str, int]:

@@ -16,7 +16,10 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
 
     Raises ConfigError naming the line.
     """
-    return parse_settings(_read(root, CONFIG_NAME), name=CONFIG_NAME)
+    settings, origins = parse_settings(_read(root, CONFIG_NAME), name=CONFIG_NAME)
+    if settings.triggers.patterns:
+        _check_patterns(settings.triggers.patterns, origins["triggers.patterns"])
+    return settings, origins
 
 
 def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
@@ -25,6 +28,17 @@ def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
         return compile_globs(_read(root, IGNORE_NAME).splitlines())
     except InputError as error:
         raise ConfigError(f"{IGNORE_NAME}: {error}") from None
+
+
+def _check_patterns(patterns: tuple[str, ...], where: str) -> None:
+    from lessons_kb.learn.bounded import check_pattern
+    from lessons_kb.learn.phrases import MAX_PATTERNS
+
+    if len(patterns) > MAX_PATTERNS:
+        raise ConfigError(f"{where}: {len(patterns)} patterns; the limit is {MAX_PATTERNS}")
+    for pattern in patterns:
+        if why := check_pattern(pattern):
+            raise ConfigError(f"{where}: the pattern {pattern[:60]!r} cannot be used: {why}")
 
 
 def _read(root: str, name: str) -> str:

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from lessons_kb.config import parse_settings, settings_from_dict
+from lessons_kb.errors import ConfigError
+from lessons_kb.storage.settings import read_settings
+
+
+def write(root: pathlib.Path, text: str) -> str:
+    (root / "lessons.toml").write_text(text)
+    return str(root)
+
+
+def test_patterns_are_read_and_survive_the_catalogue(tmp_path: pathlib.Path) -> None:
+    root = write(tmp_path, "[triggers]\npatterns = ['schon wieder', 'noch ?mal']\n")
+    settings, origins = read_settings(root)
+    assert settings.triggers.patterns == ("schon wieder", "noch ?mal")
+    assert origins == {"triggers.patterns": "lessons.toml:2"}
+    assert settings_from_dict(settings.as_dict()) == settings
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("['(a+)+']", "lessons.toml:2: the pattern '(a+)+' cannot be used: it repeats"),
+        ("['[']", "no regular expression"),
+        ("'one'", "must be a list of texts"),
+        ("[1]", "must be a list of texts"),
+        (str(["x"] * 51), "51 patterns"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_named(
+    tmp_path: pathlib.Path, value: str, words: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_settings(write(tmp_path, f"[triggers]\npatterns = {value}\n"))
+    assert words in str(refused.value)
+
+
+def test_the_cap_and_the_age_are_settings() -> None:
+    learn = parse_settings("[learn]\nmax_auto_cards = 5\nstale_days = 30\n")[0].learn
+    assert (learn.max_auto_cards, learn.stale_days) == (5, 30)
