@@ -1,0 +1,154 @@
+"""The README is executed: every block runs, and every output it shows is compared.
+
+The first two shell blocks install the package; a newcomer's walk runs them in fresh clones.
+All others run here, in order, in one temporary folder that holds a copy of the example brain.
+``pytest tests/test_readme.py --update`` writes the outputs seen back into the README.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+SHELL = ("sh", "bash", "shell", "console", "")
+RUNNERS = {"python": (sys.executable, "-c"), **dict.fromkeys(SHELL, ("bash", "-e", "-c"))}
+SETUP_BLOCKS = 2
+NOT_RUN = ("text", "markdown", "toml", "yaml", "json")
+
+NORMAL_FORMS = (
+    (re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b"), "DATE"),
+    (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|seconds?)\b"), "TIME"),
+    (re.compile(r"\b(?:today|\d+(?:min|mo|[mhdwy]))\b"), "AGE"),
+    (re.compile(r"\b\d+\.\d+\b|\b\d+%"), "SCORE"),  # tuning moves scores; their order must hold
+    (re.compile(r"[ \t]+"), " "),  # a table's columns are as wide as what stands in them
+    (re.compile(r"[─━-]{4,}"), "----"),
+)
+
+
+class Block:
+    def __init__(self, language: str, text: str, first_line: int) -> None:
+        self.language = language
+        self.text = text
+        self.first_line = first_line
+        self.output: Block | None = None
+
+
+def blocks() -> list[Block]:
+    """Return the runnable blocks, each with the ``text`` block that follows it, if any."""
+    found: list[Block] = []
+    previous: Block | None = None
+    for token in MarkdownIt().parse(README.read_text(encoding="utf-8")):
+        if token.type != "fence" or token.map is None:
+            continue
+        block = Block(token.info.strip().split(" ")[0], token.content, token.map[0] + 1)
+        if block.language in RUNNERS:
+            found.append(block)
+        elif block.language == "text" and previous and previous.language in RUNNERS:
+            previous.output = block
+        previous = block
+    return found
+
+
+def normal(text: str, folder: Path) -> list[str]:
+    text = text.replace(str(folder.resolve()), "…").replace(str(folder), "…")
+    for pattern, replacement in NORMAL_FORMS:
+        text = pattern.sub(replacement, text)
+    return [line.rstrip() for line in text.strip("\n").split("\n")]
+
+
+def command_of(block: Block) -> str:
+    lines = [re.sub(r"^\$ ", "", line) for line in block.text.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def write_outputs(seen: list[tuple[Block, str]]) -> None:
+    lines = README.read_text(encoding="utf-8").split("\n")
+    for output, text in reversed(seen):
+        old = len(output.text.rstrip("\n").split("\n")) if output.text else 0
+        lines[output.first_line : output.first_line + old] = text.strip("\n").split("\n")
+    README.write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """A folder with the example brain, and an environment that knows nothing but the package."""
+    folder = tmp_path / "lessons_kb"
+    ignore = shutil.ignore_patterns(".lessons", "__pycache__")
+    shutil.copytree(ROOT / "brain-example", folder / "brain-example", ignore=ignore)
+    home = tmp_path / "home"
+    home.mkdir()
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {
+        "PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "100",
+        "PYTHONUTF8": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "n",
+        "GIT_AUTHOR_EMAIL": "n@example.org", "GIT_COMMITTER_NAME": "n",
+        "GIT_COMMITTER_EMAIL": "n@example.org",
+    }  # fmt: skip
+    return folder, environment
+
+
+def test_every_block_is_of_a_known_language() -> None:
+    tokens = MarkdownIt().parse(README.read_text(encoding="utf-8"))
+    languages = {token.info.strip() for token in tokens if token.type in ("fence", "code_block")}
+    assert languages <= {*RUNNERS, *NOT_RUN}
+
+
+def test_set_up_is_one_line_each() -> None:
+    job, suite = (command_of(block).strip() for block in blocks()[:SETUP_BLOCKS])
+    for line in (job, suite):
+        assert "\n" not in line
+        assert line.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
+    assert " preflight " in job
+    assert '-e ".[dev]"' in suite
+
+
+def test_continuous_integration_runs_the_second_block_as_it_stands() -> None:
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    extract = re.search(r"<<'PYTHON'\n(.*?)^PYTHON$", run, re.MULTILINE | re.DOTALL)
+    assert extract, ".ci/run takes the test command from the README"
+    done = subprocess.run(
+        [sys.executable, "-c", extract[1]],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout == blocks()[1].text
+
+
+@pytest.mark.slow
+def test_blocks_run_and_print_what_is_shown(
+    newcomer: tuple[Path, dict[str, str]], request: pytest.FixtureRequest
+) -> None:
+    folder, environment = newcomer
+    seen: list[tuple[Block, str]] = []
+    differences: list[str] = []
+    for block in blocks()[SETUP_BLOCKS:]:
+        done = subprocess.run(
+            [*RUNNERS[block.language], command_of(block)], cwd=folder, env=environment,
+            stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=60, check=False,
+        )  # fmt: skip
+        where = f"README.md:{block.first_line}"
+        assert done.returncode == 0, f"{where} exits {done.returncode}\n{block.text}{done.stderr}"
+        if block.output is None:
+            continue
+        printed = done.stdout.replace(str(folder.resolve()), "…")
+        seen.append((block.output, printed))
+        shown = normal(block.output.text, folder)
+        differences += difflib.unified_diff(
+            shown, normal(printed, folder), f"{where} shows", "prints", lineterm=""
+        )
+    if request.config.getoption("--update", default=False):
+        write_outputs(seen)
+    else:
+        assert not differences, "\n".join(differences)
