@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from itertools import chain
 
 import pytest
@@ -418,3 +419,35 @@ def test_engines_agree_with_the_plain_formula(engine):
         quality.append(_ndcg([n for n, _ in found], relevant))
     assert same_first >= 0.95 * len(queries)
     assert sum(quality) / len(quality) >= 1 - 0.005
+
+
+_WRITER = """
+import sys
+from lessons_kb.recall.engines import open_engine
+engine = open_engine(sys.argv[1], sys.argv[2], create=False)
+batch = engine.size() // 20
+print("ready", flush=True)
+while True:
+    numbers = range(batch * 20 + 1, batch * 20 + 21)
+    engine.update((n, {"body": ["all", f"batch{batch}"]}) for n in numbers)
+    batch += 1
+"""
+
+
+def test_a_killed_writer_leaves_whole_commits(name, tmp_path):
+    open_engine(name, str(tmp_path), create=True).close()
+    for delay in (0.0, 0.03, 0.06, 0.1):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, name, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        writer.stdout.readline()
+        time.sleep(delay)
+        writer.kill()
+        writer.communicate()
+        engine = open_engine(name, str(tmp_path), create=False)
+        size = engine.size()
+        assert size % 20 == 0
+        assert len(engine.search({"all": 1.0}, BODY, size + 1)) == size
+        engine.update([(-1, body("mine"))])
+        engine.update([], [-1])
+        engine.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 
 import tantivy
 from tantivy import Query
@@ -22,13 +20,10 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 _KEY = "key"
-_TERMS = "terms"
 _LENGTH = "length"
 _FREQUENCY = "freq"  # postings without positions: half the disk, and nobody asks for phrases
 
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
-
-_FIELD_OF = dict(zip("abcdefghijklmnop", FIELDS, strict=False))
 
 
 class TantivyEngine:
@@ -64,7 +59,8 @@ class TantivyEngine:
                 writer.delete_documents_by_term(_KEY, number)
             for number, fields in added:
                 writer.delete_documents_by_term(_KEY, number)
-                writer.add_document(_document(number, fields))
+                texts = {field: join_terms(fields.get(field, ())) for field in FIELDS}
+                writer.add_document(_document(number, texts))
 
         self._commit(write)
 
@@ -124,9 +120,14 @@ class TantivyEngine:
         self, numbers: Iterable[int], terms: Iterable[str]
     ) -> dict[int, dict[str, tuple[str, ...]]]:
         """Return, for each number that exists, field → those of the terms that stand in it."""
-        asked = [(term, f"\n{plain}\t") for term in terms if (plain := plain_term(term))]
-        stored = self._guarded(lambda: self._stored(list(dict.fromkeys(numbers))))
-        return {number: _find(packed, asked) for number, packed in stored.items()}
+        asked = [(term, f" {plain} ") for term in terms if (plain := plain_term(term))]
+
+        def read() -> dict[int, dict[str, tuple[str, ...]]]:
+            searcher = self._index.searcher()
+            addresses = self._addresses(searcher, list(dict.fromkeys(numbers)))
+            return {n: _find(searcher.doc(address), asked) for n, address in addresses.items()}
+
+        return self._guarded(read)
 
     def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
         """Return, for each number that exists, how many terms its ``body`` holds."""
@@ -138,11 +139,6 @@ class TantivyEngine:
             return {n: _number(length) for n, length in zip(addresses, found, strict=True)}
 
         return self._guarded(read)
-
-    def _stored(self, numbers: list[int]) -> dict[int, str]:
-        searcher = self._index.searcher()
-        addresses = self._addresses(searcher, numbers)
-        return {number: _packed(searcher, address) for number, address in addresses.items()}
 
     def _addresses(
         self, searcher: tantivy.Searcher, numbers: list[int]
@@ -193,8 +189,9 @@ class TantivyEngine:
             keys = searcher.fast_field_values(_KEY, addresses)
             writer.delete_all_documents()
             for key, address in zip(keys, addresses, strict=True):
-                fields = _unpack(_packed(searcher, address))
-                writer.add_document(_document(_number(key), fields))
+                stored = searcher.doc(address)
+                texts = {field: stored.get_first(field) or "" for field in FIELDS}
+                writer.add_document(_document(_number(key), texts))
 
         self._commit(write)
 
@@ -248,22 +245,23 @@ class TantivyEngine:
 def _build_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     for field in FIELDS:
-        builder.add_text_field(field, tokenizer_name="whitespace", index_option=_FREQUENCY)
+        # Stored, so that `find_terms` and `compact` need nobody else's memory.
+        builder.add_text_field(
+            field, stored=True, tokenizer_name="whitespace", index_option=_FREQUENCY
+        )
     # An unsigned field that is given a Python int panics the writer.
     builder.add_integer_field(_KEY, indexed=True, fast=True)
     builder.add_integer_field(_LENGTH, fast=True)
-    builder.add_bytes_field(_TERMS, stored=True)
     return builder.build()
 
 
-def _document(number: int, fields: Mapping[str, Sequence[str]]) -> tantivy.Document:
+def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:
     document = tantivy.Document()
     document.add_integer(_KEY, number)
-    joined = {field: join_terms(fields.get(field, ())) for field in FIELDS}
-    for field, text in joined.items():
-        document.add_text(field, text)
-    document.add_integer(_LENGTH, len(joined["body"].split()))
-    document.add_bytes(_TERMS, _pack(joined).encode())
+    document.add_integer(_LENGTH, texts["body"].count(" ") + 1 if texts["body"] else 0)
+    for field, text in texts.items():
+        if text:
+            document.add_text(field, text)
     return document
 
 
@@ -271,39 +269,13 @@ def _number(key: float | None) -> int:
     return int(key or 0)
 
 
-def _packed(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> str:
-    return bytes(searcher.doc(address).get_first(_TERMS) or b"").decode()
-
-
-def _pack(joined: Mapping[str, str]) -> str:
-    """Return a card's terms as lines ``term TAB codes``, such as ``b3a1``: thrice in b, once in a.
-
-    Each term is written once, for most terms of the other fields stand in the body too.
-    """
-    codes: dict[str, str] = {}
-    for letter, field in _FIELD_OF.items():
-        for term, count in Counter(joined[field].split()).items():
-            codes[term] = f"{codes.get(term, '')}{letter}{count}"
-    return "\n" + "".join(f"{term}\t{code}\n" for term, code in codes.items())
-
-
-def _unpack(packed: str) -> dict[str, list[str]]:
-    fields: dict[str, list[str]] = {}
-    for line in packed.split("\n"):
-        term, _, codes = line.partition("\t")
-        for letter, count in re.findall(r"([a-z])(\d+)", codes):
-            fields.setdefault(_FIELD_OF[letter], []).extend([term] * int(count))
-    return fields
-
-
-def _find(packed: str, asked: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+def _find(
+    document: tantivy.Document, asked: Sequence[tuple[str, str]]
+) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for term, start in asked:
-        at = packed.find(start)
-        if at < 0:
-            continue
-        codes = packed[at + len(start) : packed.index("\n", at + 1)]
-        for letter, field in _FIELD_OF.items():
-            if letter in codes:
-                found[field] = (*found.get(field, ()), term)
+    for field in FIELDS:
+        if text := document.get_first(field):
+            padded = f" {text} "
+            if here := tuple([term for term, plain in asked if plain in padded]):
+                found[field] = here
     return found
