@@ -83,6 +83,15 @@ class Index(Value):
     max_file_bytes: int = 1_000_000
 
 
+class HookSettings(Value):
+    """``[hooks]``: what happens inside a coding agent."""
+
+    context: bool = False
+    """Excerpts of notes beside the lessons."""
+    footer: bool = True
+    """Tell the user in one line which lessons were given."""
+
+
 class JournalSettings(Value):
     """``[journal]``: what is remembered of sessions."""
 
@@ -118,6 +127,7 @@ class Settings(Value):
     ranking: Ranking = Ranking()
     gate: Gate = Gate()
     preflight: PreflightSettings = PreflightSettings()
+    hooks: HookSettings = HookSettings()
     journal: JournalSettings = JournalSettings()
     triggers: Triggers = Triggers()
     learn: Learn = Learn()
@@ -129,6 +139,7 @@ SECTIONS: Mapping[str, type[Value]] = {
     "ranking": Ranking,
     "gate": Gate,
     "preflight": PreflightSettings,
+    "hooks": HookSettings,
     "journal": JournalSettings,
     "triggers": Triggers,
     "learn": Learn,
@@ -225,9 +236,7 @@ def _folders(value: Any, name: str, lines: Mapping[str, int]) -> dict[str, str]:
     folders: dict[str, str] = {}
     for folder, kind in _table(value, "folders", f"{name}:{lines.get('folders', 1)}").items():
         where = f"{name}:{lines.get(f'folders.{folder}', lines.get('folders', 1))}"
-        clean = folder.replace("\\", "/").strip("/")
-        if clean.startswith("./"):
-            clean = clean[2:]
+        clean = folder.replace("\\", "/").strip("/").removeprefix("./")
         if kind not in (*KINDS, "note"):
             raise ConfigError(f"{where}: {folder!r} must be one of {', '.join(KINDS)}, note")
         if not clean or ".." in clean.split("/"):

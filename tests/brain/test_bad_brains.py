@@ -13,7 +13,8 @@ from lessons_kb.brain.doctor import check_health
 GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{new}: &{new} [{','.join(['*' + old] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi")
+    f"{new}: &{new} [{','.join(['*' + old] * 9)}]\n"
+    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
 )
 
 BAD_FILES: dict[str, bytes] = {
