@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from lessons_kb.brain.layer import Layer, name_roots
+from lessons_kb.brain.discovery import name_roots
+from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.memory import Memory, last_injected
 from lessons_kb.brain.retrieve import find, merge
 from lessons_kb.errors import BrainNotFound
@@ -159,15 +160,18 @@ class Brain:
         context: bool | None = None,
         counter: TokenCounter = estimate_tokens,
         max_chars: int | None = None,
+        fresh: bool = True,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
         ``paths`` are files at hand, relative to the project root; those named in the prompt are
         added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
         ``lessons.toml``. Within one ``session`` a lesson is not given twice until it changed or
-        ``reinject_after`` prompts have passed.
+        ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is searched as
+        it is.
         """
-        self.refresh()
+        if fresh:
+            self.refresh()
         settings = self._preflight_settings(budget, context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
         hits, frequencies, size = self._find(query)

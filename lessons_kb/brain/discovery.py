@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
-from lessons_kb.brain.layer import name_roots
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.storage import locate, trust
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 ENVIRONMENT = "LESSONS_BRAIN"
 
@@ -62,3 +61,14 @@ def untrusted_hint(roots: tuple[str, ...]) -> str:
     """Say in one line what to do with brains that are not trusted yet."""
     shown = ", ".join(roots)
     return f"{shown} holds lessons you have not trusted; read them, then run `lessons trust`"
+
+
+def name_roots(roots: Sequence[str]) -> dict[str, str]:
+    """Give each root its folder's name, numbered where two share it."""
+    aliases: dict[str, str] = {}
+    for root in dict.fromkeys(roots):
+        name = os.path.basename(root) or "brain"
+        taken = set(aliases.values())
+        numbered = (name if n == 1 else f"{name}-{n}" for n in range(1, len(roots) + 2))
+        aliases[root] = next(alias for alias in numbered if alias not in taken)
+    return aliases

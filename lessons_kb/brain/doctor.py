@@ -33,7 +33,7 @@ class Health(Value):
 
 def check_health(brain: Brain | None, directory: str) -> list[Health]:
     """Examine the brains that are open and those that wait at ``directory``; nothing is raised."""
-    lines = list(_waiting(directory))
+    lines = [*_waiting(directory), *_hooks()]
     if brain is None:
         mend = "`lessons init` makes one here, `lessons init --user` one for everywhere"
         return [*lines, Health(level="error", what="brain", detail="none here", mend=mend)]
@@ -67,6 +67,20 @@ def _waiting(directory: str) -> Iterator[Health]:
     for root in roots:
         mend = f"read its cards, then run `lessons trust {root}`"
         yield Health(level="warning", what="trust", detail=f"{root} is silent", mend=mend)
+
+
+def _hooks() -> Iterator[Health]:
+    from lessons_kb.storage.hook_log import read_troubles
+
+    troubles = read_troubles(1_000)
+    if not troubles:
+        yield Health(level="ok", what="hooks", detail="no errors logged")
+        return
+    last = troubles[-1]
+    more = f" ({len(troubles)} in the log)" if len(troubles) > 1 else ""
+    detail = f"last error {last.at}, {last.agent} {last.occasion}: {last.message}{more}"
+    mend = "the agent went on without lessons; mend what it names, then delete hook.log"
+    yield Health(level="warning", what="hooks", detail=detail, mend=mend)
 
 
 def _settings(layer: Layer) -> Iterator[Health]:

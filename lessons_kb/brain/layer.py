@@ -18,7 +18,7 @@ from lessons_kb.storage.trust import cache_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -182,14 +182,3 @@ class Layer:
             self._engine.close()
         self._engine = None
         self._state = state
-
-
-def name_roots(roots: Sequence[str]) -> dict[str, str]:
-    """Give each root its folder's name, numbered where two share it."""
-    aliases: dict[str, str] = {}
-    for root in dict.fromkeys(roots):
-        name = os.path.basename(root) or "brain"
-        taken = set(aliases.values())
-        numbered = (name if n == 1 else f"{name}-{n}" for n in range(1, len(roots) + 2))
-        aliases[root] = next(alias for alias in numbered if alias not in taken)
-    return aliases

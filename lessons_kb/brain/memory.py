@@ -43,7 +43,7 @@ class Memory:
         return {
             shown_name(hit)
             for layer, hit in hits
-            if (hit.card.id, _digest(hit.card)) in given.get(layer, ())
+            if (hit.card.id, card_digest(hit.card)) in given.get(layer, ())
         }
 
     def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
@@ -53,7 +53,7 @@ class Memory:
         for layer, hit in hits:
             if shown_name(hit) in injected:
                 tokens = block.tokens // len(injected)
-                row = (hit.card.id, _digest(hit.card), tokens)
+                row = (hit.card.id, card_digest(hit.card), tokens)
                 given.setdefault(layer, []).append(row)
         for layer, cards in given.items():
             turn = self.turns.get(layer, 0)
@@ -73,6 +73,6 @@ def last_injected(layer: Layer, session: str | None) -> set[str]:
         return set()
 
 
-def _digest(card: Card) -> str:
+def card_digest(card: Card) -> str:
     """Return what changes when the card would read differently in a block."""
     return f"{zlib.crc32(repr((card.title, card.why, card.checklist)).encode()):08x}"

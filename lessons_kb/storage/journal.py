@@ -114,12 +114,15 @@ class Journal:
         """
         return self._db.transaction()
 
-    def next_turn(self, session: str) -> int:
-        """Count a prompt of this session; return its number, from 1."""
+    def next_turn(self, session: str, *, by: int = 1) -> int:
+        """Count a prompt of this session; return its number, from 1.
+
+        ``by`` 0 counts nothing and returns the number of the latest one.
+        """
         ((turn,),) = self._db.run(
-            "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (session)"
-            " DO UPDATE SET turn = turn + 1, at = excluded.at RETURNING turn",
-            (session, time.time()),
+            "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (session)"
+            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn",
+            (session, by, time.time()),
         )
         return int(turn)
 

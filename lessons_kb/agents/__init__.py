@@ -1,0 +1,1 @@
+"""Coding agents: what each sends to a hook, what it takes in answer, and where it is set up."""

@@ -1,0 +1,79 @@
+"""Claude Code: its payloads read, its output written. Others that imitate it build on this."""
+
+from __future__ import annotations
+
+from lessons_kb.agents.payload import arguments_of, end_of, object_of, text_of, written_by
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lessons_kb.agents.payload import Payload
+    from lessons_kb.agents.said import Said
+
+_NOT_THE_USER = ("system", "poll_event")
+"""Sources of a prompt that nobody wrote."""
+
+
+def read(payload: Payload, event: str) -> dict[str, Any] | None:
+    """Return the fields of an occasion, None for what is to be passed over."""
+    found: dict[str, Any] = {
+        "session": text_of(payload, "session_id"),
+        "part": text_of(payload, "agent_id"),
+        "transcript": text_of(payload, "transcript_path"),
+    }
+    if event == "SessionStart":
+        compacted = payload.get("source") == "compact"
+        return {**found, "what": "compact"} if compacted else found
+    if event == "UserPromptSubmit":
+        if payload.get("source") in _NOT_THE_USER:
+            return None
+        return {**found, "text": text_of(payload, "prompt"), "id": text_of(payload, "prompt_id")}
+    if event == "Stop":
+        return {**found, "text": text_of(payload, "last_assistant_message")}
+    if event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
+        return {**found, **read_call(payload), **_ended(payload, event)}
+    return found
+
+
+def read_call(payload: Payload) -> dict[str, Any]:
+    """Return the tool, its arguments and the call's id."""
+    return {
+        "tool": text_of(payload, "tool_name"),
+        "arguments": arguments_of(payload, "tool_input"),
+        "id": text_of(payload, "tool_use_id"),
+    }
+
+
+def write(event: str, said: Said) -> dict[str, Any]:
+    """Return the output for an event; a stop ends the turn, nothing makes it go on."""
+    output: dict[str, Any] = {}
+    specific: dict[str, Any] = {}
+    if said.context:
+        specific["additionalContext"] = said.context
+    if said.ask:
+        specific["permissionDecision"] = "ask"
+        specific["permissionDecisionReason"] = said.ask
+    if specific:
+        output["hookSpecificOutput"] = {"hookEventName": event, **specific}
+    if said.message:
+        output["systemMessage"] = said.message
+    if said.stop:
+        output |= {"continue": False, "stopReason": said.stop}
+    return output
+
+
+def _ended(payload: Payload, event: str) -> dict[str, str]:
+    written = written_by(payload.get("tool_input"))
+    if event == "PostToolUse":
+        response = object_of(payload, "tool_response")
+        stopped = response.get("interrupted") is True
+        printed = "\n".join(p for name in ("stdout", "stderr") if (p := text_of(response, name)))
+        return {"outcome": "cancelled" if stopped else "ok", "output": written or end_of(printed)}
+    if event == "PostToolUseFailure":
+        from lessons_kb.guards.tools import kind_of_failure
+
+        error = end_of(text_of(payload, "error"))
+        stopped = payload.get("is_interrupt") is True
+        return {"outcome": "cancelled" if stopped else kind_of_failure(error), "output": error}
+    return {}

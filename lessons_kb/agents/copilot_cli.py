@@ -1,0 +1,63 @@
+"""GitHub Copilot CLI: its payloads in both spellings, its output written.
+
+It puts text in front of the model when a session starts and after a failed call only.
+"""
+
+from __future__ import annotations
+
+from lessons_kb.agents.payload import arguments_of, end_of, object_of, text_of, time_of, written_by
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lessons_kb.agents.payload import Payload
+    from lessons_kb.agents.said import Said
+
+
+def read(payload: Payload, event: str) -> dict[str, Any] | None:
+    """Return the fields of an occasion, None for what is to be passed over."""
+    found: dict[str, Any] = {
+        "session": text_of(payload, "session_id", "sessionId"),
+        "at": time_of(payload),
+    }
+    if event == "SessionStart":
+        found["text"] = text_of(payload, "initial_prompt", "initialPrompt")
+    if event == "UserPromptSubmit":
+        found["text"] = text_of(payload, "prompt")
+    if event == "Stop":
+        found["text"] = text_of(payload, "last_assistant_message")
+    if event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
+        found["tool"] = text_of(payload, "tool_name", "toolName")
+        found["arguments"] = arguments_of(payload, "tool_input", "toolArgs")
+        found["id"] = text_of(payload, "tool_use_id", "toolCallId")
+    if event == "PostToolUse":
+        found |= _ended(payload)
+    if event == "PostToolUseFailure":
+        from lessons_kb.guards.tools import kind_of_failure
+
+        error = text_of(payload, "error") or text_of(object_of(payload, "error"), "message")
+        found |= {"outcome": kind_of_failure(error), "output": end_of(error)}
+    return found
+
+
+def write(_event: str, said: Said) -> dict[str, Any]:
+    """Return the output for an event."""
+    output: dict[str, Any] = {}
+    if said.context:
+        output["additionalContext"] = said.context
+    if said.ask:
+        output |= {"permissionDecision": "ask", "permissionDecisionReason": said.ask}
+    return output
+
+
+def _ended(payload: Payload) -> dict[str, str]:
+    result = object_of(payload, "tool_result", "toolResult")
+    text = text_of(result, "text_result_for_llm", "textResultForLlm")
+    verdict = text_of(result, "result_type", "resultType")
+    outcome = "ok"
+    if verdict in ("failure", "denied", "rejected"):
+        from lessons_kb.guards.tools import kind_of_failure
+
+        outcome = kind_of_failure(text) if verdict == "failure" else "permission_denied"
+    return {"outcome": outcome, "output": written_by(payload.get("tool_input")) or end_of(text)}

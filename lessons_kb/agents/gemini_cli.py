@@ -1,0 +1,76 @@
+"""Gemini CLI: its payloads read, its output written."""
+
+from __future__ import annotations
+
+from lessons_kb.agents.payload import (
+    arguments_of,
+    end_of,
+    object_of,
+    text_of,
+    time_of,
+    written_by,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lessons_kb.agents.payload import Payload
+    from lessons_kb.agents.said import Said
+
+_OPENS, _CLOSES = "<hook_context>", "</hook_context>"
+_EXIT = r"^Exit Code: (-?\d+)$"
+_TEXTS = {"BeforeAgent": "prompt", "AfterAgent": "prompt_response"}
+
+
+def read(payload: Payload, event: str) -> dict[str, Any] | None:
+    """Return the fields of an occasion. Calls have no id: their time tells them apart."""
+    found: dict[str, Any] = {
+        "session": text_of(payload, "session_id"),
+        "at": time_of(payload),
+    }
+    if event in _TEXTS:
+        found["text"] = without_hook_context(text_of(payload, _TEXTS[event]))
+    if event in ("BeforeTool", "AfterTool"):
+        found["tool"] = text_of(payload, "tool_name")
+        found["arguments"] = arguments_of(payload, "tool_input")
+    if event == "AfterTool":
+        found |= _ended(payload)
+    return found
+
+
+def without_hook_context(prompt: str) -> str:
+    """Return a prompt without what hooks have put in front of it."""
+    text = prompt.lstrip()
+    while text.startswith(_OPENS) and (end := text.find(_CLOSES)) >= 0:
+        text = text[end + len(_CLOSES) :].lstrip()
+    return text
+
+
+def write(event: str, said: Said) -> dict[str, Any]:
+    """Return the output for an event; no decision is ever made for the user."""
+    output: dict[str, Any] = {}
+    if said.context:
+        output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": said.context}
+    if said.message:
+        output["systemMessage"] = said.message
+    if said.stop:
+        output |= {"continue": False, "stopReason": said.stop}
+    return output
+
+
+def _ended(payload: Payload) -> dict[str, str]:
+    import re
+
+    response = object_of(payload, "tool_response")
+    content = text_of(response, "llmContent")
+    error = response.get("error")
+    if error:
+        from lessons_kb.guards.tools import kind_of_failure
+
+        message = text_of(error, "message") if isinstance(error, dict) else str(error)
+        return {"outcome": kind_of_failure(message), "output": end_of(message)}
+    command = payload.get("tool_name") == "run_shell_command"
+    code = re.search(_EXIT, content, re.MULTILINE) if command else None
+    outcome = "exec_error" if code and code[1] != "0" else "ok"
+    return {"outcome": outcome, "output": written_by(payload.get("tool_input")) or end_of(content)}

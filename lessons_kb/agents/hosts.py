@@ -1,0 +1,82 @@
+"""Which agent really fires a hook: several run the hooks that were set up for Claude Code."""
+
+from __future__ import annotations
+
+from lessons_kb.agents.payload import text_of
+from lessons_kb.agents.table import AGENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lessons_kb.agents.payload import Payload
+
+EVENT_NAMES = ("hook_event_name", "hookEventName", "event")
+_RENAMED: Mapping[str, Mapping[str, str]] = {
+    "copilot-cli": {
+        "sessionStart": "SessionStart",
+        "userPromptSubmitted": "UserPromptSubmit",
+        "preToolUse": "PreToolUse",
+        "postToolUse": "PostToolUse",
+        "postToolUseFailure": "PostToolUseFailure",
+        "agentStop": "Stop",
+        "preCompact": "PreCompact",
+        "sessionEnd": "SessionEnd",
+    },
+    "cursor": {
+        "SessionStart": "sessionStart",
+        "UserPromptSubmit": "beforeSubmitPrompt",
+        "PreToolUse": "preToolUse",
+        "PostToolUse": "postToolUse",
+        "PostToolUseFailure": "postToolUseFailure",
+        "PreCompact": "preCompact",
+        "Stop": "stop",
+        "SessionEnd": "sessionEnd",
+    },
+    "opencode": {
+        "chat.message": "prompt",
+        "tool.execute.before": "before",
+        "tool.execute.after": "after",
+        "session.idle": "stop",
+        "experimental.session.compacting": "compact",
+    },
+}
+"""Agent → another spelling of an event → the one in the table."""
+
+
+def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:
+    """Return the agent that fired the hook; ``agent`` is whom it was set up for.
+
+    What is in the payload decides: variables are inherited by an agent that another one starts.
+    """
+    event = event_name(payload)
+    if "cursor_version" in payload or ("conversation_id" in payload and "generation_id" in payload):
+        return "cursor"
+    for name in ("gemini-cli", "cursor", "opencode"):
+        own = AGENTS[name].events
+        if event in own and event not in AGENTS["claude-code"].events and name != agent:
+            return agent if event in AGENTS[agent].events else name
+    if agent not in _CLAUDE_LIKE:
+        return agent
+    if "turn_id" in payload:
+        return "codex"
+    if agent == "codex":
+        return agent
+    if "CURSOR_VERSION" in environment and "session_id" not in payload:
+        return "cursor"
+    if "hookEventName" in payload:
+        return "vscode"
+    if "sessionId" in payload:
+        return agent if agent in ("vscode", "copilot-cli") else "vscode"
+    if agent == "claude-code" and "timestamp" in payload:
+        return "vscode" if "transcript_path" in payload else "copilot-cli"
+    return agent
+
+
+def event_name(payload: Payload, agent: str = "") -> str:
+    """Return the event's name as the table of the agent spells it."""
+    name = text_of(payload, *EVENT_NAMES)
+    return _RENAMED.get(agent, {}).get(name, name)
+
+
+_CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")

@@ -1,0 +1,85 @@
+"""opencode: what our plugin sends and takes.
+
+opencode has no hooks of its own but plugins, so the form is ours. The plugin sends one object::
+
+    {"event": "start", "sessionID": …, "cwd": …}
+    {"event": "prompt", "sessionID": …, "messageID": …, "text": …, "cwd": …}
+    {"event": "before", "sessionID": …, "callID": …, "tool": …, "args": {…}, "cwd": …}
+    {"event": "after", "sessionID": …, "callID": …, "tool": …, "args": {…}, "output": …,
+     "metadata": {…}, "cwd": …}
+    {"event": "failed", "sessionID": …, "callID": …, "tool": …, "args": {…}, "error": …, "cwd": …}
+    {"event": "compact", "sessionID": …, "cwd": …}
+    {"event": "stop", "sessionID": …, "text": …, "cwd": …}
+    {"event": "end", "sessionID": …, "cwd": …}
+
+and takes one: ``context`` for the model (of a prompt: push it to ``output.system`` of the
+session's next main request; of a call: append it to ``output.output``; of a compaction: push it
+to ``output.context``) and ``message`` for the user (a toast, or the log).
+"""
+
+from __future__ import annotations
+
+from lessons_kb.agents.payload import arguments_of, end_of, object_of, text_of, written_by
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lessons_kb.agents.payload import Payload
+    from lessons_kb.agents.said import Said
+
+_INVALID = "invalid"
+"""Name of the tool that opencode runs in the place of one that does not exist."""
+_QUOTES = '"'
+
+
+def read(payload: Payload, event: str) -> dict[str, Any] | None:
+    """Return the fields of an occasion, None for what is to be passed over."""
+    found: dict[str, Any] = {"session": text_of(payload, "sessionID")}
+    if event == "prompt":
+        found["text"] = _unquoted(text_of(payload, "text"))
+        found["id"] = text_of(payload, "messageID")
+    if event == "stop":
+        found["text"] = text_of(payload, "text")
+    if event in ("before", "after", "failed"):
+        found["tool"] = text_of(payload, "tool")
+        found["arguments"] = arguments_of(payload, "args", "input")
+        found["id"] = text_of(payload, "callID")
+    if event == "after":
+        found |= _ended(payload)
+    if event == "failed":
+        from lessons_kb.guards.tools import kind_of_failure
+
+        error = text_of(payload, "error")
+        found |= {"outcome": kind_of_failure(error), "output": end_of(error)}
+    return found
+
+
+def write(_event: str, said: Said) -> dict[str, Any]:
+    """Return the object that the plugin takes."""
+    output = {}
+    if said.context:
+        output["context"] = said.context
+    if said.message:
+        output["message"] = said.message
+    return output
+
+
+def _ended(payload: Payload) -> dict[str, str]:
+    text = text_of(payload, "output")
+    metadata = object_of(payload, "metadata")
+    code = metadata.get("exit")
+    if text_of(payload, "tool") == _INVALID:
+        from lessons_kb.guards.tools import kind_of_failure
+
+        return {"outcome": kind_of_failure(text), "output": end_of(text)}
+    failed = type(code) is int and code != 0
+    written = text_of(metadata, "diff") or written_by(payload.get("args"))
+    return {"outcome": "exec_error" if failed else "ok", "output": end_of(written or text)}
+
+
+def _unquoted(prompt: str) -> str:
+    """Return a prompt without the quotes that the command line of ``opencode run`` leaves."""
+    inner = prompt[1:-1]
+    quoted = len(prompt) > 1 and prompt[0] == prompt[-1] == _QUOTES and _QUOTES not in inner
+    return inner if quoted else prompt

@@ -1,0 +1,79 @@
+"""Tolerant looks into a payload: a value of the wrong type counts as absent."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Payload = Mapping[str, Any]
+
+MAX_OUTPUT_CHARS = 20_000
+"""Beyond this only the end of what a tool printed is looked at."""
+
+
+def text_of(payload: Payload, *names: str) -> str:
+    """Return the first of these values that is a text, "" if none is."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def object_of(payload: Payload, *names: str) -> Payload:
+    """Return the first of these values that is an object, {} if none is."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def arguments_of(payload: Payload, *names: str) -> object:
+    """Return the arguments of a call: an object or a text."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, (dict, str)):
+            return value
+    return {}
+
+
+def time_of(payload: Payload) -> float:
+    """Return the payload's ``timestamp`` in seconds since the epoch, 0 when it has none."""
+    value = payload.get("timestamp")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value / 1000 if value > 1e11 else float(value)  # noqa: PLR2004 milliseconds
+    if not isinstance(value, str) or not value:
+        return 0.0
+    import datetime as dt
+
+    try:
+        moment = dt.datetime.fromisoformat(value)
+    except ValueError:
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.UTC)
+    return moment.timestamp()
+
+
+def end_of(text: str) -> str:
+    """Return the end of a long text, where tools say how it went."""
+    return text[-MAX_OUTPUT_CHARS:]
+
+
+def written_by(arguments: object) -> str:
+    """Return the text that an edit writes, "" for other calls."""
+    if not isinstance(arguments, dict):
+        return ""
+    edits = arguments.get("edits")
+    parts = [arguments, *(edits if isinstance(edits, list) else ())]
+    texts = [text_of(part, *_WRITTEN) for part in parts if isinstance(part, dict)]
+    return end_of("\n".join(text for text in texts if text))
+
+
+_WRITTEN = (
+    *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
+    *("patch", "patchText", "input"),
+)

@@ -1,0 +1,147 @@
+"""Which event of which agent means what, and what an answer to it may do.
+
+What an agent cannot do has a fallback. Context that an event cannot carry waits for the next
+event of the session that can (Cursor, Copilot CLI and VS Code take none with a prompt). Where the
+user cannot be asked about a call, the card is put in front of the model instead. Lines for a
+user whom an event cannot reach go to standard error, which agents show in their logs at most.
+"""
+
+from __future__ import annotations
+
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Agent(Value):
+    """One coding agent."""
+
+    events: Mapping[str, str]
+    """Name of its event → our occasion; an event that is not here is answered with silence."""
+    context: tuple[str, ...] = ()
+    """Events whose answer can put text in front of the model."""
+    lines: tuple[str, ...] = ()
+    """Events whose answer is shown to the user."""
+    ask: tuple[str, ...] = ()
+    """Events whose answer can ask the user to decide about a call."""
+    stop: tuple[str, ...] = ()
+    """Events whose answer can end the turn so that it can be resumed."""
+    chars: int = 9_800
+    """Most of one text: a little below the agent's own limit, in UTF-16 units."""
+    tokens: int = 3_200
+    project: tuple[str, ...] = ()
+    """Environment variables that name the project, first one first."""
+    within: float = 0.0
+    """Seconds within which the same without an id is one event that was fired twice."""
+    silence: str = ""
+    """What is printed when there is nothing to say."""
+
+
+_CLAUDE_EVENTS: Mapping[str, str] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreToolUse": "before",
+    "PostToolUse": "after",
+    "PostToolUseFailure": "after",
+    "Stop": "stop",
+    "SessionEnd": "end",
+}
+
+AGENTS: Mapping[str, Agent] = {
+    "claude-code": Agent(
+        # PreCompact takes no context: the session that starts from the summary does.
+        events=_CLAUDE_EVENTS,
+        context=(
+            *("SessionStart", "UserPromptSubmit", "PreToolUse"),
+            *("PostToolUse", "PostToolUseFailure"),
+        ),
+        lines=tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd"),
+        ask=("PreToolUse",),
+        stop=("PostToolUse", "PostToolUseFailure"),
+        project=("CLAUDE_PROJECT_DIR",),
+        within=0.5,
+    ),
+    "codex": Agent(
+        # Its PreToolUse takes no "ask"; a stop after a tool would replace the tool's result.
+        events={n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
+        context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+        lines=("PostToolUse", "Stop"),
+        tokens=2_200,
+        project=("CODEX_PROJECT_DIR",),
+        within=0.5,
+    ),
+    "gemini-cli": Agent(
+        events={
+            "SessionStart": "start",
+            "BeforeAgent": "prompt",
+            "BeforeTool": "before",
+            "AfterTool": "after",
+            "AfterAgent": "stop",
+            "PreCompress": "compact",
+            "SessionEnd": "end",
+        },
+        context=("SessionStart", "BeforeAgent", "AfterTool"),
+        lines=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress"),
+        stop=("AfterTool",),
+        project=("GEMINI_PROJECT_DIR",),
+        within=0.02,
+        silence="{}",
+    ),
+    "opencode": Agent(
+        # The names are those of the events our plugin sends; it adds what they carry.
+        events={
+            "start": "start",
+            "prompt": "prompt",
+            "before": "before",
+            "after": "after",
+            "failed": "after",
+            "stop": "stop",
+            "compact": "compact",
+            "end": "end",
+        },
+        context=("start", "prompt", "after", "compact"),
+        lines=("prompt", "after", "failed", "stop"),
+        within=0.5,
+        silence="{}",
+    ),
+    "cursor": Agent(
+        events={
+            "sessionStart": "start",
+            "beforeSubmitPrompt": "prompt",
+            "preToolUse": "before",
+            "beforeShellExecution": "before",
+            "postToolUse": "after",
+            "postToolUseFailure": "after",
+            "preCompact": "compact",
+            "stop": "stop",
+            "sessionEnd": "end",
+        },
+        context=("sessionStart", "postToolUse"),
+        lines=("preCompact",),
+        ask=("beforeShellExecution",),
+        project=("CURSOR_PROJECT_DIR",),
+        within=0.5,
+        silence="{}",
+    ),
+    "copilot-cli": Agent(
+        events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
+        context=("SessionStart", "PostToolUseFailure"),
+        ask=("PreToolUse",),
+        within=0.3,
+        silence="{}",
+    ),
+    "vscode": Agent(
+        events={
+            **{n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
+            "PreCompact": "compact",
+        },
+        context=("SessionStart", "PostToolUse"),
+        lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
+        ask=("PreToolUse",),
+        stop=("PostToolUse",),
+        within=0.3,
+        silence="{}",
+    ),
+}

@@ -1,0 +1,192 @@
+"""What happens in a session of a coding agent, and what we have to say to it.
+
+An agent's hook becomes an `Occasion`, and `respond` gives the `Answer`; how either looks in a
+payload is the business of ``agents``. Whatever a later occasion needs lies in the journal.
+"""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.model import Check, Preflight
+    from lessons_kb.storage.journal import Journal
+
+HANDLERS: Mapping[str, tuple[str, str]] = {
+    "start": ("turn_prompts", "started"),
+    "prompt": ("turn_prompts", "prompted"),
+    "before": ("turn_paths", "about_to_call"),
+    "after": ("turn_calls", "called"),
+    "stop": ("turn_ends", "stopped"),
+    "compact": ("turn_prompts", "compacted"),
+    "end": ("turn_ends", "ended"),
+}
+"""Occasion → module beside this one and its function: a hook imports one of them."""
+
+JOURNAL_PATIENCE = 1.0
+
+
+class Occasion(Value):
+    """Something that happened in an agent, whichever it is."""
+
+    what: str
+    """One of HANDLERS."""
+    agent: str
+    session: str
+    part: str = ""
+    """The subagent it happened in, "" for the session itself."""
+    directory: str
+    """Absolute: where the session's project is."""
+    cwd: str = ""
+    """Where the agent is now; "" = in ``directory``."""
+    id: str = ""
+    """The agent's own id of the call or prompt: the same one twice is one occasion."""
+    at: float = 0.0
+    """Seconds since the epoch; 0 = now."""
+    within: float = 0.0
+    """Seconds within which the same without an id is taken for the same occasion."""
+    text: str = ""
+    """The prompt, the answer, or the summary of what was compacted."""
+    tool: str = ""
+    arguments: object = None
+    """Of the call: a JSON object, or its text."""
+    outcome: str = "ok"
+    """One of model.OUTCOMES."""
+    output: str = ""
+    """What came back: the error, the end of the output, the diff of an edit."""
+    transcript: str = ""
+    """The agent's own record, "" if there is none that we read."""
+
+
+class Reach(Value):
+    """What the agent lets an answer to this occasion do."""
+
+    context: bool = True
+    """Text can be put in front of the model; else it waits for the next occasion that can."""
+    chars: int = 100_000
+    tokens: int = 100_000
+    """The most that one text may have."""
+    ask: bool = False
+    stop: bool = False
+
+
+class Answer(Value):
+    """What to say; nothing at all by default."""
+
+    context: str = ""
+    """For the model."""
+    block: Preflight | None = None
+    """The lessons that were found for a prompt, in ``context`` or waiting."""
+    check: Check | None = None
+    lines: tuple[str, ...] = ()
+    """For the user, not for the model."""
+    ask: str = ""
+    """Let the user decide about the call, for this reason."""
+    stop: str = ""
+    """End the turn, resumable, with this line for the user."""
+    language: str = "en"
+    footer: bool = True
+    """Tell the user which lessons ``block`` has."""
+    trouble: str = ""
+    """What went wrong and cost no more than a part of the answer; for the log."""
+
+
+NOTHING = Answer()
+
+
+class House:
+    """The brain and the journal of a session, opened when first needed.
+
+    ``find`` gives a brain that is open already (and stays so) for a directory.
+    """
+
+    def __init__(self, directory: str, find: Callable[[str], Brain] | None = None) -> None:
+        self.directory = directory
+        self._find = find
+        self._brain: Brain | None = None
+        self._journal: Journal | None = None
+
+    @property
+    def brain(self) -> Brain:
+        """The trusted brains; Untrusted or BrainNotFound when there are none."""
+        if self._brain is None:
+            if self._find is not None:
+                self._brain = self._find(self.directory)
+            else:
+                from lessons_kb.brain.brain import Brain
+
+                self._brain = Brain.discover(self.directory)
+        return self._brain
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of the nearest trusted brain, opened without opening that brain."""
+        if self._brain is None and self._find is not None:
+            return self.brain.layers[0].journal
+        if self._brain is not None:
+            return self._brain.layers[0].journal
+        if self._journal is None:
+            from lessons_kb.brain.discovery import discover
+            from lessons_kb.storage.journal import JOURNAL_NAME, Journal
+            from lessons_kb.storage.state import state_dir
+
+            root = next(iter(discover(self.directory).trusted))
+            path = os.path.join(state_dir(root), JOURNAL_NAME)
+            self._journal = Journal(path, patience=JOURNAL_PATIENCE)
+        return self._journal
+
+    @property
+    def scope(self) -> str:
+        """The project root, spelled as the agent spells its directory: what paths start from."""
+        from lessons_kb.storage.locate import git_top
+
+        real = os.path.realpath(self.directory)
+        top = git_top(real) or real
+        if top == real:
+            return self.directory
+        below = os.sep + os.path.relpath(real, top)
+        cut = self.directory.removesuffix(below)
+        return top if cut == self.directory else cut
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._brain is not None and self._find is None:
+            self._brain.close()
+        if self._journal is not None:
+            self._journal.close()
+
+
+def respond(
+    occasion: Occasion,
+    reach: Reach,
+    *,
+    find: Callable[[str], Brain] | None = None,
+    leave_open: bool = False,
+) -> Answer:
+    """Return the answer to an occasion, `NOTHING` where no trusted brain holds.
+
+    ``find`` is for a process that keeps brains open; ``leave_open`` for one that ends at once,
+    for closing a journal costs time. Raises LessonsError, or anything that a damaged file may
+    cause: the one who asks is the rim.
+    """
+    from importlib import import_module
+
+    from lessons_kb.errors import BrainNotFound, Untrusted
+
+    module, name = HANDLERS[occasion.what]
+    house = House(occasion.directory, find)
+    try:
+        handler = getattr(import_module(f"lessons_kb.brain.{module}"), name)
+        answer: Answer = handler(house, occasion, reach)
+    except (BrainNotFound, Untrusted):
+        return NOTHING
+    finally:
+        if not leave_open:
+            house.close()
+    return answer

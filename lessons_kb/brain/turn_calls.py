@@ -1,0 +1,190 @@
+"""After a tool: the guards see it, and what the agent's record tells beyond its hooks."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from lessons_kb.brain.turn import NOTHING, Answer
+from lessons_kb.brain.turn_state import GUARD, now, turn_state
+from lessons_kb.guards.tools import kind_of_failure, parse_call
+from lessons_kb.guards.watch import Watch
+from lessons_kb.model import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lessons_kb.brain.turn import House, Occasion, Reach
+    from lessons_kb.brain.turn_state import TurnState
+    from lessons_kb.exchange.results import Result
+    from lessons_kb.model import Signal
+    from lessons_kb.storage.journal import Journal
+
+RECORDS: Mapping[str, str] = {"claude-code": "claude_tail", "codex": "codex_tail"}
+"""Agent → module of ``exchange`` that reads its record."""
+SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
+    "claude-code": ("Read", "Edit", "Write", "NotebookEdit", "Bash", "PowerShell"),
+    "codex": ("apply_patch",),
+}
+"""Tools whose successes come through a hook with more than the record tells."""
+
+MAX_TAIL_BYTES = 1_000_000
+LOOK_BACK_BYTES = 65_536
+"""Read before the offset where a result's call was not found behind it."""
+_WAIT_SECONDS = 0.08
+_POLL_SECONDS = 0.008
+
+
+def called(house: House, occasion: Occasion, reach: Reach) -> Answer:
+    """Journal a call and return what the guards say about it."""
+    journal = house.journal
+    scope = house.scope
+    with turn_state(journal, occasion) as state:
+        results = read_missed(occasion, state)
+        mine = next((r for r in results if r.id and r.id == occasion.id), None)
+        earlier = [r for r in results if r is not mine]
+        events = missed_events(earlier, occasion, scope)
+        event = Event(
+            kind="tool",
+            at=now(occasion),
+            session=occasion.session,
+            id=occasion.id,
+            agent=occasion.agent,
+            scope=scope,
+            tool=occasion.tool,
+            outcome=occasion.outcome,
+            output=occasion.output,
+        )
+        if mine is not None and occasion.outcome == "unknown":
+            outcome = kind_of_failure(mine.text) if mine.failed else "ok"
+            event = event.replace(outcome=outcome, output=occasion.output or mine.text)
+        arguments = occasion.arguments if isinstance(occasion.arguments, (dict, str)) else {}
+        events += [(e, occasion.part) for e in parse_call(event, arguments, cwd=occasion.cwd)]
+        signals = see(journal, events, occasion, scope)
+        return answer_signals(signals, state, reach)
+
+
+def see(
+    journal: Journal, events: Sequence[tuple[Event, str]], occasion: Occasion, scope: str
+) -> list[Signal]:
+    """Journal (event, part) in order and return what the guards say about those that are new.
+
+    Called within a transaction: no other hook sees or changes the guards meanwhile.
+    """
+    watches: dict[str, Watch] = {}
+    signals: list[Signal] = []
+    changed: set[str] = set()
+    doubled = False
+    for seen, part in events:
+        event = seen
+        # A call that was journalled already was seen with all that it touched.
+        if not event.tool and doubled and event.kind != "prompt":
+            continue
+        if part not in watches:
+            kept = journal.guard_state(occasion.session, part)
+            watches[part] = Watch.from_state(_parsed(kept), scope=scope)
+        before = watches[part].to_state()
+        said = watches[part].see(event)
+        if said:
+            event = event.replace(record={"signals": [signal.record for signal in said]})
+        doubled = not journal.events.append(event, within=occasion.within)
+        if doubled:
+            watches[part] = Watch.from_state(before, scope=scope)
+            continue
+        signals += said
+        changed.add(part)
+    for part in changed:
+        journal.keep_guard_state(occasion.session, json.dumps(watches[part].to_state()), part)
+    return signals
+
+
+def _parsed(kept: str) -> object:
+    try:
+        return json.loads(kept) if kept else None
+    except ValueError:
+        return None
+
+
+def answer_signals(signals: Sequence[Signal], state: TurnState, reach: Reach) -> Answer:
+    """Put what the guards said into an answer: guidance, lines for the user, a stop."""
+    loud = [signal for signal in signals if signal.level == "escalate"]
+    stop = loud[-1].user_line if loud and reach.stop else ""
+    texts = [(GUARD, signal.message) for signal in signals]
+    context = state.deliver(texts, reach)
+    lines = tuple(signal.user_line for signal in signals if signal.user_line)
+    if not (context or lines or stop):
+        return NOTHING
+    return Answer(context=context, lines=lines, stop=stop)
+
+
+def read_missed(occasion: Occasion, state: TurnState) -> list[Result]:
+    """Return the results that the agent's record has gained since the last hook.
+
+    Where this call's outcome stands only in the record, wait a moment for it to be written.
+    """
+    name = RECORDS.get(occasion.agent)
+    if not name or not occasion.transcript:
+        return []
+    if state.transcript != occasion.transcript:
+        from lessons_kb.storage.tail import read_tail
+
+        first = occasion.what in ("start", "prompt")
+        state.transcript = occasion.transcript
+        end = read_tail(occasion.transcript, None, limit=0)[1]
+        state.offset = end if first else max(end - LOOK_BACK_BYTES, 0)
+    results = _gained(name, occasion, state)
+    if occasion.what == "after" and occasion.outcome == "unknown":
+        until = time.monotonic() + _WAIT_SECONDS
+        while occasion.id not in {r.id for r in results} and time.monotonic() < until:
+            time.sleep(_POLL_SECONDS)
+            results += _gained(name, occasion, state)
+    return results
+
+
+def _gained(name: str, occasion: Occasion, state: TurnState) -> list[Result]:
+    from lessons_kb.storage.tail import read_tail
+
+    data, start = read_tail(occasion.transcript, state.offset, limit=MAX_TAIL_BYTES)
+    if not data:
+        state.offset = start
+        return []
+    from importlib import import_module
+
+    read_results = import_module(f"lessons_kb.exchange.{name}").read_results
+    found, used = read_results(data)
+    if any(not result.tool for result in found):
+        before = max(start - LOOK_BACK_BYTES, 0)
+        more, begun = read_tail(occasion.transcript, before, limit=start - before + len(data))
+        wanted = {result.id for result in found}
+        if more and begun == before:
+            found = [result for result in read_results(more)[0] if result.id in wanted]
+    # A line longer than what is read at once would never end: pass over it.
+    state.offset = start + (used or (len(data) if len(data) >= MAX_TAIL_BYTES else 0))
+    results: list[Result] = found
+    return results
+
+
+def missed_events(
+    results: Sequence[Result], occasion: Occasion, scope: str
+) -> list[tuple[Event, str]]:
+    """Return (event, part) of results: failures, and successes of tools that no hook is for."""
+    events: list[tuple[Event, str]] = []
+    for result in results:
+        if not result.id or (
+            not result.failed and (result.tool in SEEN_BY_HOOKS[occasion.agent] or not result.tool)
+        ):
+            continue
+        event = Event(
+            kind="tool",
+            at=now(occasion),
+            session=occasion.session,
+            id=result.id,
+            agent=occasion.agent,
+            scope=scope,
+            tool=result.tool or "?",
+            outcome=kind_of_failure(result.text) if result.failed else "ok",
+            output=result.text if result.failed else "",
+        )
+        events += [(e, "") for e in parse_call(event, result.arguments, cwd=occasion.cwd)]
+    return events

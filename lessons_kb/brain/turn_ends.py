@@ -1,0 +1,92 @@
+"""When a turn or a session ends: the post-check for the user, drafts for the reviewer."""
+
+from __future__ import annotations
+
+from lessons_kb.brain.turn import NOTHING, Answer
+from lessons_kb.brain.turn_drafts import make_drafts
+from lessons_kb.brain.turn_state import BLOCK, now, turn_state
+from lessons_kb.errors import StorageError
+from lessons_kb.model import CALLS, Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lessons_kb.brain.turn import House, Occasion, Reach
+    from lessons_kb.model import Card, Check
+
+ADDRESSED, UNADDRESSED = "addressed", "unaddressed"
+"""What is counted per card and day."""
+_MAX_EVIDENCE = 300
+
+
+def stopped(house: House, occasion: Occasion, _reach: Reach) -> Answer:
+    """Check the turn against its lessons, and let what it taught become drafts.
+
+    Not every agent tells that a session ends.
+    """
+    answer = _checked(house, occasion)
+    trouble = make_drafts(house, occasion)
+    return answer.replace(trouble=trouble) if trouble else answer
+
+
+def ended(house: House, occasion: Occasion, _reach: Reach) -> Answer:
+    """Let what the session taught become drafts."""
+    trouble = make_drafts(house, occasion)
+    return Answer(trouble=trouble) if trouble else NOTHING
+
+
+def _checked(house: House, occasion: Occasion) -> Answer:
+    """Check the answer and the turn's actions against the lessons given in this turn."""
+    from lessons_kb.brain import turn_calls
+
+    journal, scope = house.journal, house.scope
+    answer = Event(
+        kind="answer",
+        at=now(occasion),
+        session=occasion.session,
+        id=occasion.id,
+        agent=occasion.agent,
+        scope=scope,
+        text=occasion.text,
+    )
+    with turn_state(journal, occasion) as state:
+        missed = turn_calls.read_missed(occasion, state)
+        events = turn_calls.missed_events(missed, occasion, scope)
+        turn_calls.see(journal, events, occasion, scope)
+        if not journal.events.append(answer, within=occasion.within):
+            return NOTHING
+        # Lessons that still wait for an occasion were never before the model.
+        waits = any(about == BLOCK for about, _text in state.waiting)
+        cards, since = [] if waits else list(state.cards), state.since
+    if not cards or not occasion.text:
+        return NOTHING
+    given = _cards(house, cards)
+    done = journal.events.find(session=occasion.session, kinds=CALLS, since=since)
+    evidence = [f"{event.text}\n{event.output}" for event in done[-_MAX_EVIDENCE:]]
+    from lessons_kb.recall.postcheck import find_unaddressed_items
+
+    check = find_unaddressed_items(occasion.text, given, evidence)
+    _count(house, given, check, at=now(occasion))
+    language = house.brain.layers[0].settings.language
+    return Answer(check=check, language=language) if check.unaddressed else NOTHING
+
+
+def _cards(house: House, given: list[list[str]]) -> list[Card]:
+    from lessons_kb.brain.turn_prompts import find_cards
+
+    return [
+        card
+        for layer in house.brain.layers
+        for card in find_cards(layer, {card_id for root, card_id in given if root == layer.root})
+    ]
+
+
+def _count(house: House, given: list[Card], check: Check, *, at: float) -> None:
+    open_items = {item.card.id for item in check.unaddressed}
+    journal = house.journal
+    try:
+        with journal.transaction():
+            for card in given:
+                what = UNADDRESSED if card.id in open_items else ADDRESSED
+                journal.count(card.id, what, at=at)
+    except StorageError:
+        return

@@ -1,0 +1,118 @@
+"""What one hook must tell the next: one JSON text per session in the journal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from lessons_kb.brain.turn import Occasion, Reach
+    from lessons_kb.storage.journal import Journal
+
+_PART = "hook"
+"""Name under which it lies beside the guards' states."""
+_MAX_LISTED = 500
+_MAX_WAITING = 8
+BLOCK, FILES, GUARD = "block", "files", "guard"
+"""What a text that waits for the model is about. A new prompt ends the waiting of a block."""
+
+
+class TurnState:
+    """The memory of a session between its hooks. Read and write it in one transaction."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.since: float = _number(data.get("since"))
+        """When the turn began."""
+        self.turn: int = int(_number(data.get("turn")))
+        """Its number, as the journal counts them."""
+        self.cards: list[list[str]] = _pairs(data.get("cards"))
+        """[root, card id] given in this turn."""
+        self.shown: list[str] = _texts(data.get("shown"))
+        """Files for which cards were looked up in this session."""
+        self.waiting: list[list[str]] = _pairs(data.get("waiting"))
+        """[what about, text] that no occasion could carry yet."""
+        self.transcript: str = str(data.get("transcript") or "")
+        self.offset: int = int(_number(data.get("offset")))
+
+    def to_json(self) -> str:
+        """Return it as it is kept."""
+        data = {
+            "since": self.since,
+            "turn": self.turn,
+            "cards": self.cards[-_MAX_LISTED:],
+            "shown": self.shown[-_MAX_LISTED:],
+            "waiting": self.waiting[-_MAX_WAITING:],
+            "transcript": self.transcript,
+            "offset": self.offset,
+        }
+        return json.dumps(data)
+
+    def deliver(self, texts: Sequence[tuple[str, str]], reach: Reach) -> str:
+        """Return what goes to the model now, waiting texts last; keep what does not fit.
+
+        ``texts`` are (what about, text), most important first.
+        """
+        from lessons_kb.text.tokens import estimate_tokens
+
+        everything = [*texts, *((about, text) for about, text in self.waiting)]
+        given: list[str] = []
+        self.waiting = []
+        for about, text in everything:
+            joined = "\n\n".join([*given, text])
+            fits = count_chars(joined) <= reach.chars and (
+                len(joined) <= reach.tokens or estimate_tokens(joined) <= reach.tokens
+            )
+            if reach.context and fits and text:
+                given.append(text)
+            elif text:
+                self.waiting.append([about, text])
+        return "\n\n".join(given)
+
+
+@contextlib.contextmanager
+def turn_state(journal: Journal, occasion: Occasion) -> Iterator[TurnState]:
+    """Lend the session's state within one immediate transaction and keep what became of it."""
+    session = occasion.session
+    with journal.transaction():
+        kept = journal.guard_state(session, _PART)
+        state = TurnState(_loaded(kept))
+        yield state
+        after = state.to_json()
+        if after != kept:
+            journal.keep_guard_state(session, after, _PART)
+
+
+def count_chars(text: str) -> int:
+    """Return the length as agents written in JavaScript count it: UTF-16 units."""
+    return len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
+
+
+def now(occasion: Occasion) -> float:
+    """Return when it happened."""
+    return occasion.at or time.time()
+
+
+def _loaded(kept: str) -> dict[str, Any]:
+    try:
+        data = json.loads(kept) if kept else {}
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _pairs(value: object) -> list[list[str]]:
+    pairs = value if isinstance(value, list) else []
+    return [pair for pair in map(_texts, pairs) if len(pair) == 2]  # noqa: PLR2004

@@ -1,0 +1,65 @@
+"""The end of a Claude Code transcript: calls whose failure fires no hook stand only there."""
+
+from __future__ import annotations
+
+import json
+
+from lessons_kb.exchange.results import Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+_CALL, _RESULT = b'"tool_use"', b'"tool_result"'
+_MAX_LINE_BYTES = 4_000_000
+
+
+def read_results(data: bytes) -> tuple[list[Result], int]:
+    """Return the results among whole lines, in order, and how many bytes those lines are.
+
+    A partial last line is left for the next time; lines that are no JSON are passed over.
+    """
+    whole = data.rfind(b"\n") + 1
+    calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    results: list[Result] = []
+    for line in data[:whole].split(b"\n"):
+        if (_CALL in line or _RESULT in line) and len(line) <= _MAX_LINE_BYTES:
+            for block in _blocks(line):
+                if block.get("type") == "tool_use":
+                    arguments = block.get("input")
+                    name = str(block.get("name") or "")
+                    calls[str(block.get("id"))] = (
+                        name,
+                        arguments if isinstance(arguments, dict) else {},
+                    )
+                elif block.get("type") == "tool_result":
+                    results.append(_result(block, calls))
+    return results, whole
+
+
+def _blocks(line: bytes) -> Iterator[Mapping[str, Any]]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(entry, dict) or entry.get("isSidechain") is True:
+        return
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        yield from (block for block in content if isinstance(block, dict))
+
+
+def _result(block: Mapping[str, Any], calls: Mapping[str, tuple[str, Mapping[str, Any]]]) -> Result:
+    number = str(block.get("tool_use_id") or "")
+    tool, arguments = calls.get(number, ("", {}))
+    content = block.get("content")
+    if isinstance(content, list):
+        texts = (part.get("text") for part in content if isinstance(part, dict))
+        content = "\n".join(text for text in texts if isinstance(text, str))
+    text = content if isinstance(content, str) else ""
+    text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    return Result(
+        id=number, tool=tool, arguments=arguments, failed=block.get("is_error") is True, text=text
+    )

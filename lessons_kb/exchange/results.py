@@ -1,0 +1,21 @@
+"""How a call of a tool ended, as an agent's own record has it."""
+
+from __future__ import annotations
+
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class Result(Value):
+    """One ended call."""
+
+    id: str
+    tool: str
+    """"" when the call itself was not among the lines read."""
+    arguments: Mapping[str, Any]
+    failed: bool
+    text: str

@@ -1,0 +1,50 @@
+"""Where each session of an agent began: agents change directory, a session's brain does not."""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+
+from lessons_kb.errors import StorageError
+from lessons_kb.storage.locate import state_home
+from lessons_kb.storage.state import make_private, write_private
+
+_FOLDER = "sessions"
+_KEPT_SECONDS = 30 * 86_400
+_MAX_BYTES = 8_192
+
+
+def pin_directory(session: str, directory: str) -> str:
+    """Return the directory that was pinned at the session's first event, ``directory`` if now.
+
+    A pin that cannot be written or that names no folder any more leaves ``directory`` as it is.
+    """
+    raw = session.encode("utf-8", "replace")
+    name = f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+    folder = os.path.join(state_home(), _FOLDER)
+    path = os.path.join(folder, name)
+    try:
+        with open(path, "rb") as file:
+            pinned = os.fsdecode(file.read(_MAX_BYTES))
+        return pinned if os.path.isdir(pinned) else directory
+    except OSError:
+        pass
+    try:
+        make_private(folder)
+        _forget_old(folder)
+        write_private(path, os.fsencode(directory)[:_MAX_BYTES])
+    except (OSError, StorageError):
+        return directory
+    return directory
+
+
+def _forget_old(folder: str) -> None:
+    before = time.time() - _KEPT_SECONDS
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                if entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry.path)
+            except OSError:
+                continue

@@ -1,0 +1,223 @@
+"""Claude Code: every event answered in its form, and what only its transcript tells."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from lessons_kb.storage.hook_log import read_troubles
+
+PROMPT = "Add a telegram command that restarts the service"
+
+
+def event(project: pathlib.Path, name: str, **fields: Any) -> dict[str, Any]:
+    common = {
+        "session_id": "s1",
+        "transcript_path": str(project / "transcript.jsonl"),
+        "cwd": str(project),
+        "permission_mode": "default",
+        "hook_event_name": name,
+    }
+    return common | fields
+
+
+def called(project: pathlib.Path, name: str, tool: str, number: int, **fields: Any) -> Any:
+    return event(project, name, tool_name=tool, tool_use_id=f"toolu_{number}", **fields)
+
+
+def failed(project: pathlib.Path, number: int, command: str = "npm test") -> Any:
+    return called(
+        project,
+        "PostToolUseFailure",
+        "Bash",
+        number,
+        tool_input={"command": f"{command} {number}"},
+        error="Exit code 1\nError: Cannot find module",
+        is_interrupt=False,
+    )
+
+
+def context(output: Any) -> str:
+    return output.get("hookSpecificOutput", {}).get("additionalContext", "")
+
+
+def refused(project: pathlib.Path, number: int, text: str, tool: str = "Edit") -> None:
+    """Write to the transcript what a call leaves there that fires no hook."""
+    call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {"n": number}}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": f"toolu_{number}",
+        "is_error": True,
+        "content": f"<tool_use_error>{text}</tool_use_error>",
+    }
+    with (project / "transcript.jsonl").open("a") as file:
+        for kind, block in (("assistant", call), ("user", result)):
+            file.write(json.dumps({"type": kind, "message": {"content": [block]}}) + "\n")
+
+
+def test_a_prompt_brings_the_lesson_once(project, fire) -> None:
+    first = fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1"))
+    assert "Reject every chat id" in context(first)
+    assert first["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert first["systemMessage"] == "Lessons: 1 (lessons/telegram-allowlist.md)"
+    again = fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p2"))
+    assert again == {}
+
+
+def test_the_same_prompt_reported_twice_is_one(project, fire) -> None:
+    payload = event(project, "UserPromptSubmit", prompt="nothing to do with it", prompt_id="p1")
+    fire("claude-code", payload)
+    other = payload | {"prompt": PROMPT}
+    assert fire("claude-code", other) == {}
+
+
+def test_an_unrelated_prompt_adds_nothing(project, fire) -> None:
+    payload = event(project, "UserPromptSubmit", prompt="rename this variable please")
+    assert fire("claude-code", payload) == {}
+
+
+def test_three_failures_bring_a_nudge_and_three_more_end_the_turn(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
+    said = [fire("claude-code", failed(project, n)) for n in range(1, 7)]
+    assert [bool(output) for output in said] == [False, False, True, False, False, True]
+    assert "3 tool calls in a row failed" in context(said[2])
+    assert said[2]["systemMessage"].startswith("Hit repeated")
+    assert "continue" not in said[2]
+    assert said[5]["continue"] is False
+    assert said[5]["stopReason"] == "Repeated errors persisted — stopped the turn."
+
+
+def test_one_failure_reported_twice_counts_once(project, fire) -> None:
+    said = [fire("claude-code", failed(project, 1)) for _ in range(4)]
+    assert said == [{}] * 4
+
+
+def test_failures_that_fire_no_hook_are_read_from_the_transcript(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
+    refused(project, 1, "String to replace not found in file.")
+    refused(project, 2, "Error: No such tool available: X", tool="X")
+    said = fire("claude-code", failed(project, 3))
+    assert "(invalid_arguments, tool_not_found, exec_error)" in context(said)
+
+
+def test_what_the_transcript_held_before_the_session_is_not_counted(project, fire) -> None:
+    for number in range(5):
+        refused(project, number, "String to replace not found in file.")
+    fire("claude-code", event(project, "SessionStart", source="resume"))
+    assert fire("claude-code", failed(project, 9)) == {}
+
+
+def test_a_partial_last_line_is_read_when_it_is_whole(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
+    refused(project, 1, "String to replace not found in file.")
+    refused(project, 2, "String to replace not found in file.")
+    whole = (project / "transcript.jsonl").read_bytes()
+    (project / "transcript.jsonl").write_bytes(whole[:-30])
+    assert fire("claude-code", failed(project, 3)) == {}
+    (project / "transcript.jsonl").write_bytes(whole)
+    assert "in a row failed" in context(fire("claude-code", failed(project, 4)))
+
+
+def test_the_third_edit_without_a_look_is_noted(project, fire) -> None:
+    said = [
+        fire(
+            "claude-code",
+            called(
+                project,
+                "PostToolUse",
+                "Edit",
+                number,
+                tool_input={
+                    "file_path": str(project / "a.py"),
+                    "old_string": f"{number}",
+                    "new_string": "x",
+                },
+                tool_response={"filePath": str(project / "a.py")},
+            ),
+        )
+        for number in range(3)
+    ]
+    assert said[:2] == [{}, {}]
+    assert context(said[2]).startswith("Note: 3rd consecutive edit of a.py without a fresh read")
+
+
+def test_a_guarded_file_brings_its_card_once(project, fire) -> None:
+    def edit(number: int) -> Any:
+        arguments = {"file_path": str(project / "bot/run.py"), "old_string": "a"}
+        return called(project, "PreToolUse", "Edit", number, tool_input=arguments)
+
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="rename this variable"))
+    first = fire("claude-code", edit(1))
+    assert "Telegram remote execution" in context(first)
+    assert "permissionDecision" not in first["hookSpecificOutput"]
+    assert fire("claude-code", edit(2)) == {}
+
+
+def test_a_card_given_with_the_prompt_is_not_given_before_the_edit(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
+    arguments = {"file_path": str(project / "bot/run.py"), "old_string": "a"}
+    assert fire("claude-code", called(project, "PreToolUse", "Edit", 1, tool_input=arguments)) == {}
+
+
+def test_a_gate_asks_for_permission_with_the_title(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="rename this variable"))
+    arguments = {"command": "rm migrations/001.sql"}
+    said = fire("claude-code", called(project, "PreToolUse", "Bash", 1, tool_input=arguments))
+    specific = said["hookSpecificOutput"]
+    assert specific["permissionDecision"] == "ask"
+    assert "Never drop a column" in specific["permissionDecisionReason"]
+    again = fire("claude-code", called(project, "PreToolUse", "Bash", 2, tool_input=arguments))
+    assert again["hookSpecificOutput"]["permissionDecision"] == "ask"
+    assert not context(again)
+
+
+def test_the_post_check_is_for_the_user_and_forces_nothing(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
+    answer = "Done: I rejected every chat id that is not on the allowlist."
+    said = fire("claude-code", event(project, "Stop", last_assistant_message=answer))
+    assert set(said) == {"systemMessage"}
+    assert "Cover the rejection with a test" in said["systemMessage"]
+    assert "Reject every chat id" not in said["systemMessage"]
+
+
+def test_what_was_done_counts_in_the_post_check(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
+    written = "def test_rejection_of_a_chat_id_not_on_the_allowlist(): cover the rejection"
+    arguments = {"file_path": str(project / "tests/test_bot.py"), "content": written}
+    fire("claude-code", called(project, "PostToolUse", "Write", 1, tool_input=arguments))
+    answer = "I reject every chat id that is not on the allowlist."
+    assert fire("claude-code", event(project, "Stop", last_assistant_message=answer)) == {}
+
+
+def test_after_a_compaction_files_and_lessons_come_again(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
+    arguments = {"file_path": str(project / "a.py")}
+    fire("claude-code", called(project, "PostToolUse", "Read", 1, tool_input=arguments))
+    said = context(fire("claude-code", event(project, "SessionStart", source="compact")))
+    assert "Reject every chat id" in said
+    assert "## Files Read\n- a.py" in said
+    prompt = event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="later")
+    assert fire("claude-code", prompt) == {}
+
+
+def test_the_session_stays_where_it_began(project, fire, tmp_path) -> None:
+    fire("claude-code", event(project, "SessionStart", source="startup"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    payload = event(project, "UserPromptSubmit", prompt=PROMPT) | {"cwd": str(elsewhere)}
+    assert "Reject every chat id" in context(fire("claude-code", payload))
+
+
+def test_the_agents_own_variable_names_the_project(project, fire, tmp_path) -> None:
+    payload = event(project, "UserPromptSubmit", prompt=PROMPT) | {"cwd": str(tmp_path)}
+    said = fire("claude-code", payload, {"CLAUDE_PROJECT_DIR": str(project)})
+    assert "Reject every chat id" in context(said)
+
+
+@pytest.mark.parametrize("name", ["PreCompact", "Notification", "SubagentStop", "NoSuchEvent", ""])
+def test_other_events_are_passed_over(project, fire, name) -> None:
+    assert fire("claude-code", event(project, name)) == {}
+    assert read_troubles() == []
