@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from lessons_kb.brain.discovery import name_roots
-from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layer import Layer, name_roots
 from lessons_kb.brain.memory import Memory, last_injected
 from lessons_kb.brain.retrieve import find, merge
 from lessons_kb.errors import BrainNotFound
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from lessons_kb.brain.cards import Cards
+    from lessons_kb.brain.drafts import Drafts
     from lessons_kb.brain.refresh import Refresh
     from lessons_kb.config import PreflightSettings
     from lessons_kb.model import Card, Finding, Hit
@@ -113,6 +113,13 @@ class Brain:
 
         return Cards(self)
 
+    @property
+    def drafts(self) -> Drafts:
+        """Lessons that wait for a human: collect, propose, accept, merge, discard."""
+        from lessons_kb.brain.drafts import Drafts
+
+        return Drafts(self)
+
     def refresh(
         self,
         *,
@@ -160,18 +167,15 @@ class Brain:
         context: bool | None = None,
         counter: TokenCounter = estimate_tokens,
         max_chars: int | None = None,
-        fresh: bool = True,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
         ``paths`` are files at hand, relative to the project root; those named in the prompt are
         added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
         ``lessons.toml``. Within one ``session`` a lesson is not given twice until it changed or
-        ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is searched as
-        it is.
+        ``reinject_after`` prompts have passed.
         """
-        if fresh:
-            self.refresh()
+        self.refresh()
         settings = self._preflight_settings(budget, context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
         hits, frequencies, size = self._find(query)
@@ -225,8 +229,9 @@ class Brain:
     ) -> Card:
         """Write a new card from the template of its kind into the nearest brain.
 
-        ``on_duplicate`` is ``fail`` (DuplicateCard), ``bump`` (count the existing card instead)
-        or ``new``. Raises InputError for a title nothing can be named after. Never overwrites.
+        ``on_duplicate`` is ``fail`` (DuplicateCard, for a near-duplicate too), ``bump`` (count the
+        card of the same wording instead, else write a new one) or ``new``. Raises InputError for a title nothing can
+        be named after. Never overwrites.
         """
         return self.cards.create(
             title,

@@ -6,8 +6,10 @@ import datetime as dt
 import difflib
 import os
 
+from lessons_kb.brain.composing import compose
 from lessons_kb.brain.digest import read_document
-from lessons_kb.cards import edit_header, new_card, normal_title, parse_bytes, slug
+from lessons_kb.cards import edit_header, normal_title, parse_bytes, slug
+from lessons_kb.cards.duplicates import NEAR, SAME, Duplicates
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -15,8 +17,9 @@ from lessons_kb.errors import (
     EditRefused,
     InputError,
 )
+from lessons_kb.learn.drafts import Sketch
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES
-from lessons_kb.storage import files, templates, trash
+from lessons_kb.storage import files, trash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
+    from lessons_kb.cards.duplicates import Twin
     from lessons_kb.model import Card, Document
 
 MAX_EXAMPLES = 5
@@ -94,43 +98,55 @@ class Cards:
         stage: str | None = None,
         severity: str | None = None,
         paths: Sequence[str] = (),
+        sections: Mapping[str, str] | None = None,
         on_duplicate: str = "fail",
         today: str | None = None,
     ) -> Card:
-        """Write a new card; see ``Brain.create``."""
+        """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown."""
         _choose("kind", kind, KINDS)
         _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
         if severity is not None:
             _choose("severity", severity, SEVERITIES)
-        name = slug(title)
+        slug(title)
         self._brain.refresh()
-        twin = self._titled(title)
-        if twin and on_duplicate != "new":
-            layer, card_id = twin
+        if on_duplicate != "new" and (twin := self._find_twin(title, near=on_duplicate == "fail")):
+            existing = twin[0]
             if on_duplicate == "bump":
-                return self._change(layer, card_id, _bumped(None, _today(today)))
+                return self.bump(existing, today=today)[0]
             raise DuplicateCard(
-                f"{card_id} has this title already; "
-                f"`lessons bump {card_id}` counts it, `--on-duplicate new` writes a second card",
-                existing=card_id,
+                f"{twin[1]}; `lessons bump {existing}` counts it, "
+                "`--on-duplicate new` writes a second card",
+                existing=existing,
             )
-        text = new_card(
-            templates.read_template(f"{kind}.md"),
-            kind=kind,
+        sketch = Sketch(
             title=" ".join(title.split()),
+            sections=dict(sections or {}),
+            paths=tuple(paths),
+            stage=stage,
+        )
+        text = compose(
+            sketch,
+            kind=kind,
             topics=tuple(topics),
             project=project,
-            stage=stage,
             severity=severity,
-            paths=tuple(paths),
             created=_today(today),
         )
+        return self.add(text, kind=kind, title=title)
+
+    def add(self, text: str, *, kind: str, title: str) -> Card:
+        """Write a card's whole text under a name made from its title; nothing is overwritten."""
         layer = self._brain.layers[0]
-        path = self._write_new(layer, f"{kind}s/{name}", text.encode("utf-8"))
+        path = self._write_new(layer, f"{kind}s/{slug(title)}", text.encode("utf-8"))
         settings = layer.settings
         limit = settings.index.max_file_bytes
         document = read_document(layer.root, path, settings.folders, limit)[1]
         return _usable(document, path)
+
+    def find_twins(self, card: Card) -> list[Twin]:
+        """Return the cards that may be the same lesson as one that is not written yet."""
+        text = "\n".join((card.why, *card.checklist))
+        return Duplicates(self.all()).find(card.title, text=text)
 
     def bump(self, *names: str, task: str | None = None, today: str | None = None) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
@@ -183,11 +199,15 @@ class Cards:
         self._change(layer, card.id, lambda _document: {"status": "active"})
         return card.id, "activated"
 
-    def _titled(self, title: str) -> tuple[Layer, str] | None:
+    def _find_twin(self, title: str, *, near: bool) -> tuple[str, str] | None:
+        """Return the id of a card with this title, and why; with ``near`` one that is like it."""
         key = normal_title(title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
-                return layer, path
+                return path, f"{path} has this title already"
+        for twin in Duplicates(self.all()).find(title):
+            if twin.level == SAME or (near and twin.level == NEAR):
+                return twin.card.id, twin.reason
         return None
 
     def _write_new(self, layer: Layer, stem: str, data: bytes) -> str:

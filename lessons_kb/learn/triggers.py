@@ -76,14 +76,14 @@ class Trigger(Value):
 def find_triggers(
     events: Iterable[Event],
     *,
-    identify: Callable[[str], str],
+    identify: Callable[[str], str | None],
     phrases: Sequence[str] = (),
 ) -> list[Trigger]:
     """Return what a session's events call for, in order, one a turn and mistake.
 
-    ``identify`` maps a command line to what makes it the same test run as another, "" for any
-    other command; ``phrases`` are patterns for feedback beyond our own. Events of several
-    sessions are kept apart, by session and scope.
+    ``identify`` maps a command line to what makes it the same test run as another: None for any
+    other command, "" for tests whose outcome it hides; ``phrases`` are patterns for feedback
+    beyond our own. Events of several sessions are kept apart, by session and scope.
     """
     sessions: dict[tuple[str, str], _Session] = {}
     for event in sorted(events, key=lambda event: event.at):
@@ -98,7 +98,7 @@ def find_triggers(
 class _Session:
     """What is known while the events of one session pass by."""
 
-    def __init__(self, identify: Callable[[str], str], phrases: Sequence[str]) -> None:
+    def __init__(self, identify: Callable[[str], str | None], phrases: Sequence[str]) -> None:
         self._identify = identify
         self._phrases = phrases
         self._turns: list[list[Trigger]] = [[]]
@@ -161,7 +161,8 @@ class _Session:
             yield self._make(INTERRUPT, event, quote=event.text)
 
     def _ran(self, event: Event) -> Iterator[Trigger]:
-        test = self._identify(event.text) or (event.text if event.kind == "test" else "")
+        known = self._identify(event.text)
+        test = event.text if known is None and event.kind == "test" else known
         if test and event.outcome in FAILURES and event.outcome != "permission_denied":
             self._red.setdefault(test, []).append(event)
         elif test and event.outcome == "ok" and (red := self._red.pop(test, None)):

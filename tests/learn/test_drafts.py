@@ -69,7 +69,7 @@ def test_a_mended_test_is_told_whole() -> None:
 
 def test_the_users_words_are_one_quoted_line() -> None:
     said = Event(kind="prompt", text="또 안 돼요\n## Root Cause\n- fake", at=1)
-    (trigger,) = find_triggers([said], identify=lambda _: "")
+    (trigger,) = find_triggers([said], identify=lambda _: None)
     card = parse_card(
         fill(TEMPLATE, sketch_trigger(trigger).sections), path="lessons/x.md", folders=KNOWN_FOLDERS
     ).card

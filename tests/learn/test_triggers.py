@@ -11,8 +11,10 @@ from lessons_kb.model import Event
 RED = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"
 
 
-def identify(command: str) -> str:
-    return command if command.split(maxsplit=1)[0] in ("pytest", "npm", "go") else ""
+def identify(command: str) -> str | None:
+    if command.endswith("| tail"):
+        return ""
+    return command if command.split(maxsplit=1)[0] in ("pytest", "npm", "go") else None
 
 
 @pytest.fixture
@@ -67,6 +69,7 @@ def test_red_then_green_of_one_command_is_a_trigger(see: See) -> None:
         [run("pytest"), run("pytest")],
         [run("pytest", "exec_error"), run("pytest", "exec_error")],
         [run("pytest"), run("pytest", "exec_error")],
+        [run("pytest | tail", "exec_error"), run("pytest | tail")],
         [run("pytest", "exec_error"), run("npm test")],
         [run("pytest", "exec_error"), run("pytest", "unknown")],
         [run("pytest", "exec_error"), run("pytest", "cancelled")],

@@ -1,0 +1,364 @@
+"""The noun ``brain.drafts``: lessons that wait for a human, from trigger to card."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import time
+
+from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
+from lessons_kb.storage.drafts import DraftFolder
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.cards.duplicates import Twin
+    from lessons_kb.learn.drafts import Sketch
+    from lessons_kb.learn.triggers import Trigger
+    from lessons_kb.model import Card, Document, Event
+
+PROPOSED = "proposed"
+"""Kind of a draft that somebody wrote; the others are named in ``learn.triggers.TRIGGERS``."""
+WINDOW_SECONDS = 7 * 86_400
+"""A mistake and what mended it lie no further apart."""
+_MAX_EVENTS = 5_000
+_OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
+
+
+class Draft(Value):
+    """A lesson that waits for a human; never injected."""
+
+    id: str
+    path: str
+    """Its Markdown file, to be edited."""
+    title: str
+    kind: str
+    """What called for it: ``red-green``, ``feedback`` … or ``proposed``."""
+    at: float
+    """When it was last seen, seconds since the epoch."""
+    seen: int = 1
+    missing: tuple[str, ...] = ()
+    """What it lacks before it may be accepted, one line each."""
+    card: str = ""
+    """The card that an earlier draft of the same mistake became, "" if none did."""
+    text: str = ""
+
+
+class Drafts:
+    """The drafts of the nearest brain."""
+
+    def __init__(self, brain: Brain) -> None:
+        self._brain = brain
+        self._layer = brain.layers[0]
+        self._folder = DraftFolder(self._layer.root)
+
+    def collect(self, session: str | None = None, *, now: float | None = None) -> list[Draft]:
+        """Turn what the journal holds into drafts; return those that are new or were renewed.
+
+        Called when a turn or a session ends, or a captured run; without ``session`` all of the
+        last week's are looked through. Called twice, the second call finds nothing new. Costs a
+        query of the journal where nothing happened.
+        """
+        from lessons_kb.learn.test_commands import find_test_command, shows_outcome
+        from lessons_kb.learn.triggers import find_triggers
+
+        def identify(command: str) -> str | None:
+            found = find_test_command(command)
+            return found if found is None or shows_outcome(command) else ""
+
+        now = time.time() if now is None else now
+        events = self._events(session, since=now - WINDOW_SECONDS)
+        phrases = self._layer.settings.triggers.patterns
+        triggers = find_triggers(events, identify=identify, phrases=phrases)
+        return [draft for trigger in triggers if (draft := self._take_in(trigger, now)) is not None]
+
+    def propose(
+        self,
+        title: str,
+        *,
+        kind: str = "lesson",
+        sections: Mapping[str, str] | None = None,
+        prevention: Sequence[str] = (),
+        symptoms: Sequence[str] = (),
+        topics: Sequence[str] = (),
+        paths: Sequence[str] = (),
+        stage: str | None = None,
+        severity: str | None = None,
+        example: str = "",
+        now: float | None = None,
+    ) -> Draft:
+        """Write a draft in somebody's own words; one of the same title is written anew.
+
+        ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items.
+        """
+        from lessons_kb.cards import normal_title
+        from lessons_kb.learn.drafts import Sketch
+
+        parts = dict(sections or {})
+        if prevention:
+            items = (" ".join(item.split()) for item in prevention)
+            parts["Prevention Checklist"] = "\n".join(f"- [ ] {item}" for item in items)
+        sketch = Sketch(
+            title=title, sections=parts, paths=tuple(paths), stage=stage, example=example
+        )
+        header: dict[str, Any] = {"symptoms": tuple(symptoms) or None}
+        text = self._compose(sketch, kind=kind, topics=topics, severity=severity, header=header)
+        name = _name(PROPOSED, normal_title(title))
+        at = time.time() if now is None else now
+        with self._folder.locked():
+            facts = {"kind": PROPOSED, "key": normal_title(title), "ids": [], "at": at, "seen": 1}
+            self._folder.write(name, text, {**facts, "state": _OPEN, "digest": _digest(text)})
+        return self.get(name)
+
+    def all(self) -> list[Draft]:
+        """Return the open drafts, newest first."""
+        drafts = [
+            self._draft(name, facts, text)
+            for name, facts in self._folder.facts().items()
+            if facts.get("state") == _OPEN and (text := self._folder.read(name)) is not None
+        ]
+        return sorted(drafts, key=lambda draft: (-draft.at, draft.id))
+
+    def count(self) -> int:
+        """Return how many drafts wait, without reading them."""
+        return sum(facts.get("state") == _OPEN for facts in self._folder.facts().values())
+
+    def get(self, name: str) -> Draft:
+        """Return a draft by its id or an unambiguous prefix of it."""
+        drafts = {draft.id: draft for draft in self.all()}
+        fitting = [i for i in drafts if i == name] or [i for i in drafts if i.startswith(name)]
+        if name and len(fitting) == 1:
+            return drafts[fitting[0]]
+        if name and fitting:
+            raise AmbiguousCard(f"{name!r} fits {', '.join(fitting)}; write more of it")
+        raise CardNotFound(f"no draft {name!r}; `lessons review --list` shows what waits")
+
+    def find_twins(self, draft: Draft) -> list[Twin]:
+        """Return the cards that may be the same lesson, best first."""
+        card = self._parse(draft).card
+        return self._brain.cards.find_twins(card) if card else []
+
+    def accept(self, name: str, *, on_duplicate: str = "fail", today: str | None = None) -> Card:
+        """Make a draft a card of the nearest brain.
+
+        Raises InputError naming what it lacks, or that too many cards from triggers are active;
+        DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
+        """
+        draft = self.get(name)
+        if draft.missing:
+            raise InputError(
+                f"{draft.id} lacks {'; '.join(draft.missing)}; write it in {draft.path}"
+            )
+        card = self._parse(draft).card
+        if card is None:
+            raise EditRefused(f"{draft.path} cannot be read as a card; mend its header")
+        if card.source == "auto":
+            self._check_room()
+        if on_duplicate != "new":
+            for twin in self._brain.cards.find_twins(card):
+                if twin.level != "kin":
+                    raise DuplicateCard(
+                        f"{twin.reason}; `lessons review --merge {draft.id} {twin.card.id}` counts "
+                        "it there, `--on-duplicate new` writes a second card",
+                        existing=twin.card.id,
+                    )
+        made = self._brain.cards.add(self._text(draft, today), kind=card.kind, title=card.title)
+        self._settle(draft, _ACCEPTED, made.id)
+        return made
+
+    def merge(self, name: str, card: str, *, today: str | None = None) -> Card:
+        """Count a draft as another occurrence of a card: + 1, last seen today, its task."""
+        draft = self.get(name)
+        known = self._parse(draft).card
+        task = known.examples[-1] if known and known.examples else None
+        merged = self._brain.cards.bump(card, task=task, today=today)[0]
+        self._settle(draft, _MERGED, merged.id)
+        return merged
+
+    def discard(self, name: str) -> Draft:
+        """Remove a draft; the same observations make no other one."""
+        draft = self.get(name)
+        self._settle(draft, _DISCARDED, "")
+        return draft
+
+    def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
+        """Return what a session tells, by default the latest; InputError when none is known."""
+        from lessons_kb.brain.fixes import find_fix
+        from lessons_kb.learn.drafts import sketch_session
+        from lessons_kb.text.redact import redact
+
+        journal = self._layer.journal.events
+        if session is None:
+            latest = journal.find(limit=1)
+            session = latest[0].session if latest else None
+        events = journal.find(session=session, limit=_MAX_EVENTS) if session is not None else []
+        if not events:
+            what = f"session {session!r}" if session else "session at all"
+            raise InputError(f"the journal knows no {what}; `lessons events` lists what it knows")
+        failed = [event.at for event in events if event.outcome == "exec_error"]
+        since = failed[-1] if failed else events[0].at
+        diff = find_fix(self._place(events[-1]), since=since)
+        return sketch_session(events, diff=redact(diff), title=title)
+
+    def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
+        """Return what the working diff of ``FILE`` or ``FILE:LINE`` tells; InputError if none."""
+        from lessons_kb.learn.drafts import pick_hunks, sketch_diff
+        from lessons_kb.process.git import read_diff
+        from lessons_kb.text.redact import redact
+
+        name, colon, number = where.rpartition(":")
+        path, line = (name, int(number)) if colon and number.isdecimal() else (where, 0)
+        full = os.path.normpath(os.path.join(os.getcwd(), path))
+        inside = os.path.relpath(os.path.realpath(full), self._brain.directory)
+        posix = inside.replace(os.sep, "/")
+        hunks = pick_hunks(read_diff(self._brain.directory).text, posix, line)
+        if not hunks:
+            raise InputError(f"{where} has no change against HEAD; name a changed file, and a line")
+        return sketch_diff(posix, redact(hunks), line=line, title=title)
+
+    def _events(self, session: str | None, *, since: float) -> list[Event]:
+        return self._layer.journal.events.find(session=session, since=since, limit=_MAX_EVENTS)
+
+    def _take_in(self, trigger: Trigger, now: float) -> Draft | None:
+        """Write, renew or count one trigger's draft; None when all of it is known."""
+        with self._folder.locked():
+            known = self._folder.facts()
+            ids = list(trigger.ids)
+            same = [n for n, facts in known.items() if set(ids) & set(facts.get("ids", ()))]
+            if same:
+                return self._renew(same[0], known[same[0]], trigger)
+            again = [n for n, facts in known.items() if facts.get("key") == trigger.key]
+            for name in again:
+                facts = known[name]
+                if facts.get("state") in (_OPEN, _DISCARDED):
+                    seen = int(facts.get("seen", 1)) + 1
+                    grown = {**facts, "seen": seen, "at": now, "ids": [*facts["ids"], *ids]}
+                    self._folder.note(name, grown)
+                    return None if facts["state"] == _DISCARDED else self.get(name)
+            name = _name(trigger.kind, trigger.key)
+            if name in known:
+                name = f"{name}-{len(again) + 1}"
+            text = self._compose_trigger(trigger)
+            card = next((str(known[n].get("card", "")) for n in reversed(again)), "")
+            facts = {"kind": trigger.kind, "key": trigger.key, "ids": ids, "at": now, "seen": 1}
+            facts |= {"state": _OPEN, "digest": _digest(text), "card": card}
+            self._folder.write(name, text, facts)
+        return self.get(name)
+
+    def _renew(self, name: str, facts: dict[str, Any], trigger: Trigger) -> Draft | None:
+        """Say more in a draft that nobody has touched, when its turn has gone on."""
+        fresh = [one for one in trigger.ids if one not in facts["ids"]]
+        if not fresh:
+            return None
+        grown = {**facts, "ids": [*facts["ids"], *fresh]}
+        text = self._folder.read(name)
+        if facts.get("state") != _OPEN or text is None or _digest(text) != facts.get("digest"):
+            self._folder.note(name, grown)
+            return None
+        text = self._compose_trigger(trigger)
+        grown |= {"kind": trigger.kind, "key": trigger.key, "digest": _digest(text)}
+        self._folder.write(name, text, grown)
+        return self.get(name)
+
+    def _compose_trigger(self, trigger: Trigger) -> str:
+        from lessons_kb.brain.fixes import find_fix
+        from lessons_kb.learn.drafts import sketch_trigger
+        from lessons_kb.learn.triggers import RED_GREEN
+
+        diff = ""
+        if trigger.kind == RED_GREEN and trigger.failure:
+            place = self._place(trigger.cause)
+            diff = find_fix(place, since=trigger.failure.at, files=trigger.files)
+        return self._compose(sketch_trigger(trigger, diff=diff), at=trigger.cause.at)
+
+    def _compose(
+        self,
+        sketch: Sketch,
+        *,
+        kind: str = "lesson",
+        topics: Iterable[str] = (),
+        severity: str | None = None,
+        header: Mapping[str, Any] | None = None,
+        at: float | None = None,
+    ) -> str:
+        from lessons_kb.brain.composing import compose
+        from lessons_kb.text.redact import redact
+
+        text = compose(
+            sketch,
+            kind=kind,
+            topics=tuple(topics),
+            severity=severity,
+            created=_date(time.time() if at is None else at),
+            header={"source": "auto", **(header or {})},
+        )
+        return redact(text)
+
+    def _place(self, event: Event) -> str:
+        return event.scope if os.path.isdir(event.scope) else self._brain.directory
+
+    def _draft(self, name: str, facts: Mapping[str, Any], text: str) -> Draft:
+        draft = Draft(
+            id=name,
+            path=self._folder.path(name),
+            title=name,
+            kind=str(facts.get("kind", PROPOSED)),
+            at=float(facts.get("at", 0)),
+            seen=int(facts.get("seen", 1)),
+            card=str(facts.get("card", "")),
+            text=text,
+        )
+        from lessons_kb.brain.composing import find_lacks
+
+        document = self._parse(draft)
+        title = document.card.title if document.card else name
+        return draft.replace(title=title, missing=find_lacks(document))
+
+    def _parse(self, draft: Draft) -> Document:
+        from lessons_kb.cards import parse_card
+
+        path = f"lessons/{draft.id}.md"
+        return parse_card(draft.text, path=path, folders=self._layer.settings.folders)
+
+    def _text(self, draft: Draft, today: str | None) -> str:
+        """Return the card that a draft becomes: dated, counted, without secrets."""
+        from lessons_kb.cards import edit_header
+        from lessons_kb.text.redact import redact
+
+        date = today or _date(time.time())
+        changes: dict[str, Any] = {"created": date, "last-seen": _date(draft.at)}
+        if draft.seen > 1:
+            changes["occurrences"] = draft.seen
+        return redact(edit_header(draft.text, changes))
+
+    def _check_room(self) -> None:
+        limit = self._layer.settings.learn.max_auto_cards
+        cards = self._brain.cards.all()
+        active = sum(card.source == "auto" and card.status == "active" for card in cards)
+        if active >= limit:
+            raise InputError(
+                f"{active} cards from triggers are active, of {limit} allowed; put some away with "
+                "`lessons archive --stale` or `lessons archive ID`, then accept this one"
+            )
+
+    def _settle(self, draft: Draft, state: str, card: str) -> None:
+        with self._folder.locked():
+            facts = self._folder.facts().get(draft.id, {})
+            self._folder.settle(draft.id, {**facts, "state": state, "card": card}, now=time.time())
+
+
+def _name(kind: str, key: str) -> str:
+    return f"{kind}-{hashlib.blake2b(key.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _date(at: float) -> str:
+    return dt.datetime.fromtimestamp(at).date().isoformat()

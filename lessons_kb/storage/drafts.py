@@ -1,0 +1,106 @@
+"""Drafts of one brain: Markdown files in the user's state folder, and what is known of each.
+
+``<id>.md`` is the draft, ``<id>.json`` where it came from. Of a draft that became a card or was
+discarded the second stays for a while, so that its events make no other one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from lessons_kb.errors import StorageError
+from lessons_kb.storage.disk import read_regular
+from lessons_kb.storage.state import make_private, state_dir, write_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+_FOLDER = "drafts"
+_TEXT, _FACTS = ".md", ".json"
+_MAX_BYTES = 1_000_000
+_KEPT_SECONDS = 400 * 86_400
+"""How long a settled draft is remembered: longer than the journal keeps its events."""
+
+
+class DraftFolder:
+    """The drafts of the brain at ``root``; everything raises StorageError."""
+
+    def __init__(self, root: str) -> None:
+        self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Hold the folder against other processes that write drafts."""
+        from lessons_kb.storage.locks import locked
+
+        return locked(self._folder)
+
+    def path(self, name: str) -> str:
+        """Return the path of a draft's Markdown file."""
+        return os.path.join(self._folder, name + _TEXT)
+
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """Return what is known of each draft, settled ones included, by id in order."""
+        found = {}
+        for name in self._names():
+            if name.endswith(_FACTS):
+                data = self._read(name)
+                facts = _parse(data) if data is not None else None
+                if facts is not None:
+                    found[name.removesuffix(_FACTS)] = facts
+        return found
+
+    def read(self, name: str) -> str | None:
+        """Return the text of a draft, None when there is no such file."""
+        data = self._read(name + _TEXT)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def write(self, name: str, text: str, facts: Mapping[str, Any]) -> None:
+        """Write a draft, new or anew."""
+        make_private(self._folder)
+        write_private(self.path(name), text.encode("utf-8", "replace"))
+        self.note(name, facts)
+
+    def note(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Write what is known of a draft; its text stays."""
+        make_private(self._folder)
+        data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+        write_private(os.path.join(self._folder, name + _FACTS), data)
+
+    def settle(self, name: str, facts: Mapping[str, Any], *, now: float) -> None:
+        """Remove the text of a draft and remember what became of it; forget what is very old."""
+        self.note(name, {**facts, "settled": now})
+        self._remove(name + _TEXT)
+        for other, known in self.facts().items():
+            settled = known.get("settled")
+            if isinstance(settled, (int, float)) and settled < now - _KEPT_SECONDS:
+                self._remove(other + _FACTS)
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self._folder))
+        except OSError:
+            return []
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            return read_regular(os.path.join(self._folder, name), limit=_MAX_BYTES, name=name)
+        except (OSError, StorageError):
+            return None
+
+    def _remove(self, name: str) -> None:
+        try:
+            os.unlink(os.path.join(self._folder, name))
+        except OSError:
+            return
+
+
+def _parse(data: bytes) -> dict[str, Any] | None:
+    try:
+        facts = json.loads(data)
+    except ValueError:
+        return None
+    return facts if isinstance(facts, dict) else None

@@ -1,0 +1,336 @@
+"""From what happened to a draft, and from a draft to a card."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lessons_kb.brain import Brain
+from lessons_kb.brain.drafts import Draft
+from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
+from lessons_kb.model import Event
+
+RED = """\
+    def test_total_of_cart():
+>       assert total([1, 3]) == 4
+E       assert 3 == 4
+FAILED tests/test_cart.py::test_total_of_cart - assert 3 == 4
+1 failed in 0.02s
+"""
+AWS_KEY = "AKIA" + "IOSFODNN7EXAMPLF"
+BEARER = "Bearer " + "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+PASSWORD = "hunter2-but-longer"
+
+GOOD = {
+    "sections": {"Root Cause": "The total was hard-coded to three instead of a sum of the items."},
+    "prevention": ["Cover the total of a cart with two items by a test"],
+    "symptoms": ["the total of the cart is wrong", "change how a cart is summed up"],
+}
+
+
+@pytest.fixture
+def project(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A git work tree with one commit, a day old."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "cart.py").write_text("def total(items):\n    return 3\n")
+    (folder / "notes.txt").write_text("committed\n")
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+    return folder
+
+
+def git(folder: pathlib.Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def brain(root: pathlib.Path, project: pathlib.Path) -> Iterator[Brain]:
+    with Brain.open(root, directory=project) as brain:
+        yield brain
+
+
+Tell = Callable[..., None]
+
+
+@pytest.fixture
+def tell(brain: Brain, project: pathlib.Path) -> Tell:
+    """Put an event into the journal."""
+
+    def tell(
+        kind: str, text: str = "", outcome: str = "ok", output: str = "", **more: object
+    ) -> None:
+        event = Event(
+            kind=kind, text=text, outcome=outcome, output=output, at=time.time(), scope=str(project)
+        )
+        brain.layers[0].journal.events.append(event.replace(**{"session": "s", **more}))
+
+    return tell
+
+
+def age(*paths: pathlib.Path) -> None:
+    for path in paths:
+        os.utime(path, (time.time() - 86_400,) * 2)
+
+
+def complete(draft: Draft, title: str = "The total of a cart was hard-coded") -> None:
+    """Write by hand what a draft lacks."""
+    path = pathlib.Path(draft.path)
+    lines = path.read_text().split("\n")
+    lines = [f"title: {title}" if line.startswith("title:") else line for line in lines]
+    text = "\n".join(lines).replace(
+        "symptoms: []", f"symptoms:\n  - {GOOD['symptoms'][0]}\n  - {GOOD['symptoms'][1]}"
+    )
+    text = text.replace("## Root Cause\n", "## Root Cause\n\nThe total was hard-coded to three.\n")
+    path.write_text(text.rstrip("\n") + "\n\n- [ ] Cover a cart with two items by a test\n")
+
+
+def test_red_a_fix_green_make_one_draft(brain: Brain, tell: Tell, project: pathlib.Path) -> None:
+    (project / "notes.txt").write_text("changed long before\n")
+    age(project / "cart.py", project / "notes.txt")
+    tell("prompt", "Add a discount to the cart")
+    tell("test", "pytest -q", "exec_error", RED)
+    (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+    (project / "new_rule.py").write_text("RULE = 1\n")
+    tell("test", "pytest -q")
+    (draft,) = brain.drafts.collect("s")
+    assert draft.kind == "red-green"
+    for told in (
+        "Add a discount to the cart",
+        "`tests/test_cart.py::test_total_of_cart`",
+        "E       assert 3 == 4",
+        "-    return 3",
+        "+    return sum(items)",
+        "+RULE = 1",
+        "source: auto",
+    ):
+        assert told in draft.text
+    assert "changed long before" not in draft.text
+    assert brain.drafts.collect("s") == []
+    assert [one.id for one in brain.drafts.all()] == [draft.id]
+    assert brain.cards.all() == []
+    assert brain.preflight("total of the cart").text == ""
+
+
+def test_a_fix_that_was_committed_is_told(brain: Brain, tell: Tell, project: pathlib.Path) -> None:
+    time.sleep(1.1)  # git's clock has seconds
+    tell("test", "pytest", "exec_error", RED)
+    time.sleep(1.1)
+    (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+    git(project, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qam", "fix")
+    tell("test", "pytest")
+    (draft,) = brain.drafts.collect()
+    assert "+    return sum(items)" in draft.text
+
+
+@pytest.mark.parametrize(
+    "outcomes", [("ok", "ok"), ("exec_error", "exec_error"), ("ok", "exec_error"), ()]
+)
+def test_less_than_red_then_green_is_nothing(
+    brain: Brain, tell: Tell, outcomes: tuple[str, ...]
+) -> None:
+    for outcome in outcomes:
+        tell("test", "pytest", outcome, RED)
+    assert brain.drafts.collect("s") == []
+    assert brain.drafts.collect() == []
+
+
+def test_a_complaint_makes_a_draft_and_praise_does_not(brain: Brain, tell: Tell) -> None:
+    tell("prompt", "works great, thanks")
+    assert brain.drafts.collect("s") == []
+    tell("prompt", "또 안 돼요, 고쳤는데 깨졌어요")
+    (draft,) = brain.drafts.collect("s")
+    assert draft.kind == "feedback"
+    assert "또 안 돼요, 고쳤는데 깨졌어요" in draft.text
+
+
+def test_a_turn_that_goes_on_renews_its_draft(brain: Brain, tell: Tell) -> None:
+    tell("prompt", "it broke again")
+    (first,) = brain.drafts.collect("s")
+    tell("command", "pytest", "exec_error", RED, tool="Bash")
+    tell("command", "pytest", tool="Bash")
+    (second,) = brain.drafts.collect("s")
+    assert second.id == first.id
+    assert "test_total_of_cart" in second.text
+    assert "it broke again" in second.text
+    assert brain.drafts.count() == 1
+
+
+def test_what_a_human_wrote_is_never_renewed(brain: Brain, tell: Tell) -> None:
+    tell("prompt", "it broke again")
+    (draft,) = brain.drafts.collect("s")
+    complete(draft)
+    tell("command", "pytest", "exec_error", RED, tool="Bash")
+    tell("command", "pytest", tool="Bash")
+    assert brain.drafts.collect("s") == []
+    assert brain.drafts.get(draft.id).missing == ()
+
+
+def test_the_same_mistake_in_another_session_is_counted(brain: Brain, tell: Tell) -> None:
+    for session in ("a", "b"):
+        tell("test", "pytest", "exec_error", RED, session=session)
+        tell("test", "pytest", session=session)
+        brain.drafts.collect(session)
+    (draft,) = brain.drafts.all()
+    assert draft.seen == 2
+    complete(draft)
+    assert brain.drafts.accept(draft.id).occurrences == 2
+
+
+def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain: Brain, tell: Tell) -> None:
+    tell("test", "pytest", "exec_error", RED)
+    tell("test", "pytest")
+    (draft,) = brain.drafts.collect("s")
+    with pytest.raises(InputError) as refused:
+        brain.drafts.accept(draft.id)
+    for word in ("title", "Root Cause", "Prevention", "symptoms", draft.path):
+        assert word in str(refused.value)
+    complete(draft)
+    card = brain.drafts.accept(draft.id, today="2026-11-21")
+    assert card.id == "lessons/the-total-of-a-cart-was-hard-coded.md"
+    assert (card.source, card.status, card.created) == ("auto", "active", "2026-11-21")
+    assert brain.drafts.all() == []
+    assert not os.path.exists(draft.path)
+    assert brain.drafts.collect("s") == []
+    assert brain.preflight("the total of the cart is wrong").lessons
+
+
+def test_the_same_lesson_again_bumps_instead_of_doubling(brain: Brain) -> None:
+    brain.drafts.accept(brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id)
+    again = brain.drafts.propose("The total of the cart was hard-coded.", example="Tax", **GOOD)
+    with pytest.raises(DuplicateCard) as twin:
+        brain.drafts.accept(again.id)
+    assert brain.drafts.find_twins(again)[0].card.id == twin.value.existing
+    card = brain.drafts.merge(again.id, twin.value.existing, today="2026-11-21")
+    assert (card.occurrences, card.last_seen, card.examples) == (2, "2026-11-21", ("Tax",))
+    assert brain.drafts.all() == []
+    assert len(brain.cards.all()) == 1
+
+
+def test_a_human_may_insist_on_a_second_card(brain: Brain) -> None:
+    for _ in range(2):
+        brain.drafts.accept(
+            brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id, on_duplicate="new"
+        )
+    assert len(brain.cards.all()) == 2
+
+
+def test_a_discarded_draft_does_not_come_back(brain: Brain, tell: Tell) -> None:
+    tell("test", "pytest", "exec_error", RED)
+    tell("test", "pytest")
+    (draft,) = brain.drafts.collect("s")
+    brain.drafts.discard(draft.id)
+    tell("test", "pytest", "exec_error", RED, session="later")
+    tell("test", "pytest", session="later")
+    assert brain.drafts.collect("s") == brain.drafts.collect("later") == []
+    assert brain.drafts.all() == []
+
+
+def test_a_mistake_that_has_a_card_already_names_it(brain: Brain, tell: Tell) -> None:
+    tell("test", "pytest", "exec_error", RED)
+    tell("test", "pytest")
+    (draft,) = brain.drafts.collect("s")
+    complete(draft)
+    card = brain.drafts.accept(draft.id)
+    tell("test", "pytest", "exec_error", RED, session="later")
+    tell("test", "pytest", session="later")
+    (again,) = brain.drafts.collect("later")
+    assert (again.card, again.id) == (card.id, f"{draft.id}-2")
+
+
+def test_too_many_cards_from_triggers_make_new_ones_wait(brain: Brain, root: pathlib.Path) -> None:
+    (root / "lessons.toml").write_text("[learn]\nmax_auto_cards = 1\n")
+    first = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)
+    other = {
+        "sections": {
+            "Root Cause": "Amounts were added before they were converted to one currency."
+        },
+        "prevention": ["Convert each amount before the sum, shown by a test with two currencies"],
+        "symptoms": ["pay out refunds in batches", "a refund in yen is far too large"],
+    }
+    second = brain.drafts.propose("Refunds ignored the currency of the order", **other)
+    card = brain.drafts.accept(first.id)
+    with pytest.raises(InputError, match="1 cards from triggers are active"):
+        brain.drafts.accept(second.id)
+    brain.cards.set_status("archived", card.id)
+    assert brain.drafts.accept(second.id).source == "auto"
+
+
+def test_secrets_are_in_no_draft_and_no_card(
+    brain: Brain, tell: Tell, project: pathlib.Path, root: pathlib.Path
+) -> None:
+    output = f"{RED}Authorization: {BEARER}\nAWS_ACCESS_KEY_ID={AWS_KEY}\npassword={PASSWORD}\n"
+    tell("prompt", f"Log in with password: {PASSWORD}")
+    tell("test", "pytest", "exec_error", output)
+    (project / "cart.py").write_text(f'password = "{PASSWORD}"\nkey = "{AWS_KEY}"\n')
+    tell("test", "pytest")
+    (draft,) = brain.drafts.collect("s")
+    complete(draft)
+    card = brain.drafts.accept(draft.id)
+    proposed = brain.drafts.propose("A key leaked", example=f"use {AWS_KEY}", **GOOD)
+    for text in (draft.text, (root / card.id).read_text(), proposed.text):
+        for secret in (AWS_KEY, BEARER.split()[1], PASSWORD):
+            assert secret not in text
+
+
+def test_a_draft_is_named_by_its_beginning(brain: Brain) -> None:
+    one = brain.drafts.propose("Total of a cart was hard-coded")
+    two = brain.drafts.propose("Refunds ignored the currency")
+    assert brain.drafts.get(one.id[:-1]).id == one.id
+    with pytest.raises(AmbiguousCard, match=two.id):
+        brain.drafts.get("proposed-")
+    for name in ("", "absent", "../../etc/passwd"):
+        with pytest.raises(CardNotFound):
+            brain.drafts.get(name)
+
+
+def test_damaged_state_costs_a_draft_and_no_more(brain: Brain) -> None:
+    draft = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)
+    folder = pathlib.Path(draft.path).parent
+    (folder / "broken.json").write_text("{")
+    (folder / "list.json").write_text("[1]")
+    (folder / "lost.json").write_text('{"state": "open"}')
+    assert [one.id for one in brain.drafts.all()] == [draft.id]
+    pathlib.Path(draft.path).write_text("---\ntitle: [\n---\n\x00")
+    assert brain.drafts.get(draft.id).missing
+
+
+def test_drafts_are_for_their_user_alone(brain: Brain) -> None:
+    draft = brain.drafts.propose("Total of a cart was hard-coded")
+    assert os.stat(draft.path).st_mode & 0o077 == 0
+    assert os.stat(os.path.dirname(draft.path)).st_mode & 0o077 == 0
+
+
+def test_a_session_tells_a_card_its_situation(
+    brain: Brain, tell: Tell, project: pathlib.Path
+) -> None:
+    with pytest.raises(InputError, match="the journal knows no session"):
+        brain.drafts.sketch_session()
+    tell("prompt", "Add a discount to the cart")
+    tell("command", "pytest", "exec_error", RED, tool="Bash")
+    (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+    sketch = brain.drafts.sketch_session()
+    assert "Add a discount" in sketch.sections["Situation"]
+    assert "+    return sum(items)" in sketch.sections["Fix"]
+    with pytest.raises(InputError, match="'absent'"):
+        brain.drafts.sketch_session("absent")
+
+
+def test_a_diff_tells_a_card_its_fix(
+    brain: Brain, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    with pytest.raises(InputError, match="no change against HEAD"):
+        brain.drafts.sketch_diff("cart.py")
+    (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+    sketch = brain.drafts.sketch_diff("cart.py:2")
+    assert "+    return sum(items)" in sketch.sections["Fix"]
+    assert sketch.paths == ("cart.py",)
+    with pytest.raises(InputError, match=r"cart\.py:40"):
+        brain.drafts.sketch_diff("cart.py:40")

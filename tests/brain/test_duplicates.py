@@ -1,0 +1,46 @@
+"""Creating a card that may be there already."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from lessons_kb.brain import Brain
+from lessons_kb.errors import DuplicateCard
+
+
+def test_a_near_duplicate_is_named_and_nothing_written(
+    root: pathlib.Path, telegram: pathlib.Path
+) -> None:
+    with Brain.open(root) as brain:
+        with pytest.raises(DuplicateCard) as twin:
+            brain.create("Remote execution through Telegram must require an allow list")
+        assert twin.value.existing == "lessons/telegram-allowlist.md"
+        assert "alike" in str(twin.value)
+        assert len(brain.cards.all()) == 1
+
+
+def test_what_runs_unattended_merges_only_the_same_wording(
+    root: pathlib.Path, telegram: pathlib.Path
+) -> None:
+    with Brain.open(root) as brain:
+        same = "Telegram remote executions must require the allowlist."
+        assert brain.create(same, on_duplicate="bump").occurrences == 6
+        near = "Remote execution through Telegram must require an allow list"
+        assert brain.create(near, on_duplicate="bump").occurrences == 1
+        assert len(brain.cards.all()) == 2
+
+
+def test_templated_lessons_are_all_written(root: pathlib.Path) -> None:
+    services = "billing auth search cart export import mailer report invoice refund".split()
+    with Brain.open(root) as brain:
+        for service in services:
+            brain.create(f"The {service} service drops the last row of a page")
+        assert len(brain.cards.all()) == len(services)
+
+
+def test_a_card_may_be_born_with_its_situation(root: pathlib.Path) -> None:
+    with Brain.open(root) as brain:
+        card = brain.cards.create("Retry without a key", sections={"Situation": "It was late."})
+        assert "## Situation\n\nIt was late.\n" in (root / card.id).read_text()
