@@ -1,4 +1,4 @@
-"""Measures of a ranking, and intervals around them. Pure functions of lists and numbers."""
+"""Intervals, spreads and growth. The measures of a ranking are those of ``lessons eval``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,29 @@ import random
 from statistics import median
 from typing import TYPE_CHECKING
 
+from lessons_kb.recall.evaluation import (
+    compute_hit,
+    compute_ndcg,
+    compute_recall,
+    compute_reciprocal_rank,
+    mean,
+)
 from lessons_kb.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Sequence
+
+__all__ = [
+    "Spread",
+    "compute_exponent",
+    "compute_hit",
+    "compute_interval",
+    "compute_ndcg",
+    "compute_recall",
+    "compute_reciprocal_rank",
+    "compute_spread",
+    "mean",
+]
 
 
 class Spread(Value):
@@ -20,42 +39,6 @@ class Spread(Value):
     low: float
     high: float
     count: int
-
-
-def compute_ndcg(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """Return the normalised discounted cumulative gain of the first ``depth`` places.
-
-    Gain 2^grade - 1, discount log2(place + 1) (Burges et al. 2005); 0 where nothing is relevant.
-    """
-    gains = [2 ** grades.get(found, 0) - 1 for found in ranked[:depth]]
-    best = sorted((2**grade - 1 for grade in grades.values()), reverse=True)[:depth]
-    ideal = _discounted(best)
-    return _discounted(gains) / ideal if ideal else 0.0
-
-
-def compute_recall(ranked: Sequence[str], relevant: Collection[str], depth: int = 5) -> float:
-    """Return the share of the relevant documents that stand in the first ``depth`` places."""
-    if not relevant:
-        return 0.0
-    return len(set(ranked[:depth]) & set(relevant)) / len(relevant)
-
-
-def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = 3) -> float:
-    """Return 1 if a relevant document stands in the first ``depth`` places, else 0."""
-    return float(any(found in relevant for found in ranked[:depth]))
-
-
-def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
-    """Return 1 / place of the first relevant document, 0 if there is none."""
-    for place, found in enumerate(ranked, 1):
-        if found in relevant:
-            return 1 / place
-    return 0.0
-
-
-def mean(values: Collection[float]) -> float:
-    """Return the arithmetic mean, 0 for nothing."""
-    return sum(values) / len(values) if values else 0.0
 
 
 def compute_interval(
@@ -87,7 +70,3 @@ def compute_exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
     middle_x, middle_y = mean(xs), mean(ys)
     spread = sum((x - middle_x) ** 2 for x in xs)
     return sum((x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
-
-
-def _discounted(gains: Sequence[float]) -> float:
-    return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1))

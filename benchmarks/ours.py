@@ -33,7 +33,8 @@ class Ours:
 
     def __init__(self, brain: Brain, ids: Mapping[str, str]) -> None:
         self.brain = brain
-        self._ids = ids
+        self.names = ids
+        """Card id → document id."""
 
     def search(self, text: str, limit: int) -> list[str]:
         """Return the ranking without the gate."""
@@ -48,7 +49,7 @@ class Ours:
         return self.brain.search(text, kinds=KINDS)
 
     def _documents(self, hits: Sequence[Hit]) -> list[str]:
-        return [self._ids[hit.card.id] for hit in hits if hit.card.id in self._ids]
+        return [self.names[hit.card.id] for hit in hits if hit.card.id in self.names]
 
 
 @contextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from lessons_kb.brain.layer import Layer, name_roots
+from lessons_kb.brain.discovery import name_roots
+from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.memory import Memory, last_injected
 from lessons_kb.brain.retrieve import find, merge
 from lessons_kb.errors import BrainNotFound
@@ -150,10 +151,15 @@ class Brain:
         paths: Sequence[str] = (),
         tags: Sequence[str] = (),
         limit: int = HIT_LIMIT,
+        fresh: bool = True,
     ) -> list[Hit]:
-        """Return the best hits for ``text``, best first, those the gate holds back included."""
+        """Return the best hits for ``text``, best first, those the gate holds back included.
+
+        Without ``fresh`` the last commit is searched as it is.
+        """
         query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
-        self.refresh()
+        if fresh:
+            self.refresh()
         return [hit for _layer, hit in self._find(query)[0]][: max(limit, 0)]
 
     def preflight(
@@ -167,15 +173,19 @@ class Brain:
         context: bool | None = None,
         counter: TokenCounter = estimate_tokens,
         max_chars: int | None = None,
+        fresh: bool = True,
+        remember: bool = True,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
         ``paths`` are files at hand, relative to the project root; those named in the prompt are
         added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
         ``lessons.toml``. Within one ``session`` a lesson is not given twice until it changed or
-        ``reinject_after`` prompts have passed.
+        ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is searched as
+        it is, without ``remember`` nothing is journalled.
         """
-        self.refresh()
+        if fresh:
+            self.refresh()
         settings = self._preflight_settings(budget, context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
         hits, frequencies, size = self._find(query)
@@ -194,7 +204,8 @@ class Brain:
             max_chars=max_chars,
             in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
         )
-        memory.record(hits, block)
+        if remember:
+            memory.record(hits, block)
         return block
 
     def check(

@@ -131,6 +131,15 @@ def read_text(words: Sequence[str], *, what: str) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
+def read_file(name: str) -> str:
+    """Return the text of a file that the user named; bytes that are no UTF-8 are replaced."""
+    try:
+        with open(name, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}; name a readable file") from None
+
+
 def relative_path(path: str) -> str:
     """Return ``path`` relative to the working directory where it lies below it."""
     here = os.getcwd()

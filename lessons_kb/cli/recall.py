@@ -13,6 +13,7 @@ from lessons_kb.cli.options import (
     options,
     print_json,
     print_table,
+    read_file,
     read_text,
     relative_path,
     say,
@@ -122,7 +123,7 @@ def check(
     if form not in FORMATS:
         raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}")
     brain = open_brain()
-    seen = [_read_file(name) for name in evidence or ()]
+    seen = [read_file(name) for name in evidence or ()]
     chosen: Sequence[str] | None = card
     if diff is None:
         text = read_text(answer or [], what="answer")
@@ -224,11 +225,3 @@ def _read_diff(brain: Brain, revision: str) -> Diff:
     from lessons_kb.process.git import read_diff
 
     return read_diff(brain.directory, revision or None)
-
-
-def _read_file(name: str) -> str:
-    try:
-        with open(name, "rb") as file:
-            return file.read().decode("utf-8", "replace")
-    except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror}; name a readable file") from None

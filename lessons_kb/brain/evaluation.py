@@ -1,0 +1,164 @@
+"""How well does this brain answer prompts whose cards are known? By engine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from lessons_kb.brain.brain import HIT_LIMIT, Brain
+from lessons_kb.brain.digest import digest_files
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.refresh import BATCH, Refresh
+from lessons_kb.config import CHOICES
+from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.model import KINDS, NOTE
+from lessons_kb.recall.engines import open_engine
+from lessons_kb.recall.evaluation import NDCG_DEPTH, Evaluation, Outcome, summarise
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lessons_kb.model import Card
+    from lessons_kb.recall.engine import Engine
+    from lessons_kb.recall.evaluation import Labelled
+
+ENGINES = CHOICES["index.engine"]
+ALL_ENGINES = "all"
+
+
+class Report(Value):
+    """What an evaluation found."""
+
+    engines: dict[str, Evaluation]
+    inactive: tuple[str, ...] = ()
+    """Expected cards that are ignored or archived: no engine can bring them up."""
+
+
+def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None = None) -> Report:
+    """Put every labelled prompt to the brain as `Brain.search` and `Brain.preflight` would.
+
+    ``engine`` is one of ENGINES or ALL_ENGINES, by default that of ``lessons.toml``. Rankings are
+    those without the gate; what is injected are the lessons, without notes. Nothing is
+    journalled. Raises InputError for an expected name that is no card, naming the line.
+    """
+    if engine not in (None, ALL_ENGINES, *ENGINES):
+        raise InputError(f"unknown engine {engine!r}; choose {', '.join((*ENGINES, ALL_ENGINES))}")
+    brain.refresh()
+    own = brain.layers[0].settings.index.engine
+    names = _Names(brain)
+    expected = [names.resolve(prompt) for prompt in labelled]
+    engines = {}
+    for name in ENGINES if engine == ALL_ENGINES else (engine or own,):
+        with _with_engine(brain, name) as asked:
+            engines[name] = summarise(
+                [
+                    _ask(asked, prompt.query, ids, names)
+                    for prompt, ids in zip(labelled, expected, strict=True)
+                ]
+            )
+    return Report(engines=engines, inactive=tuple(sorted(names.inactive)))
+
+
+def _ask(brain: Brain, query: str, expected: tuple[str, ...], names: _Names) -> Outcome:
+    began = time.perf_counter()
+    block = brain.preflight(query, context=False, fresh=False, remember=False)
+    seconds = time.perf_counter() - began
+    ranked = brain.search(query, kinds=KINDS, limit=max(HIT_LIMIT, NDCG_DEPTH), fresh=False)
+    return Outcome(
+        expected=expected,
+        ranked=tuple(names.of(hit.card) for hit in ranked),
+        injected=tuple(names.of(hit.card) for hit in block.lessons),
+        tokens=block.tokens,
+        milliseconds=seconds * 1000,
+    )
+
+
+class _Names:
+    """Every card's name in an evaluation: its id behind the alias of its brain."""
+
+    def __init__(self, brain: Brain) -> None:
+        self._brain = brain
+        self._names: dict[Card, str] = {}
+        self._by_id: dict[str, Card] = {}
+        for layer in brain.layers:
+            for card in layer.read(lambda one: one.catalogue.all_cards()):
+                self._names.setdefault(card, f"{layer.alias}:{card.id}")
+                self._by_id.setdefault(card.id, card)
+        self.inactive: set[str] = set()
+
+    def of(self, card: Card) -> str:
+        return self._names.get(card, card.id)
+
+    def resolve(self, prompt: Labelled) -> tuple[str, ...]:
+        cards = []
+        for name in prompt.expected:
+            card = self._by_id.get(name)  # looking up a thousand whole ids one by one takes seconds
+            try:
+                card = card or self._brain.cards.get(name)
+            except LessonsError as error:
+                raise InputError(f"line {prompt.line}: {error}") from None
+            if card.kind == NOTE:
+                raise InputError(
+                    f"line {prompt.line}: {card.id} is a note, which is never injected; name cards"
+                )
+            if card.status != "active":
+                self.inactive.add(card.id)
+            cards.append(card)
+        return tuple(dict.fromkeys(self.of(card) for card in cards))
+
+
+@contextlib.contextmanager
+def _with_engine(brain: Brain, name: str) -> Iterator[Brain]:
+    """Give the same brain with another engine, which lives as long as the context."""
+    if all(layer.settings.index.engine == name for layer in brain.layers):
+        yield brain
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="lessons-eval-") as folder:
+        layers = [
+            _Twin.of(layer, name, os.path.join(folder, str(number)))
+            for number, layer in enumerate(brain.layers)
+        ]
+        with Brain(layers, directory=brain.directory, project=brain.project) as twin:
+            yield twin
+
+
+class _Twin(Layer):
+    """A layer as it stands, searched with another engine. It is never refreshed."""
+
+    _other: Engine
+
+    @classmethod
+    def of(cls, layer: Layer, name: str, directory: str) -> _Twin:
+        twin = cls(layer.root, alias=layer.alias, cache=layer.cache)
+        os.makedirs(directory)
+        twin._other = open_engine(name, directory, create=True)
+        settings = layer.settings
+        numbers = twin.catalogue.numbers()
+        paths = list(numbers)
+        for start in range(0, len(paths), BATCH):
+            entries = digest_files(
+                layer.root,
+                paths[start : start + BATCH],
+                settings.folders,
+                settings.index.max_file_bytes,
+            )
+            twin._other.update(
+                (numbers[entry.path][0], entry.terms) for entry in entries if entry.card
+            )
+        return twin
+
+    @property
+    def engine(self) -> Engine:
+        return self._other
+
+    def refresh(self, **_how: object) -> Refresh:
+        return Refresh(files=0)
+
+    def close(self) -> None:
+        super().close()
+        self._other.close()

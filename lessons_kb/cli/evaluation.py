@@ -1,0 +1,126 @@
+"""The command that measures retrieval on labelled prompts: eval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, read_file, say
+from lessons_kb.recall.evaluation import parse_labelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lessons_kb.recall.evaluation import Evaluation
+
+COLUMNS = {
+    "recall5": "recall@5",
+    "hit3": "hit@3",
+    "mrr": "mrr",
+    "ndcg10": "ndcg@10",
+    "injected3": "injected@3",
+    "kept": "kept",
+    "false_injection": "false-injection",
+    "tokens": "tokens",
+    "milliseconds": "ms",
+}
+"""Figure → how it is called."""
+_DIGITS = {"tokens": 0, "milliseconds": 1}
+_SHOWN = 5
+
+Share = Annotated[float | None, typer.Option(min=0, max=1, metavar="SHARE")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's command."""
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
+    ],
+    engine: Annotated[
+        str | None, typer.Option(help="tantivy, rank-bm25 or all; else the brain's own.")
+    ] = None,
+    min_recall5: Share = None,
+    min_hit3: Share = None,
+    min_mrr: Share = None,
+    min_ndcg10: Share = None,
+    min_kept: Share = None,
+    max_false_injection: Share = None,
+    max_tokens: Annotated[float | None, typer.Option(min=0, metavar="TOKENS")] = None,
+    max_ms: Annotated[float | None, typer.Option(min=0, metavar="MS")] = None,
+) -> None:
+    """Measure retrieval on labelled prompts; exit 1 below a --min or above a --max.
+
+    Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
+    should be injected. recall@5, hit@3, mrr and ndcg@10 are of the ranking without the gate;
+    injected@3 and kept (their ratio) of what the gate lets through, false injection is the share
+    of the prompts without a card that drew one, tokens the mean size of what is injected, ms the
+    median time of a prompt.
+
+    Example: lessons eval prompts.jsonl --engine all --min-recall5 0.8 --max-false-injection 0.05
+    """
+    from lessons_kb.brain.evaluation import evaluate as measure
+
+    labelled = parse_labelled(read_file(file), name=file)
+    report = measure(open_brain(), labelled, engine=engine)
+    least = {
+        "recall5": min_recall5,
+        "hit3": min_hit3,
+        "mrr": min_mrr,
+        "ndcg10": min_ndcg10,
+        "kept": min_kept,
+    }
+    most = {
+        "false_injection": max_false_injection,
+        "tokens": max_tokens,
+        "milliseconds": max_ms,
+    }
+    failed = [
+        f"{name}: {line}"
+        for name, found in report.engines.items()
+        for line in _find_failed(found, least, most)
+    ]
+    if options().json:
+        print_json({**report.as_dict(), "failed": failed})
+    else:
+        first = next(iter(report.engines.values()))
+        rows = [(name, *_cells(found)) for name, found in report.engines.items()]
+        print_table(("engine", *COLUMNS.values()), rows, right=" ".join(COLUMNS.values()))
+        say(f"{first.positive} prompts with cards, {first.negative} without")
+    if report.inactive:
+        shown = ", ".join(report.inactive[:_SHOWN]) + (
+            " …" if len(report.inactive) > _SHOWN else ""
+        )
+        say(f"{len(report.inactive)} expected cards are not active and cannot come up: {shown}")
+    for line in failed:
+        say(line)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _find_failed(
+    found: Evaluation, least: Mapping[str, float | None], most: Mapping[str, float | None]
+) -> Iterator[str]:
+    for bounds, is_wrong, word in (
+        (least, float.__lt__, "below"),
+        (most, float.__gt__, "above"),
+    ):
+        for name, bound in bounds.items():
+            value = getattr(found, name)
+            if bound is None:
+                continue
+            if value is None:
+                kind = "without a card" if name == "false_injection" else "with a card"
+                yield f"{COLUMNS[name]} is not known: no prompt {kind} in the file"
+            elif is_wrong(float(value), float(bound)):
+                yield f"{COLUMNS[name]} {value:.3f} is {word} {bound:g}"
+
+
+def _cells(found: Evaluation) -> Iterator[str]:
+    for name in COLUMNS:
+        value = getattr(found, name)
+        yield "-" if value is None else f"{value:.{_DIGITS.get(name, 3)}f}"

@@ -1,0 +1,101 @@
+"""Labelled prompts put to a brain, by engine."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.evaluation import ENGINES, evaluate
+from lessons_kb.errors import InputError
+from lessons_kb.recall.evaluation import Labelled
+
+CARD = "# {title}\n\n## Prevention Checklist\n\n- {item}\n"
+
+
+@pytest.fixture
+def brain(root, write, telegram):
+    write(
+        "lessons/idempotency.md",
+        CARD.format(title="Retries need an idempotency key", item="Send the key with the payment"),
+    )
+    write("lessons/utc.md", CARD.format(title="Store timestamps in UTC", item="Convert late"))
+    write("notes/bot.md", "# How the telegram bot is deployed\n\nBy hand.\n")
+    with Brain.open(root, directory=root) as brain:
+        yield brain
+
+
+def prompt(query: str, *expected: str, line: int = 1) -> Labelled:
+    return Labelled(line=line, query=query, expected=expected)
+
+
+PROMPTS = [
+    prompt("Reject a telegram sender that is not on the allowlist", "telegram-allowlist"),
+    prompt("Send an idempotency key when the payment is retried", "lessons/idem"),
+    prompt("Store the timestamps of bookings in UTC", "lessons/utc.md"),
+    prompt("Thank you, that is all"),
+]
+
+
+@pytest.mark.parametrize("engine", [None, *ENGINES, "all"])
+def test_every_engine_answers(brain: Brain, engine: str | None) -> None:
+    report = evaluate(brain, PROMPTS, engine=engine)
+    names = {None: ("tantivy",), "all": ENGINES}.get(engine, (engine,))
+    assert tuple(report.engines) == names
+    for found in report.engines.values():
+        assert (found.positive, found.negative) == (3, 1)
+        assert found.recall5 == found.hit3 == found.mrr == 1
+        assert found.ndcg10 == pytest.approx(1)
+        assert found.false_injection == 0
+        assert found.milliseconds > 0
+
+
+def test_nothing_is_remembered(brain: Brain) -> None:
+    before = {name for name in os.listdir(brain.layers[0].cache) if name.startswith("index")}
+    evaluate(brain, PROMPTS, engine="all")
+    assert brain.layers[0].journal.last_injected(None) == []
+    after = {name for name in os.listdir(brain.layers[0].cache) if name.startswith("index")}
+    assert len(after) == 1 >= len(before)
+
+
+def test_the_figures_are_those_of_search_and_preflight(brain: Brain) -> None:
+    found = evaluate(brain, PROMPTS).engines["tantivy"]
+    blocks = [brain.preflight(one.query, context=False) for one in PROMPTS]
+    assert found.tokens == sum(block.tokens for block in blocks) / len(PROMPTS)
+
+
+def test_an_unknown_name_is_named_with_its_line(brain: Brain) -> None:
+    with pytest.raises(InputError, match=r"^line 7: no card 'telegram-alowlist'; the nearest is"):
+        evaluate(brain, [prompt("a", "telegram-alowlist", line=7)])
+
+
+def test_a_note_is_never_injected(brain: Brain) -> None:
+    with pytest.raises(InputError, match=r"^line 1: notes/bot.md is a note"):
+        evaluate(brain, [prompt("a", "notes/bot.md")])
+
+
+def test_an_unknown_engine_is_named(brain: Brain) -> None:
+    with pytest.raises(InputError, match=r"'lucene'; choose tantivy, rank-bm25, all"):
+        evaluate(brain, PROMPTS, engine="lucene")
+
+
+def test_cards_that_cannot_come_up_are_named(brain: Brain) -> None:
+    brain.cards.set_status("archived", "utc")
+    report = evaluate(brain, PROMPTS)
+    assert report.inactive == ("lessons/utc.md",)
+    assert report.engines["tantivy"].hit3 == pytest.approx(2 / 3)
+
+
+def test_the_same_id_in_two_brains_is_two_cards(brain: Brain, tmp_path, root) -> None:
+    other = tmp_path / "other" / "lessons"
+    other.mkdir(parents=True)
+    (other / "utc.md").write_text(CARD.format(title="Bananas are yellow", item="Look at them"))
+    with Brain.open(root, other.parent, directory=root) as both:
+        asked = [
+            prompt("Store timestamps in UTC", "utc"),
+            prompt("Bananas are yellow, look at them", "other:lessons/utc.md"),
+        ]
+        assert evaluate(both, asked).engines["tantivy"].mrr == 1
+    assert json.dumps(evaluate(brain, PROMPTS).as_dict())
