@@ -12,6 +12,7 @@ from lessons_kb.recall.evaluation import parse_labelled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from lessons_kb.brain.evaluation import Report
     from lessons_kb.recall.evaluation import Evaluation
 
 COLUMNS = {
@@ -67,18 +68,9 @@ def evaluate(
 
     labelled = parse_labelled(read_file(file), name=file)
     report = measure(open_brain(), labelled, engine=engine)
-    least = {
-        "recall5": min_recall5,
-        "hit3": min_hit3,
-        "mrr": min_mrr,
-        "ndcg10": min_ndcg10,
-        "kept": min_kept,
-    }
-    most = {
-        "false_injection": max_false_injection,
-        "tokens": max_tokens,
-        "milliseconds": max_ms,
-    }
+    least = {"recall5": min_recall5, "hit3": min_hit3, "mrr": min_mrr}
+    least |= {"ndcg10": min_ndcg10, "kept": min_kept}
+    most = {"false_injection": max_false_injection, "tokens": max_tokens, "milliseconds": max_ms}
     failed = [
         f"{name}: {line}"
         for name, found in report.engines.items()
@@ -87,19 +79,21 @@ def evaluate(
     if options().json:
         print_json({**report.as_dict(), "failed": failed})
     else:
-        first = next(iter(report.engines.values()))
-        rows = [(name, *_cells(found)) for name, found in report.engines.items()]
-        print_table(("engine", *COLUMNS.values()), rows, right=" ".join(COLUMNS.values()))
-        say(f"{first.positive} prompts with cards, {first.negative} without")
-    if report.inactive:
-        shown = ", ".join(report.inactive[:_SHOWN]) + (
-            " …" if len(report.inactive) > _SHOWN else ""
-        )
-        say(f"{len(report.inactive)} expected cards are not active and cannot come up: {shown}")
+        _print(report)
     for line in failed:
         say(line)
     if failed:
         raise typer.Exit(1)
+
+
+def _print(report: Report) -> None:
+    rows = [(name, *_cells(found)) for name, found in report.engines.items()]
+    print_table(("engine", *COLUMNS.values()), rows, right=" ".join(COLUMNS.values()))
+    first = next(iter(report.engines.values()))
+    say(f"{first.positive} prompts with cards, {first.negative} without")
+    if count := len(report.inactive):
+        shown = ", ".join(report.inactive[:_SHOWN]) + (" …" if count > _SHOWN else "")
+        say(f"{count} expected cards are not active and cannot come up: {shown}")
 
 
 def _find_failed(
