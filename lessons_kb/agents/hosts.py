@@ -30,7 +30,6 @@ _RENAMED: Mapping[str, Mapping[str, str]] = {
         "PostToolUse": "postToolUse",
         "PostToolUseFailure": "postToolUseFailure",
         "PreCompact": "preCompact",
-        "Stop": "stop",
         "SessionEnd": "sessionEnd",
     },
     "opencode": {

@@ -115,7 +115,7 @@ AGENTS: Mapping[str, Agent] = {
             "postToolUse": "after",
             "postToolUseFailure": "after",
             "preCompact": "compact",
-            "stop": "stop",
+            "afterAgentResponse": "stop",  # its stop does not say what was answered
             "sessionEnd": "end",
         },
         context=("sessionStart", "postToolUse"),

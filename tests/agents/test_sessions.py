@@ -1,0 +1,438 @@
+"""A session of each agent through the installed entry: what arrives, how often, and what never."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+PROMPT = "Add a telegram command that restarts the service"
+ANSWER = "Done: I rejected every chat id that is not on the allowlist."
+OPEN_ITEM = "Cover the rejection with a test"
+GOES_ON = ("decision", "followup_message", "reason", "updatedInput", "prompt")
+"""Keys by which some agent would be made to go on, or a call be changed."""
+
+
+class Script:
+    """The payloads of one agent. ``None`` where it has no such event."""
+
+    agent = ""
+    variables: Mapping[str, str] = {}
+
+    def __init__(self, project: pathlib.Path) -> None:
+        self.project = project
+        self.seconds = 0
+
+    def start(self, source: str) -> Any: ...
+    def prompt(self, text: str, number: int) -> Any: ...
+    def edited(self, number: int) -> Any: ...
+    def failed(self, number: int) -> Any: ...
+    def stop(self) -> Any: ...
+    def compact(self) -> list[Any]: ...
+
+
+class ClaudeCode(Script):
+    agent = "claude-code"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        common = {
+            "session_id": "s1",
+            "transcript_path": str(self.project / "none.jsonl"),
+            "cwd": str(self.project),
+            "permission_mode": "default",
+            "hook_event_name": name,
+        }
+        return common | fields
+
+    def start(self, source):
+        return self.event("SessionStart", source=source)
+
+    def prompt(self, text, number):
+        return self.event("UserPromptSubmit", prompt=text, prompt_id=f"p{number}")
+
+    def edited(self, number):
+        path = str(self.project / "a.py")
+        return self.event(
+            "PostToolUse",
+            tool_name="Edit",
+            tool_use_id=f"e{number}",
+            tool_input={"file_path": path, "old_string": f"{number}", "new_string": "x"},
+            tool_response={"filePath": path},
+        )
+
+    def failed(self, number):
+        return self.event(
+            "PostToolUseFailure",
+            tool_name="Bash",
+            tool_use_id=f"f{number}",
+            tool_input={"command": f"make build{number}"},
+            error="Exit code 1\nboom",
+            is_interrupt=False,
+        )
+
+    def stop(self):
+        return self.event("Stop", stop_hook_active=False, last_assistant_message=ANSWER)
+
+    def compact(self):
+        compacting = self.event("PreCompact", trigger="auto", custom_instructions=None)
+        return [compacting, self.start("compact")]
+
+
+class Codex(ClaudeCode):
+    agent = "codex"
+
+    def event(self, name, **fields):
+        extra = {} if name == "SessionStart" else {"turn_id": fields.pop("turn", "t1")}
+        return super().event(name, **fields) | {"model": "gpt-5"} | extra
+
+    def prompt(self, text, number):
+        return self.event("UserPromptSubmit", prompt=text, turn=f"t{number}")
+
+    def edited(self, number):
+        patch = f"*** Begin Patch\n*** Update File: a.py\n@@\n-{number}\n+x\n*** End Patch\n"
+        return self.event(
+            "PostToolUse",
+            tool_name="apply_patch",
+            tool_use_id=f"e{number}",
+            tool_input={"command": patch},
+            tool_response="Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.",
+        )
+
+    def failed(self, number):
+        self._roll(
+            {"type": "function_call", "name": "exec_command", "call_id": f"f{number}"}
+            | {"arguments": json.dumps({"cmd": f"make build{number}"})}
+        )
+        item = {"type": "CommandExecution", "id": f"f{number}", "exit_code": 3}
+        command = ["/bin/bash", "-lc", f"make build{number}"]
+        self._roll({"type": "item_completed", "item": item | {"command": command}}, "event_msg")
+        return self.event(
+            "PostToolUse",
+            tool_name="Bash",
+            tool_use_id=f"f{number}",
+            tool_input={"command": f"make build{number}"},
+            tool_response="",
+        )
+
+    def _roll(self, payload: dict[str, Any], kind: str = "response_item") -> None:
+        with (self.project / "none.jsonl").open("a") as file:
+            file.write(json.dumps({"type": kind, "payload": payload}) + "\n")
+
+
+class GeminiCli(Script):
+    agent = "gemini-cli"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        self.seconds += 1
+        common = {
+            "session_id": "s1",
+            "transcript_path": str(self.project / "none.jsonl"),
+            "cwd": str(self.project),
+            "hook_event_name": name,
+            "timestamp": f"2026-11-21T21:17:{self.seconds:02d}.366Z",
+        }
+        return common | fields
+
+    def start(self, source):
+        return self.event("SessionStart", source=source)
+
+    def prompt(self, text, number):
+        before = "<hook_context>telegram allowlist</hook_context>\n\n" if number == 9 else ""
+        return self.event("BeforeAgent", prompt=before + text)
+
+    def edited(self, number):
+        arguments = {"file_path": "a.py", "old_string": f"{number}", "new_string": "x"}
+        response = {"llmContent": "Successfully modified file", "returnDisplay": ""}
+        return self.event(
+            "AfterTool", tool_name="replace", tool_input=arguments, tool_response=response
+        )
+
+    def failed(self, number):
+        content = "<untrusted_context>\nOutput: (empty)\nExit Code: 3\n</untrusted_context>"
+        return self.event(
+            "AfterTool",
+            tool_name="run_shell_command",
+            tool_input={"command": f"make build{number}"},
+            tool_response={"llmContent": content, "returnDisplay": "Command exited with code: 3"},
+        )
+
+    def stop(self):
+        return self.event("AfterAgent", prompt=PROMPT, prompt_response=ANSWER)
+
+    def compact(self):
+        return [self.event("PreCompress", trigger="auto"), self.edited(90)]
+
+
+class Opencode(Script):
+    agent = "opencode"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        return {"event": name, "sessionID": "ses_1", "cwd": str(self.project), **fields}
+
+    def start(self, source):
+        return self.event("start")
+
+    def prompt(self, text, number):
+        return self.event("prompt", messageID=f"msg_{number}", text=f'"{text}"')
+
+    def edited(self, number):
+        arguments = {"filePath": str(self.project / "a.py"), "oldString": f"{number}"}
+        done = {"output": "Edit applied successfully.", "metadata": {"diff": "+x"}}
+        return self.event("after", tool="edit", callID=f"e{number}", args=arguments, **done)
+
+    def failed(self, number):
+        arguments = {"filePath": str(self.project / "b.py"), "oldString": f"{number}"}
+        error = "Could not find oldString in the file. It must match exactly"
+        if number % 2:
+            return self.event(
+                "failed", tool="edit", callID=f"f{number}", args=arguments, error=error
+            )
+        done = {"output": "(no output)", "metadata": {"exit": 3}}
+        command = {"command": f"make build{number}"}
+        return self.event("after", tool="bash", callID=f"f{number}", args=command, **done)
+
+    def stop(self):
+        return self.event("stop", text=ANSWER)
+
+    def compact(self):
+        return [self.event("compact")]
+
+
+class Cursor(Script):
+    agent = "cursor"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        common = {
+            "conversation_id": "c1",
+            "generation_id": "g1",
+            "model": "m",
+            "hook_event_name": name,
+            "cursor_version": "3.7",
+            "workspace_roots": [str(self.project)],
+            "user_email": None,
+            "transcript_path": None,
+        }
+        return common | fields
+
+    def start(self, source):
+        return self.event("sessionStart", session_id="c1", is_background_agent=False)
+
+    def prompt(self, text, number):
+        return self.event(
+            "beforeSubmitPrompt", prompt=text, attachments=[], generation_id=f"g{number}"
+        )
+
+    def edited(self, number):
+        arguments = {"file_path": str(self.project / "a.py"), "contents": f"{number}"}
+        return self.event(
+            "postToolUse",
+            tool_name="Write",
+            tool_input=arguments,
+            tool_output='{"ok": true}',
+            tool_use_id=f"e{number}",
+            cwd=str(self.project),
+            duration=3,
+        )
+
+    def failed(self, number):
+        return self.event(
+            "postToolUseFailure",
+            tool_name="Shell",
+            tool_input={"command": f"make build{number}"},
+            tool_use_id=f"f{number}",
+            cwd=str(self.project),
+            error_message="Command failed with exit code 1",
+            failure_type="error",
+            duration=5,
+            is_interrupt=False,
+        )
+
+    def stop(self):
+        return self.event("afterAgentResponse", text=ANSWER)
+
+    def compact(self):
+        return [self.event("preCompact", trigger="auto", message_count=9), self.edited(90)]
+
+
+class CopilotCli(Script):
+    agent = "copilot-cli"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        self.seconds += 1
+        common = {
+            "hook_event_name": name,
+            "session_id": "s1",
+            "timestamp": f"2026-08-21T12:00:{self.seconds:02d}Z",
+            "cwd": str(self.project),
+        }
+        return common | fields
+
+    def start(self, source):
+        return self.event("SessionStart", source=source)
+
+    def prompt(self, text, number):
+        return self.event("UserPromptSubmit", prompt=text)
+
+    def edited(self, number):
+        arguments = {"path": str(self.project / "a.py"), "old_str": f"{number}"}
+        result = {"result_type": "success", "text_result_for_llm": "done"}
+        return self.event("PostToolUse", tool_name="edit", tool_input=arguments, tool_result=result)
+
+    def failed(self, number):
+        return self.event(
+            "PostToolUseFailure",
+            tool_name="bash",
+            tool_input={"command": f"make build{number}"},
+            error="exit 1",
+        )
+
+    def stop(self):
+        return self.event("Stop", stop_reason="end_turn", last_assistant_message=ANSWER)
+
+    def compact(self):
+        compacting = self.event("PreCompact", trigger="auto", custom_instructions="")
+        return [compacting, self.failed(90)]
+
+
+class VsCode(Script):
+    agent = "vscode"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        self.seconds += 1
+        common = {
+            "timestamp": f"2026-08-21T12:00:{self.seconds:02d}.000Z",
+            "cwd": str(self.project),
+            "sessionId": "s1",
+            "hookEventName": name,
+            "transcript_path": str(self.project / "none.json"),
+        }
+        return common | fields
+
+    def start(self, source):
+        return self.event("SessionStart", source="new")
+
+    def prompt(self, text, number):
+        return self.event("UserPromptSubmit", prompt=text)
+
+    def edited(self, number):
+        return self._called(
+            f"e{number}",
+            "replace_string_in_file",
+            {"filePath": str(self.project / "a.py"), "oldString": f"{number}"},
+            "The file was edited.",
+        )
+
+    def failed(self, number):
+        command = {"command": f"make build{number}"}
+        return self._called(
+            f"f{number}", "run_in_terminal", command, "boom\nCommand exited with code 1"
+        )
+
+    def stop(self):
+        return self.event("Stop", stop_hook_active=False, last_assistant_message=ANSWER)
+
+    def compact(self):
+        return [self.event("PreCompact", trigger="auto"), self.edited(90)]
+
+    def _called(self, number: str, tool: str, arguments: Any, response: str) -> Any:
+        return self.event(
+            "PostToolUse",
+            tool_name=tool,
+            tool_input=arguments,
+            tool_use_id=number,
+            tool_response=response,
+        )
+
+
+SCRIPTS = [ClaudeCode, Codex, GeminiCli, Opencode, Cursor, CopilotCli, VsCode]
+BLOCK_WITH = {"cursor": "edit", "vscode": "edit", "copilot-cli": "failure"}
+"""Where the block of a prompt reaches the model, if not with the prompt."""
+NO_LINE_AT_STOP = ("cursor", "copilot-cli")
+"""Their answer to a stop shows the user nothing: the line goes to standard error."""
+
+
+def context(output: Mapping[str, Any]) -> str:
+    texts = [output.get("additional_context"), output.get("additionalContext")]
+    texts += [output.get("context"), output.get("hookSpecificOutput", {}).get("additionalContext")]
+    return next((text for text in texts if text), "")
+
+
+def message(output: Mapping[str, Any], stderr: str) -> str:
+    return output.get("systemMessage") or output.get("message") or stderr
+
+
+@pytest.fixture(params=SCRIPTS, ids=[script.agent for script in SCRIPTS])
+def script(request: pytest.FixtureRequest, project: pathlib.Path) -> Script:
+    return request.param(project)
+
+
+def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
+    outputs: list[tuple[str, dict[str, Any], str]] = []
+
+    def fire(label: str, payload: Any) -> tuple[dict[str, Any], str]:
+        output, stderr = enter(script.agent, payload)
+        outputs.append((label, output, stderr))
+        return output, stderr
+
+    fire("start", script.start("startup"))
+    fire("prompt", script.prompt(PROMPT, 1))
+    fire("edit", script.edited(1))
+    fire("edit", script.edited(2))
+    fire("failure", script.failed(1))
+    fire("failure", script.failed(2))
+    third, _ = fire("failure", script.failed(3))
+    after, _ = fire("edit", script.edited(3))
+    stop, stderr = fire("stop", script.stop())
+
+    blocks = [label for label, output, _ in outputs if "Reject every chat id" in context(output)]
+    assert blocks == [BLOCK_WITH.get(script.agent, "prompt")]
+    nudges = [label for label, output, _ in outputs if "calls in a row failed" in context(output)]
+    assert len(nudges) == 1
+    assert "calls in a row failed" in context(third) + context(after)
+    assert OPEN_ITEM in message(stop, stderr)
+    assert (not stop) is (script.agent in NO_LINE_AT_STOP)
+    assert not context(stop)
+
+    outputs.clear()
+    for payload in script.compact():
+        fire("compact", payload)
+    again = [context(output) for _, output, _ in outputs if context(output)]
+    assert len(again) == 1
+    assert "## Files Modified\n- a.py" in again[0]
+    assert "Reject every chat id" in again[0]
+
+    outputs.clear()
+    fire("resume", script.start("resume"))
+    fire("prompt", script.prompt(PROMPT, 9))
+    assert [context(output) for _, output, _ in outputs] == ["", ""]
+
+
+def test_nothing_forces_a_continuation(script: Script, enter: Callable[..., Any]) -> None:
+    payloads = [script.start("startup"), script.prompt(PROMPT, 1)]
+    payloads += [script.failed(number) for number in range(4)]
+    payloads += [script.stop(), *script.compact()]
+    for payload in payloads:
+        output, _ = enter(script.agent, payload)
+        assert not [key for key in GOES_ON if key in output]
+        assert "decision" not in output.get("hookSpecificOutput", {})
+
+
+def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Path) -> None:
+    from lessons_kb.brain.making import trust_brain
+
+    trust_brain(str(project), revoke=True)
+    payloads = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
+    payloads += [script.failed(number) for number in range(3)]
+    payloads += [script.stop(), *script.compact()]
+    for payload in payloads:
+        assert enter(script.agent, payload) == ({}, "")
+
+
+def test_without_any_brain_all_is_silent(script: Script, enter, tmp_path: pathlib.Path) -> None:
+    script.project = tmp_path / "elsewhere"
+    script.project.mkdir()
+    for payload in (script.prompt(PROMPT, 1), script.failed(1), script.stop()):
+        assert enter(script.agent, payload) == ({}, "")
