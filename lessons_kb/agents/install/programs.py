@@ -1,0 +1,42 @@
+"""Find our own two programs, so that agents outside the virtual environment can start them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from lessons_kb.agents.install.places import Entries
+from lessons_kb.errors import InputError
+
+NAMES = {"hook": "lessons-hook", "server": "lessons"}
+
+
+def find_entries(*, bare: bool) -> Entries:
+    """Return how agents call us: bare names, or the absolute paths of this installation.
+
+    Raises InputError when a program is not where Python's installers put it, nor on the PATH.
+    """
+    if bare:
+        return Entries(**NAMES)
+    return Entries(**{what: _find(name) for what, name in NAMES.items()})
+
+
+def has_sdk() -> bool:
+    """Tell whether the SDK that ``lessons mcp`` needs is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
+
+
+def _find(name: str) -> str:
+    import shutil
+    import sysconfig
+
+    # The interpreter's own folder, not where its link leads: a virtual environment is a link.
+    places = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))
+    for place in places:
+        if found := shutil.which(name, path=place):
+            return os.path.abspath(found)
+    if found := shutil.which(name):
+        return os.path.abspath(found)
+    raise InputError(f"no program {name} beside {sys.executable}; reinstall lessons-kb")

@@ -1,0 +1,147 @@
+"""Commands that bring lessons into coding agents: install uninstall mcp."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lessons_kb.cli.options import options, print_json, say
+from lessons_kb.errors import InputError, LessonsError
+
+if TYPE_CHECKING:
+    from lessons_kb.agents.install.places import Request
+    from lessons_kb.agents.install.setup import Change
+
+Agent = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="AGENT",
+        help="claude-code, codex, gemini-cli, cursor, copilot-cli, vscode or opencode.",
+    ),
+]
+Scope = Annotated[str, typer.Option(help="user: everywhere; project: this one.")]
+Shared = Annotated[
+    bool, typer.Option("--shared", help="The project's committed file, with bare command names.")
+]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Show the difference, write nothing.")]
+Every = Annotated[bool, typer.Option("--all", help="Every agent found on this machine.")]
+
+_WORDS = {
+    "created": "made",
+    "changed": "changed",
+    "unchanged": "nothing to change",
+    "removed": "removed",
+    "kept": "left as it is: another agent reads the same entries",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    for command in (install, uninstall):
+        app.command(command.__name__)(command)
+
+
+def install(
+    agent: Agent = None,
+    scope: Scope = "user",
+    shared: Shared = False,
+    via: Annotated[
+        str, typer.Option(help="command: a process per event; mcp: the running server answers.")
+    ] = "command",
+    dry_run: Dry = False,
+    every: Every = False,
+) -> None:
+    """Set hooks and MCP server up in a coding agent's own settings.
+
+    Comments and other entries stay; doing it twice changes nothing; `lessons uninstall` restores.
+    Example: lessons install claude-code --dry-run
+    """
+    _run(agent, every, scope=scope, shared=shared, via=via, dry_run=dry_run, undo=False)
+
+
+def uninstall(
+    agent: Agent = None,
+    scope: Scope = "user",
+    shared: Shared = False,
+    dry_run: Dry = False,
+    every: Every = False,
+) -> None:
+    """Take hooks and MCP server out of a coding agent's settings again.
+
+    Example: lessons uninstall --all
+    """
+    _run(agent, every, scope=scope, shared=shared, via="command", dry_run=dry_run, undo=True)
+
+
+def _run(agent: str | None, every: bool, *, dry_run: bool, undo: bool, **wanted: Any) -> None:
+    from lessons_kb.agents.install.notes import find_notes
+    from lessons_kb.agents.install.setup import install as set_up
+    from lessons_kb.agents.install.setup import uninstall as take_out
+
+    done: list[dict[str, Any]] = []
+    failed = None
+    for name in _agents(agent, every):
+        try:
+            request = _request(name, undo=undo, **wanted)
+            changes = (take_out if undo else set_up)(request, dry_run=dry_run)
+        except LessonsError as error:
+            if not every:
+                raise
+            failed = error
+            say(f"{name}: {error}")
+            continue
+        notes = [] if undo else list(find_notes(request))
+        done.append(
+            {"agent": name, "files": [change.as_dict() for change in changes], "notes": notes}
+        )
+        if not options().json:
+            _print(name, changes, notes, dry_run=dry_run)
+    if options().json:
+        print_json(done)
+    if failed is not None:
+        raise typer.Exit(2)
+
+
+def _agents(agent: str | None, every: bool) -> list[str]:
+    from lessons_kb.agents.install.places import is_present
+    from lessons_kb.agents.table import AGENTS
+
+    if every == (agent is not None):
+        raise InputError(f"name one agent ({', '.join(AGENTS)}), or use --all")
+    if agent is not None:
+        return [agent]
+    found = [name for name in AGENTS if is_present(name)]
+    if not found:
+        raise InputError(f"no agent was found here; name one of {', '.join(AGENTS)}")
+    return found
+
+
+def _request(name: str, *, undo: bool, **wanted: Any) -> Request:
+    from lessons_kb.agents.install.places import Entries, Request, check_request, is_committed
+    from lessons_kb.agents.install.programs import NAMES, find_entries, has_sdk
+    from lessons_kb.storage.locate import git_top
+
+    here = os.path.realpath(os.getcwd())
+    request = Request(agent=name, project=git_top(here) or here, entries=Entries(**NAMES), **wanted)
+    check_request(request)
+    if undo:
+        return request
+    bare = is_committed(request)
+    if request.via == "mcp" and not has_sdk():
+        raise InputError("--via mcp needs the server: `pip install 'lessons-kb[mcp]'` first")
+    return request.replace(entries=find_entries(bare=bare), server=has_sdk())
+
+
+def _print(name: str, changes: list[Change], notes: list[str], *, dry_run: bool) -> None:
+    for change in changes:
+        if change.diff:
+            print(change.diff)
+    for change in changes:
+        word = _WORDS[change.action]
+        backup = f" (before: {change.backup})" if change.backup else ""
+        would = "would be " if dry_run and change.diff else ""
+        print(f"{name}: {change.path}: {would}{word}{backup}")
+    for note in notes:
+        print(f"  → {note}")

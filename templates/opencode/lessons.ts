@@ -1,0 +1,139 @@
+// Written by `lessons install opencode`; `lessons uninstall opencode` removes it.
+// It hands opencode's events to lessons-hook and puts its answers where the model or the user
+// sees them. Whatever goes wrong here, opencode goes on as if the plugin were not there.
+import type { Plugin } from "@opencode-ai/plugin"
+
+const PROGRAM = "lessons-hook"
+const DEADLINE_MS = 3000
+
+type Answer = { context?: string; message?: string }
+
+export const Lessons: Plugin = async ({ client, directory }) => {
+  const waiting = new Map<string, string>()
+  const answers = new Map<string, string>()
+  const failed = new Set<string>()
+  const children = new Set<string>()
+
+  const ask = async (event: string, rest: Record<string, unknown>): Promise<Answer> => {
+    try {
+      const child = Bun.spawn([PROGRAM, "opencode"], {
+        stdin: new Blob([JSON.stringify({ event, cwd: directory, ...rest })]),
+        stdout: "pipe",
+        stderr: "ignore",
+      })
+      const timer = setTimeout(() => child.kill(), DEADLINE_MS)
+      const text = await new Response(child.stdout).text()
+      clearTimeout(timer)
+      const answer: Answer = text.trim() ? JSON.parse(text) : {}
+      if (answer.message) await say(answer.message)
+      return answer
+    } catch {
+      return {}
+    }
+  }
+
+  const say = async (message: string) => {
+    try {
+      await client.tui.showToast({ body: { message, variant: "info" } })
+    } catch {
+      // No terminal is attached (opencode run, opencode serve).
+    }
+    try {
+      await client.app.log({ body: { service: "lessons", level: "info", message } })
+    } catch {
+      // The log is a courtesy.
+    }
+  }
+
+  const keep = (session: string | undefined, answer: Answer) => {
+    if (!session || !answer.context) return
+    const before = waiting.get(session)
+    waiting.set(session, before ? `${before}\n\n${answer.context}` : answer.context)
+  }
+
+  return {
+    "chat.message": async (input, output) => {
+      const text = output.parts
+        .filter((part: any) => part.type === "text" && !part.synthetic)
+        .map((part: any) => part.text)
+        .join("\n")
+      if (!text.trim()) return
+      const messageID = input.messageID ?? output.message?.id
+      waiting.delete(input.sessionID)
+      answers.delete(input.sessionID)
+      keep(input.sessionID, await ask("prompt", { sessionID: input.sessionID, messageID, text }))
+    },
+
+    // Small models write titles and summaries through here as well: they ask without a session,
+    // or before the prompt was seen, and find nothing waiting. The text stays for every request
+    // of the turn, for the system prompt is built anew each time.
+    "experimental.chat.system.transform": async (input, output) => {
+      const text = input.sessionID ? waiting.get(input.sessionID) : undefined
+      if (text && !isTitleWriter(output.system)) output.system.push(text)
+    },
+
+    "tool.execute.before": async (input, output) => {
+      const { sessionID, callID, tool } = input
+      keep(sessionID, await ask("before", { sessionID, callID, tool, args: output.args }))
+    },
+
+    "tool.execute.after": async (input, output) => {
+      const { sessionID, callID, tool } = input
+      const args = (input as any).args
+      const answer = await ask("after", {
+        sessionID,
+        callID,
+        tool,
+        args,
+        output: output.output,
+        metadata: output.metadata,
+      })
+      if (answer.context) output.output = `${output.output}\n\n${answer.context}`
+    },
+
+    "experimental.session.compacting": async (input, output) => {
+      const answer = await ask("compact", { sessionID: input.sessionID })
+      if (answer.context) output.context.push(answer.context)
+    },
+
+    event: async ({ event }) => {
+      const data = event.properties as any
+      switch (event.type as string) {
+        case "session.created": {
+          const info = data.info ?? {}
+          if (info.parentID) children.add(info.id)
+          else keep(info.id, await ask("start", { sessionID: info.id }))
+          break
+        }
+        case "message.part.updated": {
+          const part = data.part ?? {}
+          if (part.type === "text" && part.text && !part.synthetic && part.time?.end) {
+            answers.set(part.sessionID, part.text)
+          }
+          if (part.type === "tool" && part.state?.status === "error" && !failed.has(part.callID)) {
+            failed.add(part.callID)
+            const { sessionID, callID, tool, state } = part
+            const rest = { sessionID, callID, tool, args: state.input, error: state.error }
+            keep(sessionID, await ask("failed", rest))
+          }
+          break
+        }
+        case "session.idle": {
+          const sessionID = data.sessionID
+          if (children.has(sessionID)) break
+          waiting.delete(sessionID)
+          await ask("stop", { sessionID, text: answers.get(sessionID) ?? "" })
+          break
+        }
+        case "session.deleted": {
+          const sessionID = data.info?.id
+          if (sessionID) await ask("end", { sessionID })
+          break
+        }
+      }
+    },
+  }
+}
+
+const isTitleWriter = (system: string[]) =>
+  system.some((text) => text.includes("title generator") || text.includes("generate a title"))

@@ -1,0 +1,157 @@
+"""The editor of JSON with comments: one value changes, every other character stays."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.agents.install.edit import get, put, take
+from lessons_kb.agents.install.jsonc import find_comments, parse
+from lessons_kb.errors import InputError
+
+VALUE = {"type": "command", "args": ["x"], "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('{\n    "a": 1\n}\n', '{\n    "a": 1,\n    "k": true\n}\n'),
+        ('{\n\t"a": 1,\n}', '{\n\t"a": 1,\n\t"k": true,\n}'),
+        ('{\r\n  "a": 1 // one\r\n}\r\n', '{\r\n  "a": 1, // one\r\n  "k": true\r\n}\r\n'),
+        ('{"a":1}', '{"a":1,"k":true}'),
+        ('{"a": 1}', '{"a": 1, "k": true}'),
+        ('{"a": 1,}', '{"a": 1, "k": true,}'),
+        ('{"a": 1 /* x */ , }', '{"a": 1 /* x */ , "k": true, }'),
+        ("{}", '{\n  "k": true\n}'),
+        ("{ /* none */ }", '{ /* none */\n  "k": true\n}'),
+        ("{\n  // none\n}", '{\n  // none\n  "k": true\n}'),
+        ('// top\n{\n  "a": 1,\n  // last\n}', '// top\n{\n  "a": 1,\n  // last\n  "k": true,\n}'),
+        ('{\n  "k": false, // why\n}', '{\n  "k": true, // why\n}'),
+    ],
+)
+def test_a_value_is_put_in_the_manner_of_the_file(old: str, new: str) -> None:
+    assert put(old, ("k",), True) == new
+
+
+def test_what_is_there_already_stays_as_it_is_written() -> None:
+    text = '{"k" : {"b":2, "a" : 1 }}'
+    assert put(text, ("k",), {"a": 1, "b": 2}) == text
+
+
+def test_true_is_not_one() -> None:
+    assert put('{"k": 1}', ("k",), True) == '{"k": true}'
+
+
+def test_missing_objects_and_lists_are_made() -> None:
+    assert json.loads(put("{}", ("hooks", "Stop", 0), VALUE)) == {"hooks": {"Stop": [VALUE]}}
+
+
+def test_of_a_key_that_stands_twice_the_last_counts() -> None:
+    text = '{"k": 1, "k": 2}'
+    assert put(text, ("k",), 3) == '{"k": 1, "k": 3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{\n  "a": 1\n  "b": 2\n}', "line 3, column 3"),
+        ('{\n  "a": tru\n}', "line 2, column 8"),
+        ('{\r\n  "a": [1, 2\r\n', "line 3, column 1"),
+        ("{} {}", "line 1, column 4"),
+        ('{"a": "x\ny"}', "line 1, column 7"),
+        ("{\n/* open", "line 2, column 1"),
+        ("[" * 1000, "nested"),
+        ('{"a": NaN}', "line 1, column 7"),
+        ('{"a": 01}', "line 1"),
+        (",", "line 1, column 1"),
+    ],
+)
+def test_a_broken_file_is_named_by_line(text: str, where: str) -> None:
+    with pytest.raises(InputError, match=where):
+        parse(text)
+
+
+def test_a_way_that_leads_through_something_else_is_an_error() -> None:
+    with pytest.raises(InputError, match="hooks must be an object"):
+        put('{"hooks": []}', ("hooks", "Stop", 0), VALUE)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+DATA = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.text(max_size=4), DATA, max_size=4)
+COMMENTS = st.sampled_from(["", " ", "/* c, } */", "// d ]\n", "\n", "\r\n\t", "/**/ "])
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """An object as people write it: comments anywhere, trailing commas, odd spacing."""
+
+    def write(value: object) -> str:
+        gap = lambda: draw(COMMENTS)  # noqa: E731
+        if isinstance(value, dict):
+            parts = [
+                f"{gap()}{json.dumps(k)}{gap()}:{gap()}{write(v)}{gap()}" for k, v in value.items()
+            ]
+        elif isinstance(value, list):
+            parts = [f"{gap()}{write(one)}{gap()}" for one in value]
+        else:
+            return json.dumps(value)
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        last = draw(st.sampled_from(["", ","])) if parts else ""
+        return opening + ",".join(parts) + last + gap() + closing
+
+    return draw(COMMENTS) + write(draw(OBJECTS)) + draw(COMMENTS)
+
+
+@given(texts(), st.text(max_size=4), DATA)
+def test_any_file_can_take_any_value_and_keeps_its_comments(
+    text: str, key: str, value: object
+) -> None:
+    before = parse(text).data
+    new = put(text, (key,), value)
+    assert parse(new).data == {**before, key: value}
+    if key not in before:
+        assert find_comments(new) == find_comments(text)
+
+
+@given(texts(), DATA)
+def test_what_was_put_in_can_be_taken_out(text: str, value: object) -> None:
+    before = parse(text).data
+    key = "a key that is in no file"
+    after = take(put(text, (key, "Stop", 0), value), (key,))
+    assert parse(after).data == before
+    assert find_comments(after) == find_comments(text)
+
+
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+@pytest.mark.parametrize("comma", ["", ","])
+@pytest.mark.parametrize("indent", ["  ", "    ", "\t"])
+def test_a_file_as_editors_write_it_comes_back_byte_for_byte(
+    line: str, comma: str, indent: str
+) -> None:
+    text = line.join(
+        ["// head", "{", f'{indent}"a": {{', f'{indent}{indent}"b": [1, 2]{comma}', f"{indent}}},",
+         f"{indent}// why", f'{indent}"c": "x"{comma} // tail', f"{indent}/* end */", "}", ""]
+    )  # fmt: skip
+    for path in (("hooks", "Stop", 0), ("a", "k"), ("a", "b", 2)):
+        new = put(text, path, VALUE)
+        assert get(parse(new).data, path) == VALUE
+        gone = path if path[0] == "a" else ("hooks",)
+        assert take(new, gone) == text
+
+
+@given(texts())
+def test_taking_any_member_leaves_the_others(text: str) -> None:
+    before = parse(text).data
+    for key in before:
+        left = parse(take(text, (key,))).data
+        assert left == {name: value for name, value in before.items() if name != key}
