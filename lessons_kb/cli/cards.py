@@ -1,10 +1,10 @@
-"""Commands on single cards: create list show bump ignore archive restore delete."""
+"""Commands on single cards: create list show bump ignore restore delete."""
 
 from __future__ import annotations
 
 import datetime as dt
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,8 @@ from lessons_kb.text.sanitize import clean, clean_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lessons_kb.brain import Brain
+    from lessons_kb.learn.drafts import Sketch
     from lessons_kb.model import Card
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Path, slug, or prefix.")]
@@ -26,7 +28,7 @@ ROWS = 20
 
 def register(app: typer.Typer) -> None:
     """Add this noun's commands."""
-    for command in (create, list_, show, bump, ignore, archive, restore, delete):
+    for command in (create, list_, show, bump, ignore, restore, delete):
         app.command(command.__name__.rstrip("_"))(command)
 
 
@@ -39,7 +41,15 @@ def create(
     stage: Annotated[str | None, typer.Option(help="Workflow stage, such as DEV.")] = None,
     paths: Annotated[str, typer.Option(help="Globs it guards, separated by commas.")] = "",
     on_duplicate: Annotated[
-        str | None, typer.Option(help="ask, bump, new or fail, if the title exists.")
+        str | None, typer.Option(help="ask, bump, new or fail, if the lesson is there.")
+    ] = None,
+    from_diff: Annotated[
+        str | None,
+        typer.Option(metavar="FILE[:LINE]", help="Tell how this change put it right."),
+    ] = None,
+    from_session: Annotated[
+        str | None,
+        typer.Option(metavar="[ID]", help="Tell what went wrong in a session; else the last one."),
     ] = None,
     edit: Annotated[
         bool, typer.Option("--edit/--no-edit", help="Open $EDITOR, on a terminal.")
@@ -54,21 +64,25 @@ def create(
     rule = on_duplicate or ("ask" if interactive else "fail")
     if rule == "ask" and not interactive:
         raise InputError("--on-duplicate ask needs a terminal; choose bump, new or fail")
-    details = {
+    sketch = _sketch(brain, from_diff, from_session)
+    details: dict[str, Any] = {
         "kind": kind,
         "topics": _split(tags),
         "project": project,
         "stage": stage,
         "severity": severity,
-        "paths": _split(paths),
+        "paths": _split(paths) or (sketch.paths if sketch else ()),
+        "sections": sketch.sections if sketch else None,
     }
     try:
-        card = brain.create(title, on_duplicate="fail" if rule == "ask" else rule, **details)  # type: ignore[arg-type]
+        card = brain.cards.create(title, on_duplicate={"ask": "fail"}.get(rule, rule), **details)
     except DuplicateCard as error:
         if rule != "ask":
             raise
-        rule = _ask_about(error.existing)
-        card = brain.create(title, on_duplicate=rule, **details)  # type: ignore[arg-type]
+        if _ask_whether_to_bump(error):
+            card = brain.bump(error.existing)[0]
+        else:
+            card = brain.cards.create(title, on_duplicate="new", **details)
     if options().json:
         print_json(card.as_dict())
         return
@@ -80,10 +94,18 @@ def create(
         open_editor(brain.cards.read(card.id)[0])
 
 
-def _ask_about(existing: str) -> str:
-    say(f"{existing} has this title already")
+def _sketch(brain: Brain, diff: str | None, session: str | None) -> Sketch | None:
+    if diff is not None and session is not None:
+        raise InputError("--from-diff and --from-session exclude each other; choose one")
+    if diff is not None:
+        return brain.drafts.sketch_diff(diff)
+    return None if session is None else brain.drafts.sketch_session(session or None)
+
+
+def _ask_whether_to_bump(error: DuplicateCard) -> bool:
+    say(str(error).partition(";")[0])
     answer = typer.prompt("[b]ump it, write a [n]ew card, or [s]top?", default="b", err=True)
-    chosen = {"b": "bump", "n": "new"}.get(answer.strip().lower()[:1])
+    chosen = {"b": True, "n": False}.get(answer.strip().lower()[:1])
     if chosen is None:
         raise typer.Abort
     return chosen
@@ -194,11 +216,6 @@ def bump(
 def ignore(ids: Ids) -> None:
     """Stop injecting cards; `restore` takes it back."""
     _set_status("ignored", ids)
-
-
-def archive(ids: Ids) -> None:
-    """Put cards away for good; `restore` takes it back."""
-    _set_status("archived", ids)
 
 
 def restore(ids: Ids) -> None:

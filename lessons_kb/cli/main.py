@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lessons_kb import __version__
-from lessons_kb.cli import agents, brains, cards, evaluation, index, recall
+from lessons_kb.cli import brains, cards, evaluation, index, learn, recall
 from lessons_kb.cli.options import Options, set_options
 from lessons_kb.errors import LessonsError
 
@@ -22,13 +22,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for _module in (brains, cards, recall, evaluation, index, agents):
+for _module in (brains, cards, recall, learn, evaluation, index):
     _module.register(app)
 
 DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
-_OPTIONAL_VALUE = ("--diff",)
+_OPTIONAL_VALUE = ("--diff", "--from-session")
 
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
@@ -68,7 +68,7 @@ def main() -> None:
 def hoist_options(arguments: list[str]) -> list[str]:
     """Move global options to the front, so that they may stand behind the command's name too.
 
-    What follows ``--`` stays. A ``--diff`` without a revision gets an empty one.
+    What follows ``--`` stays. An option whose value may be left out gets an empty one.
     """
     front: list[str] = []
     rest: list[str] = []

@@ -1,0 +1,243 @@
+"""From drafts to cards, and cards put away: review archive."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.errors import DuplicateCard, InputError, LessonsError
+from lessons_kb.text.sanitize import clean, clean_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from lessons_kb.brain import Brain
+    from lessons_kb.brain.drafts import Draft
+    from lessons_kb.brain.stale import Stale
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    app.command("review")(review)
+    app.command("archive")(archive)
+
+
+def review(
+    everything: Annotated[bool, typer.Option("--list", help="List what waits.")] = False,
+    show: Annotated[str | None, typer.Option(metavar="ID", help="Print a draft.")] = None,
+    accept: Annotated[
+        str | None, typer.Option(metavar="ID", help="Make a draft a card, above the bar.")
+    ] = None,
+    merge: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="ID CARD", help="Count a draft as an occurrence of a card."),
+    ] = None,
+    discard: Annotated[
+        str | None, typer.Option(metavar="ID", help="Remove a draft for good.")
+    ] = None,
+    on_duplicate: Annotated[
+        str, typer.Option(help="fail or new, if the lesson is there already.")
+    ] = "fail",
+) -> None:
+    """Walk through the drafts: accept, edit, merge, discard. Without a terminal: list them.
+
+    Example: lessons review --accept red-green-1a2b3c4d
+    """
+    chosen = [name for name in (show, accept, merge, discard) if name is not None]
+    if len(chosen) + everything > 1:
+        raise InputError("choose one of --list, --show, --accept, --merge and --discard")
+    if on_duplicate not in ("fail", "new"):
+        raise InputError(f"--on-duplicate must be fail or new, not {on_duplicate!r}")
+    drafts = (brain := open_brain()).drafts
+    if show is not None:
+        _print_draft(brain, drafts.get(show))
+    elif accept is not None:
+        card = drafts.accept(accept, on_duplicate=on_duplicate)
+        _report({"done": "accepted", "card": card.as_dict()}, clean_line(card.id))
+    elif merge is not None:
+        card = drafts.merge(*merge)
+        line = f"{clean_line(card.id)} seen {card.occurrences}×"
+        _report({"done": "merged", "card": card.as_dict()}, line)
+    elif discard is not None:
+        draft = drafts.discard(discard)
+        _report({"done": "discarded", "draft": draft.id}, f"{draft.id} discarded")
+    else:
+        drafts.collect()
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        if interactive and not everything and not options().json:
+            _walk(brain)
+        else:
+            _print_list(brain, drafts.all())
+
+
+def archive(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Path, slug, or prefix.")
+    ] = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Cards seen once and long unused.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask about cards from triggers.")
+    ] = False,
+    curated: Annotated[
+        bool, typer.Option("--curated", help="Nor about those that a human wrote.")
+    ] = False,
+) -> None:
+    """Put cards away for good; `restore` takes it back.
+
+    Example: lessons archive --stale --dry-run
+    """
+    if bool(ids) == stale:
+        raise InputError("name the cards to archive, or --stale for those long unused")
+    brain = open_brain()
+    if not stale:
+        cards = brain.cards.set_status("archived", *(ids or ()))
+        for card in cards if not options().json else ():
+            print(f"{clean_line(card.id)} {card.status}")
+        if options().json:
+            print_json([card.as_dict() for card in cards])
+        return
+    from lessons_kb.brain.stale import find_stale
+
+    found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
+    chosen = [] if dry_run else _choose_stale(found, yes=yes, curated=curated)
+    archived = {card.id for card in brain.cards.set_status("archived", *chosen)}
+    if options().json:
+        print_json([_stale_data(one, archived) for one in found])
+        return
+    if not found:
+        say("no card is stale")
+        return
+    rows = [_stale_row(one, archived) for one in found]
+    print_table(("id", "source", "days", "done", "title"), rows, right="days")
+    if not dry_run and len(archived) < len(found):
+        say(f"{len(found) - len(archived)} left as they are; --yes, and --curated, archive them")
+
+
+def _choose_stale(found: Sequence[Stale], *, yes: bool, curated: bool) -> list[str]:
+    """Return the ids to archive: as the flags say, else as the user answers on a terminal."""
+    ask = sys.stdin.isatty() and sys.stderr.isatty()
+    chosen = []
+    for one in found:
+        sure = yes and (curated or one.card.source == "auto")
+        question = f"Archive {one.card.id} ({one.card.source}, unused for {one.days} days)?"
+        if sure or (ask and typer.confirm(clean_line(question), default=False, err=True)):
+            chosen.append(one.card.id)
+    return chosen
+
+
+def _stale_data(one: Stale, archived: set[str]) -> dict[str, Any]:
+    card = one.card
+    done = "archived" if card.id in archived else "kept"
+    return {"id": card.id, "source": card.source, "days": one.days, "done": done}
+
+
+def _stale_row(one: Stale, archived: set[str]) -> tuple[str, ...]:
+    done = "archived" if one.card.id in archived else ""
+    return (one.card.id, one.card.source, str(one.days), done, one.card.title)
+
+
+def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
+    twins = brain.drafts.find_twins(draft)
+    shown = [{"id": t.card.id, "level": t.level, "score": t.score} for t in twins]
+    return {**draft.as_dict(), "missing": list(draft.missing), "twins": shown}
+
+
+def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
+    if options().json:
+        print_json([_draft_data(brain, draft) for draft in drafts])
+        return
+    if not drafts:
+        say("no drafts wait")
+        return
+    rows = [
+        (draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), draft.title)
+        for draft in drafts
+    ]
+    print_table(("id", "why", "seen", "lacks", "title"), rows, right="seen lacks")
+
+
+def _print_draft(brain: Brain, draft: Draft) -> None:
+    if options().json:
+        print_json(_draft_data(brain, draft))
+        return
+    print(clean(draft.text).rstrip("\n"))
+    for line in _remarks(brain, draft):
+        say(line)
+
+
+def _remarks(brain: Brain, draft: Draft) -> list[str]:
+    lines = [f"lacks {line}" for line in draft.missing]
+    lines += [clean_line(twin.reason) for twin in brain.drafts.find_twins(draft)]
+    if draft.card:
+        lines.append(f"the same mistake became {clean_line(draft.card)} before")
+    return lines
+
+
+def _walk(brain: Brain) -> None:
+    """Show each draft and do what the user chooses, until all are seen or the user stops."""
+    seen: set[str] = set()
+    while waiting := [draft for draft in brain.drafts.all() if draft.id not in seen]:
+        draft = waiting[0]
+        say(f"{draft.id} ({len(waiting)} to see) {draft.path}")
+        _print_draft(brain, draft)
+        question = "[a]ccept, [e]dit, [m]erge, [d]iscard, [s]kip, [q]uit?"
+        answer = typer.prompt(question, default="s", err=True).strip().lower()[:1]
+        if answer == "q":
+            return
+        try:
+            if answer not in _ACTIONS or _ACTIONS[answer](brain, draft):
+                seen.add(draft.id)
+        except DuplicateCard as error:
+            say(str(error))
+            if typer.confirm(f"Count it on {error.existing}?", default=True, err=True):
+                print(f"{clean_line(brain.drafts.merge(draft.id, error.existing).id)} counted")
+        except LessonsError as error:
+            say(str(error))
+    if not seen:
+        say("no drafts wait")
+
+
+def _accept(brain: Brain, draft: Draft) -> bool:
+    print(clean_line(brain.drafts.accept(draft.id).id))
+    return True
+
+
+def _edit(_brain: Brain, draft: Draft) -> bool:
+    from lessons_kb.process.editor import open_editor
+
+    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+        raise InputError(f"no editor is set; set $EDITOR, or edit {draft.path} and come back")
+    open_editor(draft.path)
+    return False  # show it again
+
+
+def _merge(brain: Brain, draft: Draft) -> bool:
+    twins = brain.drafts.find_twins(draft)
+    nearest = draft.card or (twins[0].card.id if twins else None)
+    card = typer.prompt("Into which card?", default=nearest, err=True)
+    print(f"{clean_line(brain.drafts.merge(draft.id, card).id)} counted")
+    return True
+
+
+def _discard(brain: Brain, draft: Draft) -> bool:
+    print(f"{brain.drafts.discard(draft.id).id} discarded")
+    return True
+
+
+_ACTIONS = {"a": _accept, "e": _edit, "m": _merge, "d": _discard}
+
+
+def _report(data: dict[str, Any], line: str) -> None:
+    if options().json:
+        print_json(data)
+    else:
+        print(line)

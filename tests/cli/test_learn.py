@@ -1,0 +1,258 @@
+"""Drafts and stale cards on the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lessons_kb.brain import Brain
+from lessons_kb.cli.main import main
+from lessons_kb.model import Event
+
+GOOD: dict[str, Any] = {
+    "sections": {"Root Cause": "The total was hard-coded to three instead of a sum of the items."},
+    "prevention": ["Cover the total of a cart with two items by a test"],
+    "symptoms": ["the total of the cart is wrong", "change how a cart is summed up"],
+    "example": "Add a discount",
+}
+TITLE = "The total of a cart was hard-coded"
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def propose(brain: pathlib.Path) -> Callable[..., str]:
+    def propose(title: str = TITLE, **details: Any) -> str:
+        with Brain.open(brain) as opened:
+            return opened.drafts.propose(title, **{**GOOD, **details}).id
+
+    return propose
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command on a terminal whose user types these lines."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def run(*arguments: str, typed: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["lessons", *arguments])
+        monkeypatch.setattr(sys, "stdin", Terminal(typed))
+        capsys.readouterr()
+        for stream in (sys.stdout, sys.stderr):
+            monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+        with pytest.raises(SystemExit):
+            main()
+        seen = capsys.readouterr()
+        return seen.out + seen.err
+
+    return run
+
+
+def test_nothing_waits(lessons: Run, brain: pathlib.Path) -> None:
+    assert lessons("review").err == "lessons: no drafts wait\n"
+    assert json.loads(lessons("review", "--json").out) == []
+
+
+def test_what_happened_is_listed_with_what_it_lacks(lessons: Run, brain: pathlib.Path) -> None:
+    with Brain.open(brain) as opened:
+        events = opened.layers[0].journal.events
+        for outcome in ("exec_error", "ok"):
+            events.append(
+                Event(kind="test", text="pytest", outcome=outcome, output="E  assert 3 == 4")
+            )
+    listed = lessons("review", "--list")
+    assert listed.code == 0
+    assert "red-green" in listed.out
+    (draft,) = json.loads(lessons("review", "--list", "--json").out)
+    assert len(draft["missing"]) == 4
+    refused = lessons("review", "--accept", draft["id"])
+    assert refused.code == 2
+    assert "lacks a title that names the mistake" in refused.err
+    assert refused.err.count("\n") == 1
+    shown = lessons("review", "--show", draft["id"])
+    assert "E  assert 3 == 4" in shown.out
+    assert "lacks two or three `symptoms`" in shown.err
+
+
+def test_a_draft_is_accepted_merged_and_discarded(
+    lessons: Run, propose: Callable[..., str]
+) -> None:
+    assert lessons("review", "--accept", propose()).out == (
+        "lessons/the-total-of-a-cart-was-hard-coded.md\n"
+    )
+    again = propose()
+    refused = lessons("review", "--accept", again)
+    assert refused.code == 2
+    assert "has this title already" in refused.err
+    merged = lessons("review", "--merge", again, "the-total-of-a-cart")
+    assert merged.out == "lessons/the-total-of-a-cart-was-hard-coded.md seen 2×\n"
+    third = propose("Refunds ignored the currency of the order")
+    assert lessons("review", "--discard", third).out == f"{third} discarded\n"
+    assert lessons("review", "--discard", third).code == 2
+
+
+def test_scripts_read_what_was_done(lessons: Run, propose: Callable[..., str]) -> None:
+    done = json.loads(lessons("review", "--accept", propose(), "--json").out)
+    assert (done["done"], done["card"]["source"]) == ("accepted", "auto")
+    (draft,) = [propose()]
+    (listed,) = json.loads(lessons("review", "--list", "--json").out)
+    assert (listed["id"], listed["missing"]) == (draft, [])
+    assert listed["twins"][0]["level"] == "same"
+    second = lessons("review", "--accept", draft, "--on-duplicate", "new", "--json")
+    assert json.loads(second.out)["card"]["id"].endswith("-2.md")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--list", "--accept", "x"), ("--on-duplicate", "ask"), ("--accept", "absent")]
+)
+def test_what_cannot_be_is_one_line(
+    lessons: Run, brain: pathlib.Path, arguments: tuple[str, ...]
+) -> None:
+    result = lessons("review", *arguments)
+    assert (result.code, result.err.count("\n")) == (2, 1)
+
+
+def test_a_user_walks_through_the_drafts(
+    answer: Run, propose: Callable[..., str], brain: pathlib.Path
+) -> None:
+    propose("A first lesson about the sum of a cart")
+    second = propose("Payouts were doubled at midnight", symptoms=(), prevention=())
+    seen = answer("review", typed="a\nd\na\nq\n")
+    assert f"{second} lacks a Prevention Checklist item" in seen
+    assert f"{second} discarded" in seen
+    assert "lessons/a-first-lesson-about-the-sum-of-a-cart.md" in seen
+    with Brain.open(brain) as opened:
+        assert opened.drafts.count() == 0
+
+
+def test_a_walk_offers_to_count_a_twin(
+    answer: Run, lessons: Run, propose: Callable[..., str]
+) -> None:
+    lessons("review", "--accept", propose())
+    propose(example="Round the tax")
+    assert "lessons/the-total-of-a-cart-was-hard-coded.md counted" in answer(
+        "review", typed="a\ny\n"
+    )
+    card = json.loads(lessons("show", "the-total-of-a-cart", "--json").out)
+    assert (card["occurrences"], card["examples"]) == (2, ["Add a discount", "Round the tax"])
+
+
+def test_editing_needs_an_editor(
+    answer: Run,
+    propose: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: pathlib.Path,
+) -> None:
+    propose("Payouts were doubled at midnight", symptoms=())
+    assert "no editor is set" in answer("review", typed="e\nq\n")
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
+        "path.write_text(path.read_text().replace('symptoms: []', 'symptoms: [money is gone, paid two times]'))\n"
+    )
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    assert "lessons/payouts-were-doubled-at-midnight.md" in answer("review", typed="e\na\n")
+
+
+def stale_card(brain: pathlib.Path, name: str, extra: str = "") -> None:
+    text = (
+        f"---\ntype: lesson\ntitle: Lesson {name}\ncreated: 2020-01-01\n{extra}---\n\n## Fix\n\nx\n"
+    )
+    (brain / "lessons" / f"{name}.md").write_text(text)
+
+
+@pytest.fixture
+def stale(brain: pathlib.Path) -> pathlib.Path:
+    for path in (brain / "lessons").glob("*.md"):
+        path.unlink()
+    stale_card(brain, "hand")
+    stale_card(brain, "machine", "source: auto\n")
+    stale_card(brain, "often", "occurrences: 2\n")
+    stale_card(brain, "recent", f"last-seen: {time.strftime('%Y-%m-%d')}\n")
+    stale_card(brain, "used")
+    stale_card(brain, "ignored", "status: ignored\n")
+    with Brain.open(brain) as opened:
+        opened.layers[0].journal.count("lessons/used.md", "injected", at=time.time())
+    return brain
+
+
+def names(result: Any) -> dict[str, str]:
+    return {one["id"]: one["done"] for one in json.loads(result.out) if "lessons/" in one["id"]}
+
+
+def test_stale_cards_are_named_first(lessons: Run, stale: pathlib.Path) -> None:
+    dry = lessons("archive", "--stale", "--dry-run", "--json")
+    assert names(dry) == {"lessons/machine.md": "kept", "lessons/hand.md": "kept"}
+    ids = [one["id"] for one in json.loads(dry.out)]
+    assert ids[0] == "lessons/machine.md"
+    asked = lessons("archive", "--stale")
+    assert "left as they are" in asked.err
+    assert "status: archived" not in (stale / "lessons" / "machine.md").read_text()
+
+
+def test_curated_cards_are_only_archived_when_asked_for(lessons: Run, stale: pathlib.Path) -> None:
+    assert names(lessons("archive", "--stale", "--yes", "--json")) == {
+        "lessons/machine.md": "archived",
+        "lessons/hand.md": "kept",
+    }
+    assert names(lessons("archive", "--stale", "--yes", "--curated", "--json")) == {
+        "lessons/hand.md": "archived"
+    }
+    assert names(lessons("archive", "--stale", "--json")) == {}
+
+
+def test_on_a_terminal_each_is_asked_for(answer: Run, lessons: Run, stale: pathlib.Path) -> None:
+    answer("archive", "--stale", typed="n\ny\n" + "n\n" * 20)
+    assert names(lessons("archive", "--stale", "--dry-run", "--json")) == {
+        "lessons/machine.md": "kept"
+    }
+
+
+def test_cards_can_be_archived_by_name(lessons: Run, brain: pathlib.Path) -> None:
+    assert lessons("archive", "telegram").out == "lessons/telegram-allowlist.md archived\n"
+    assert lessons("archive").code == 2
+    assert lessons("archive", "telegram", "--stale").code == 2
+
+
+def test_a_card_is_created_from_a_change(lessons: Run, brain: pathlib.Path) -> None:
+    for command in ("init -q", "add .", "-c user.name=t -c user.email=t@e.org commit -qm start"):
+        subprocess.run(["git", *command.split()], cwd=brain, check=True, capture_output=True)
+    (brain / "new.py").write_text("def total(items):\n    return sum(items)\n")
+    made = lessons("create", TITLE, "--from-diff", "new.py:2")
+    text = (brain / made.out.strip()).read_text()
+    assert "+    return sum(items)" in text
+    assert "paths: [new.py]" in text
+    refused = lessons("create", "Another lesson about it", "--from-diff", "absent.py")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+def test_a_card_is_created_from_the_last_session(lessons: Run, brain: pathlib.Path) -> None:
+    assert lessons("create", TITLE, "--from-session").code == 2
+    with Brain.open(brain) as opened:
+        opened.layers[0].journal.events.append(
+            Event(kind="prompt", text="Sum up the cart", session="s", at=time.time())
+        )
+    made = lessons("create", TITLE, "--from-session")
+    assert "Sum up the cart" in (brain / made.out.strip()).read_text()
+    both = lessons("create", TITLE, "--from-session", "s", "--from-diff", "x")
+    assert "exclude each other" in both.err
+
+
+def test_a_near_duplicate_is_asked_about(answer: Run, lessons: Run, brain: pathlib.Path) -> None:
+    near = "Remote execution through Telegram must require an allow list"
+    refused = lessons("create", near)
+    assert refused.code == 2
+    assert "lessons/telegram-allowlist.md is like it" in refused.err
+    seen = answer("create", near, "--no-edit", typed="b\n")
+    assert "lessons/telegram-allowlist.md (seen 6×)" in seen
