@@ -7,7 +7,14 @@ import hashlib
 import os
 import time
 
-from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
+from lessons_kb.errors import (
+    AmbiguousCard,
+    CardNotFound,
+    DuplicateCard,
+    EditRefused,
+    InputError,
+    LessonsError,
+)
 from lessons_kb.storage.drafts import DraftFolder
 from lessons_kb.value import Value
 
@@ -75,7 +82,19 @@ class Drafts:
         events = self._events(session, since=now - WINDOW_SECONDS)
         phrases = self._layer.settings.triggers.patterns
         triggers = find_triggers(events, identify=identify, phrases=phrases)
-        return [draft for trigger in triggers if (draft := self._take_in(trigger, now)) is not None]
+        made: list[Draft] = []
+        failed: LessonsError | None = None
+        for trigger in triggers:
+            try:
+                draft = self._take_in(trigger, now)
+            except LessonsError as error:
+                failed = failed or error  # one that cannot be written keeps no other back
+                continue
+            if draft is not None:
+                made.append(draft)
+        if failed is not None:
+            raise failed
+        return made
 
     def propose(
         self,
@@ -273,7 +292,8 @@ class Drafts:
         diff = ""
         if trigger.kind == RED_GREEN and trigger.failure:
             place = self._place(trigger.cause)
-            diff = find_fix(place, since=trigger.failure.at, files=trigger.files)
+            since, until = trigger.failure.at, trigger.cause.at
+            diff = find_fix(place, since=since, until=until, files=trigger.files)
         return self._compose(sketch_trigger(trigger, diff=diff), at=trigger.cause.at)
 
     def _compose(

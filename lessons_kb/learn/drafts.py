@@ -51,10 +51,9 @@ class Sketch(Value):
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     """Return what a trigger tells; ``diff`` is the change that put it right, where one did."""
-    failure = trigger.failure if trigger.kind != REQUEST or trigger.failure else None
     facts = [_asked(trigger.request), _headline(trigger)]
-    if failure is not None:
-        facts += [_failed(failure), _failing(failure.output)]
+    if trigger.failure is not None and trigger.kind != REJECTION:
+        facts += [_failed(trigger.failure), _failing(trigger.failure.output)]
     facts.append(_changed(trigger.files))
     change = diff or "\n".join(trigger.changes)
     sections = {SITUATION: _paragraphs(facts)}
@@ -171,10 +170,9 @@ def _headline(trigger: Trigger) -> str:
     lines: Mapping[str, str] = {
         FEEDBACK: f"The user said it went wrong:\n\n{said}",
         REQUEST: f"The user asked to record it:\n\n{said}",
-        RED_GREEN: f"It failed and later passed: {command}"
-        + (f"\n\nThe user said:\n\n{said}" if said else ""),
+        RED_GREEN: _paragraphs([f"It failed and later passed: {command}", said]),
         ROLLBACK: f"The change was taken back: {command}",
-        REJECTION: f"An action was refused: {command}",
+        REJECTION: _paragraphs([f"An action was refused: {command}", said]),
         INTERRUPT: f"The user interrupted:\n\n{said}",
         STAGE: f"The stage {trigger.cause.stage or ''} failed:\n\n{said}",
         MISTAKES: f"Calls failed in a row until the turn was stopped; the last one: {command}",

@@ -144,7 +144,7 @@ class _Session:
             yield self._make(ROLLBACK, event, quote=event.text, files=event.targets)
         if event.kind == "rejection" or event.outcome == "permission_denied":
             key = f"{event.tool}\n{event.text}\n{' '.join(event.targets)}"
-            yield self._make(REJECTION, event, key=key, failure=event)
+            yield self._make(REJECTION, event, key=key, failure=event, quote=event.output)
         if event.kind == "stage" and event.outcome in FAILURES:
             key = f"{event.stage}\n{event.text}"
             yield self._make(STAGE, event, key=key, quote=event.text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -127,6 +128,19 @@ def test_a_fix_that_was_committed_is_told(brain: Brain, tell: Tell, project: pat
     tell("test", "pytest")
     (draft,) = brain.drafts.collect()
     assert "+    return sum(items)" in draft.text
+
+
+def test_what_was_changed_after_the_green_run_is_not_the_fix(
+    brain: Brain, tell: Tell, project: pathlib.Path
+) -> None:
+    tell("test", "pytest", "exec_error", RED)
+    (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+    tell("test", "pytest")
+    (project / "notes.txt").write_text("thought of later\n")
+    os.utime(project / "notes.txt", (time.time() + 60,) * 2)
+    (draft,) = brain.drafts.collect("s")
+    assert "+    return sum(items)" in draft.text
+    assert "thought of later" not in draft.text
 
 
 @pytest.mark.parametrize(
@@ -334,3 +348,29 @@ def test_a_diff_tells_a_card_its_fix(
     assert sketch.paths == ("cart.py",)
     with pytest.raises(InputError, match=r"cart\.py:40"):
         brain.drafts.sketch_diff("cart.py:40")
+
+
+@pytest.mark.slow
+def test_processes_that_collect_at_once_make_one_draft(
+    brain: Brain, tell: Tell, project: pathlib.Path, root: pathlib.Path
+) -> None:
+    tell("test", "pytest", "exec_error", RED)
+    (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+    tell("test", "pytest")
+    code = (
+        "import sys; from lessons_kb.brain import Brain\n"
+        "print(len(Brain.open(sys.argv[1], directory=sys.argv[2]).drafts.collect('s')))"
+    )
+    command = [sys.executable, "-c", code, str(root), str(project)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    made = [process.communicate(timeout=60)[0].strip() for process in running]
+    assert sorted(made) == ["0", "0", "0", "1"]
+    assert brain.drafts.count() == 1
+
+
+def test_words_of_any_kind_make_a_readable_draft(brain: Brain, tell: Tell) -> None:
+    said = 'why does it keep failing: "x" # [a, b] {{title}} --- \'\\ \u202e <!-- ```'
+    tell("prompt", said)
+    (draft,) = brain.drafts.collect("s")
+    assert len(draft.missing) == 4
+    assert draft.title.startswith("TODO name the mistake (why does it keep failing")

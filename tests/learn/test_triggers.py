@@ -143,7 +143,8 @@ def test_two_test_suites_mended_in_one_turn_are_two_mistakes(see: See) -> None:
 
 def test_a_rejection_counts_however_it_is_told(see: See) -> None:
     call = Event(kind="command", text="rm -rf build", tool="Bash", session="s")
-    assert kinds(see(call.replace(kind="rejection"))) == ["rejection"]
+    (told,) = see(call.replace(kind="rejection", output="never by hand"))
+    assert (told.kind, told.quote) == ("rejection", "never by hand")
     assert kinds(see(call.replace(outcome="permission_denied"))) == ["rejection"]
 
 
