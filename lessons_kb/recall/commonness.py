@@ -1,7 +1,7 @@
 """How common a term is anywhere, whatever one brain may hold.
 
 A brain of six cards cannot tell that *test* is a common word and *allowlist* is not. These are
-the shares of passages of about 150 terms that hold a term, rounded to five classes: counted in
+the shares of passages of about 150 terms that hold a term, rounded to six classes: counted in
 manuals and reference pages of many tools (English) and in the messages of many programs (Korean,
 Japanese, Chinese), raised to 0.03 for words of everyday requests to agents. Terms are written as
 the analyzer gives them: stems and character bigrams. What is not listed is rarer than all of them.
@@ -33,7 +33,7 @@ _LATIN = (
     (
         0.06,
         (
-            " access addit alway appli array attribut automat base behavior block case class "
+            " 10 14 access addit alway appli array attribut automat base behavior block case class "
             "compat compil config connect const copi core detail differ direct directori display "
             "doc enabl end environ execut exist express fail fals featur field flag foo format "
             "full generat handl http ignor input instanc item json key languag let level link "
@@ -46,17 +46,17 @@ _LATIN = (
     (
         0.03,
         (
-            " abbrevi abort absent abstract accent accept accompani account accus acronym across "
-            "action actor actress actual address adject admin admit adult adventur adverb advic "
-            "advis afraid africa against age agenda ago agre airport album algebra algorithm "
-            "alien align allot almost alon along alreadi altern america among amongst amount "
-            "ampersand amsterdam angl angri angular anim ankl announc annual answer ant antonym "
-            "anyon anyway apart apolog apologis app appear appendix appl applic appoint approach "
-            "approv april archiv area arent arg argentina argu arm armi arrang arriv art articl "
-            "asham asia ask assert assign associ assum asterisk astronaut async attend audio "
-            "august aunt australia author auto autumn avatar averag avoid aw away azur babi back "
-            "background backlog backpack backslash backup bacon bacteria bad bag balconi ballet "
-            "banana band bank banner barbecu bargain basebal bash basic basketbal bathroom "
+            " 11 12 16 abbrevi abort absent abstract accent accept accompani account accus acronym "
+            "across action actor actress actual address adject admin admit adult adventur adverb "
+            "advic advis afraid africa against age agenda ago agre airport album algebra "
+            "algorithm alien align allot almost alon along alreadi altern america among amongst "
+            "amount ampersand amsterdam angl angri angular anim ankl announc annual answer ant "
+            "antonym anyon anyway apart apolog apologis app appear appendix appl applic appoint "
+            "approach approv april archiv area arent arg argentina argu arm armi arrang arriv art "
+            "articl asham asia ask assert assign associ assum asterisk astronaut async attend "
+            "audio august aunt australia author auto autumn avatar averag avoid aw away azur babi "
+            "back background backlog backpack backslash backup bacon bacteria bad bag balconi "
+            "ballet banana band bank banner barbecu bargain basebal bash basic basketbal bathroom "
             "batteri beach bean bear beauti becom bedroom bee beef beer beg begin behind beij "
             "believ beneath berlin besid best better beyond bibliographi big bigger biggest bike "
             "bill binari bind biolog bird birth birthday biscuit bit bite black blame blank blog "
@@ -208,30 +208,52 @@ _LATIN = (
     (
         0.015,
         (
-            " abil abl absolut accord activ advanc affect agent alia alias alloc alpha annot anyth "
-            "ap append appropri arbitrari architectur around ascii attach attempt authent await "
-            "backend backward bar baz beta bin blob bound box buf buffer builtin bundl c++ caller "
-            "capabl captur cd chain channel char choic chunk ci cli closur codeblock collect "
-            "commandlin comparison compress concurr consist consolelog construct constructor "
-            "consum contribut contributor conveni convers copyright crate creation credenti cross "
-            "de declar decod def dep desir destin dev disk dist domain due edit emit en encount "
-            "enforc entir eq err everyth exclud expos expr extra factor final fit flow fmt forc "
-            "forward frame fs fulli generic googl greater guarante hash helper higher hint ident "
-            "impl impli implicit inclus independ individu infer inherit init inspect instruct int "
-            "interact interpret introduc invalid invoc invok involv ip lang least legaci less "
-            "linker logic lookup ls macro maintain major maximum mechan meta metadata microsoft "
-            "min minim minimum minor modif multi mutabl namespac nativ negat neither net nodej "
-            "noth null num numer obtain occur older omit op opt other overview ownership pack "
-            "panic parallel param partial pattern permit persist pi pkg plugin pointer pool port "
-            "posix potenti power practic pre preced preserv prevent primari println prior product "
-            "progress propag proper protocol proxi pub publish purpos py reach readabl readon "
-            "record referenc regardless region registri relev reli remain remot represent resolut "
-            "respect restrict retriev satisfi semant sequenc serial session signal situat socket "
-            "someth spawn spec src ssl stabil stabl stack statement stderr stdout storag stream "
-            "strict sub subsequ subset substitut success suffix suppli switch symlink synopsi sys "
-            "term third timeout tls toolchain topic toplevel trace track transform treat trigger "
-            "trust typic u32 undefin under unicod uniqu unknown unlik unsaf unsupport uri usr utf "
-            "v2 var variant various verbos visual vs whatev wiki wrapper www yield "
+            " 1.0.0 100 13 15 17 18 19 20 21 24 30 32 64 abl absolut accord activ advanc affect "
+            "alia alias alloc alpha annot anyth appropri arbitrari around attempt await backward "
+            "bar beta bin blob buffer builtin bundl captur chain channel chunk ci cli codeblock "
+            "collect commandlin consist consolelog construct consum contributor copyright crate "
+            "creation declar def desir dev dist domain due edit en entir eq err everyth exclud "
+            "expos extra final forc forward fs fulli generic guarante hash higher ident impl "
+            "implicit independ individu init int interact interpret invalid invoc invok involv "
+            "least legaci less logic macro maintain major maximum metadata min minimum multi "
+            "namespac nativ net nodej null obtain occur older omit pack param pattern pkg pointer "
+            "pool port potenti pre prevent product proper protocol pub publish purpos py readabl "
+            "record regardless registri relev remain respect restrict retriev satisfi sequenc "
+            "socket someth spec src stabl stack statement stdout stream strict sub success suppli "
+            "switch synopsi term timeout topic track transform treat typic undefin under unicod "
+            "uniqu unknown unlik unsaf utf var variant various www yield "
+        ),
+    ),
+    (
+        0.006,
+        (
+            " 01 03 04 0x 1.0 1.1.0 1000 123 2.0 2.0.0 200 2015 2022 2026 22 23 25 26 27 28 3.0 "
+            "3.11 3.12 3.13 3.14 3.15 3.3 3.8 3.9 31 32bit 40 42 65 80 abc abi abil achiev act "
+            "adapt adjust agent analysi ap append arch architectur artifact ascii asserteq attach "
+            "attr auth authent autom awar backend basi baz behav belong bound box bsd buf c++ "
+            "caller capabl cast categori cc cd cert certif char charset choic closur cluster cmp "
+            "coerc communic communiti comparison compos compress concurr constraint constructor "
+            "contribut conveni convent convers coordin credenti cross cursor de decod decor "
+            "delimit dep destin diagnost digit disk dispatch distinct dns dot durat earlier "
+            "easili editor effici embed emit encount enforc es establish examplecom exclus exe "
+            "expans experi explan expr ext factor factori fallback far filesystem fit flexibl "
+            "flow fmt foundat frame fund gen glob googl grant greater guard gyp heap helper hint "
+            "honor human immut impli inc inclus incorrect increment indirect infer inherit "
+            "inspect instanti instruct interval introduc ip isol keyvalu lang larger launch lexer "
+            "lifetim linker lookup ls manifest manipul manner markdown marker master mechan meta "
+            "microsoft minim minor mit mod modif ms mutabl natur negat neither newer newli "
+            "nonzero noth notifi num numer obj offici offset onlin op opt other overview own "
+            "ownership panic parallel partial pend pep permit persist pi plain platformspecif "
+            "plugin portion posix power pr practic preced precis preserv pretti primari primit "
+            "println prior processor progress propag protect proxi ptr quiet reach reader readon "
+            "referenc region reli remot represent res reserv resolut retain safeti scan sdk "
+            "segment semant semver sensit serial serv session sh sha signal silent simul situat "
+            "slice snapshot spawn ssl stabil stderr stdin storag subcommand subject subsequ "
+            "subset substitut succeed suffix suit suitabl suppress svg symlink synchron sys tcp "
+            "technic third thirdparti timestamp tls toml toolchain toplevel trace trail transfer "
+            "transit trigger trust u32 u8 unset unspecifi unsupport ur uri usernam usiz usr v2 "
+            "val verbos versionad viewer virtual visibl visual vs vulner whatev whenev wiki "
+            "workspac wrapper x86 yml zip "
         ),
     ),
 )
@@ -264,62 +286,43 @@ _OTHER = (
     (
         0.12,
         (
-            " いて いな かり がで が見 ぎま けま けれ これ しい すぎ その った つか "
-            "ての でな とが なけ なり にあ にす にな によ に失 の のみ のア のオ "
-            "のサ のデ のバ のパ のフ の値 はサ への み込 よう より られ るか るこ "
-            "るた れば れる を作 を削 を取 を実 を指 を読 アク アッ アド アー ィン "
-            "イズ イト イブ イプ ウン ェク ェッ エン ォル オブ オー キス キャ キー "
-            "クス クセ クラ クリ グラ グル コマ コン サイ サポ サー シス シュ シー "
-            "スの スを スク スタ セク セス セッ セー ソー タベ ッシ ッセ ッダ ティ "
-            "テキ テム デフ トが トさ トし トで トー ドで ドを ドレ バッ パス パッ "
-            "パー フィ ブジ ブル プを ヘッ ベー ペー ボル マッ マン メッ メー モー "
-            "ュー ラム リを リス リー ルが ルで ルに ルト ル名 レス レー ロッ ワー "
-            "ンが ンで ンの ンク ング ンス ンタ ンデ ンプ ーが ーの ーを ーカ ーク "
-            "ーシ ーバ ーブ ーマ ーム 一致 不可 不支 不明 不正 不能 中に 件包 件名 "
-            "件的 任何 位置 作为 修改 允许 关闭 内存 内容 写入 処理 出现 函数 利用 "
-            "削除 力フ 务器 効な 効に 包含 匹配 参照 取り 取得 变量 可用 可能 同时 "
-            "名を 在 在し 地址 報を 場合 处理 変更 大き 字列 字节 安装 定し 定す "
-            "定で 定义 定的 定義 密码 对象 対す 属性 已经 应用 引数 引用 归档 当前 "
-            "形式 後に 忽略 或 或者 打印 打开 扩展 找到 据库 接続 描述 提供 敗し "
-            "数が 数の 数字 新し 新的 时间 是一 時に 更新 書き 有効 有效 未知 本地 "
-            "标准 检查 標準 正な 消息 添加 無視 状態 生成 用し 用す 用于 番号 的 "
-            "的值 的字 的数 目标 示し 示す 符串 符号 签名 範囲 索引 结束 编码 范围 "
-            "获取 表达 見つ 解析 警告 记录 读取 路径 软件 込み 达式 运行 返回 这个 "
-            "进程 进行 连接 退出 选择 通过 選択 配置 重新 链接 长度 開始 関数 가능 "
-            "값은 값을 값이 같 거나 검 것 결 경로 경우 계 고 공 과 관 그램 그룹 "
-            "나 내용 너 너무 는 는데 닙니 다른 다시 다음 대상 대한 도 동작 되었 "
-            "되지 됩니 뒤 들 들어 따 라 라이 레 레이 려면 령을 로세 름을 름이 리 "
-            "리를 링 링크 마 만들 매 먹 메시 모드 모든 목 목록 못된 무 무시 및 "
-            "바이 반 발 방 백 번째 번호 범 범위 베이 변수 보를 복 불 새 서는 서버 "
-            "선 선택 세 세스 션은 션을 속 수를 숫 숫자 스를 스크 스템 시간 시스 "
-            "시작 시지 시합 쓰 쓸 아닙 않았 않은 않음 암 았습 어 어야 어요 업 없는 "
-            "었습 에는 여 연결 열 예 올 와 요 용합 원하 유 으 으면 은 이미 이브 "
-            "이블 이지 이트 인자 일에 일의 일이 자가 자료 자를 자열 저 저장 적 접 "
-            "정한 정할 조 종 종료 좋 좋아 주소 줄 지를 지만 지원 진 참 찾 처 처리 "
-            "초 최 추가 치하 커 코 코드 크 크기 클 키 타 터베 테이 텍스 트 트를 "
-            "트리 패 페 페이 포 필요 하고 하나 하려 하면 하십 하위 한 할 항목 해당 "
-            "해야 해줘 허 헤 헤더 현 현재 호 화 확장 활 "
+            " かり しい つか なり に失 のみ のデ のフ み込 られ るこ れば れる を指 "
+            "アド イズ イト イブ ェク エン ォル オブ キー クス クリ コマ コン サイ "
+            "サポ サー シス スを スク スタ セク セス セッ タベ ッシ ッダ テム デフ "
+            "トさ ドを ドレ バッ パス ブジ ブル ヘッ ベー ボル マン メー モー ルが "
+            "ルに ルト ル名 レス レー ロッ ンの ンク ング ンス ーが ーカ ーシ ーバ "
+            "ーブ ーム 不支 不能 件名 件的 位置 允许 内容 削除 务器 効な 包含 匹配 "
+            "可能 在 地址 場合 处理 変更 字列 字节 定し 定す 定义 定的 对象 引数 "
+            "当前 形式 忽略 或 或者 打印 打开 找到 据库 敗し 时间 書き 有効 未知 "
+            "标准 用于 的数 示す 符串 符号 索引 获取 見つ 读取 软件 込み 运行 进程 "
+            "进行 连接 退出 配置 链接 가능 값을 값이 같 거나 검 것 결 경우 계 고 "
+            "과 관 그램 나 내용 너 너무 는 는데 다시 다음 대한 도 동작 되었 되지 "
+            "됩니 들 들어 라 라이 레 려면 로세 름을 리 리를 링 링크 마 만들 매 먹 "
+            "메시 모드 모든 목 목록 못된 무 바이 반 발 방 번호 베이 변수 복 불 새 "
+            "서버 선 선택 세스 션을 스크 스템 시간 시스 시작 시지 쓰 않았 않음 어 "
+            "어요 업 없는 었습 에는 여 연결 열 예 올 와 요 원하 유 으 은 이미 "
+            "이브 이블 이지 이트 인자 일에 일이 자가 자료 자를 자열 저 저장 적 접 "
+            "조 종 좋 좋아 주소 줄 지만 지원 진 찾 처 처리 초 최 추가 커 코 코드 "
+            "크 크기 클 키 타 터베 테이 트 트를 패 페 페이 포 필요 하고 하나 하려 "
+            "하면 하십 하위 한 할 항목 해당 해야 해줘 헤 현 현재 호 화 "
         ),
     ),
     (
         0.06,
         (
-            " が必 が指 き込 しく すが であ での に使 もし を設 カイ ザー スキ タを "
-            "チェ トフ ドの プリ ベル ーン 不存 入文 启用 工作 控制 标签 現在 用で "
-            "的选 禁用 要で 访问 追加 가져 간 같습 같아 거 검색 게 겠습 겠어 결과 "
-            "경고 고마 관리 국어 권 권한 그래 그런 그렇 그리 그인 글 기능 길 까요 "
-            "까지 나는 나요 날 내일 넣 네 누 느 는지 능을 닫 대해 더 덱스 도록 "
-            "동하 돼 돼요 되 될 됩 드를 들다 떻게 랜치 려줘 력하 록을 르겠 르다 "
-            "리고 리다 립트 마다 마워 많 말 맞 메모 몇 모듈 모르 모리 못 무엇 문서 "
-            "문에 문제 뭐 미 바꿔 받 방법 배 버튼 번역 변경 보고 보다 보여 부분 "
-            "부터 분 브 브랜 빌 빌드 빠 빠르 빼 사람 사랑 삭 삭제 색 생 설명 설치 "
-            "세요 수정 스에 슬 시다 심 싶 싶어 아니 아요 아이 아줘 아하 알려 어디 "
-            "어떻 어줘 언 언제 업데 에러 영 영어 오늘 오래 올려 왜 요약 우 원 원인 "
-            "위해 을까 음 음에 이상 이야 이유 인덱 인코 일반 일은 일치 있어 있을 "
-            "있지 작하 재 저녁 적어 전에 점 점심 정렬 정의 정합 정해 제거 젝트 조금 "
-            "주말 지금 진행 찾아 치를 커밋 코딩 쿼 쿼리 크립 키지 테스 통 트가 패키 "
-            "표준 피 피곤 하거 하게 하겠 하기 하다 하세 한국 함수 해서 했 행 허용 "
-            "헤어 혹 혹은 화면 확인 환 환경 회 힘 힘들 "
+            " 간 같습 같아 거 검색 게 겠습 겠어 결과 경고 고마 관리 국어 권 권한 "
+            "그래 그런 그렇 그리 그인 글 기능 길 까요 까지 나는 나요 날 내일 넣 네 "
+            "누 느 는지 능을 닫 대해 더 덱스 도록 동하 돼 돼요 되 될 됩 드를 들다 "
+            "떻게 랜치 려줘 력하 록을 르겠 르다 리고 리다 립트 마다 마워 많 말 맞 "
+            "몇 모듈 모르 못 무엇 문서 문에 문제 뭐 미 바꿔 받 방법 배 버튼 번역 "
+            "변경 보고 보다 보여 부분 부터 분 브 브랜 빌 빌드 빠 빠르 빼 사람 사랑 "
+            "삭 삭제 색 생 설명 설치 세요 수정 스에 슬 시다 심 싶 싶어 아니 아요 "
+            "아이 아줘 아하 알려 어디 어떻 어줘 언 언제 업데 에러 영 영어 오늘 오래 "
+            "올려 왜 요약 우 원 원인 위해 을까 음 음에 이상 이야 이유 인덱 일은 "
+            "있어 있을 있지 작하 재 저녁 적어 전에 점 점심 정렬 정해 제거 젝트 조금 "
+            "주말 지금 진행 찾아 치를 커밋 쿼 쿼리 크립 키지 테스 통 트가 패키 피 "
+            "피곤 하거 하게 하겠 하기 하다 하세 한국 함수 해서 했 헤어 혹 혹은 화면 "
+            "확인 환 환경 회 힘 힘들 "
         ),
     ),
     (
@@ -367,6 +370,10 @@ _OTHER = (
             "학교 한글 한다 할게 할까 할래 할지 합시 합쳐 항상 해결 해도 해요 했는 "
             "했다 했더 했어 행기 행이 행해 현해 화가 화요 회사 회원 회의 "
         ),
+    ),
+    (
+        0.006,
+        (),
     ),
 )
 

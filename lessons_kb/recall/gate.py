@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Log odds = BIAS + ANSWERED ln(r / (HALF + r)) + RIVALS ln(cards) + SURPRISE nats by chance
 #            - SHORT max(ENOUGH - nats in any text, 0) (+ GUARDED)
-_BIAS = 2.3
+_BIAS = 2.5
 _ANSWERED = 2.5
 _HALF = 0.5
 _RIVALS = -0.65
@@ -40,6 +40,8 @@ _GUARDED = 1.5
 
 _FADING = 0.7
 """Each further word counts this much of the one before, the rarest first: words come in company."""
+_SPREAD = 1.25
+"""A card ten times as long holds more than ten times as many common words: topics widen."""
 _PASSAGE = 150
 """Terms of the passages in which the shares of common terms were counted."""
 _RARE = 0.0005
@@ -138,9 +140,9 @@ def _chance(matched: Iterable[str], length: int) -> float:
     """Return how many nats it would take to find these terms, the rarest first, by chance.
 
     A term that stands in the share p of passages of _PASSAGE terms stands in a card of n terms
-    with probability 1 - (1 - p) ** (n / _PASSAGE).
+    with probability 1 - (1 - p) ** (n / _PASSAGE), were words strewn evenly.
     """
-    passages = max(length, 1) / _PASSAGE
+    passages = (max(length, 1) / _PASSAGE) ** _SPREAD
     nats = sorted((-log(-expm1(log1p(-_share(t)) * passages)) for t in matched), reverse=True)
     return sum(value * _FADING**place for place, value in enumerate(nats))
 
