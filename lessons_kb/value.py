@@ -25,16 +25,18 @@ class Value:
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[frozenset[str]] = frozenset()
     _defaults: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
         own = tuple(name for name in cls.__annotations__ if not name.startswith("_"))
         cls._fields = (*cls._fields, *own)
+        cls._names = frozenset(cls._fields)
         cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in own if n in cls.__dict__}}
 
     def __init__(self, **values: Any) -> None:
         given = {**self._defaults, **values}
-        if len(given) != len(self._fields) or any(name not in given for name in self._fields):
+        if given.keys() != self._names:
             wrong = sorted(set(given) ^ set(self._fields))
             raise TypeError(f"{type(self).__name__}: missing or unknown: {', '.join(wrong)}")
         self.__dict__.update(given)

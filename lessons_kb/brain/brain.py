@@ -18,11 +18,13 @@ from lessons_kb.text.tokens import estimate_tokens
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from threading import Event
     from types import TracebackType
     from typing import Self
 
     from lessons_kb.brain.cards import Cards
     from lessons_kb.brain.drafts import Drafts
+    from lessons_kb.brain.journal import Journal
     from lessons_kb.brain.refresh import Refresh
     from lessons_kb.config import PreflightSettings
     from lessons_kb.model import Card, Finding, Hit
@@ -45,6 +47,7 @@ class Brain:
         self.directory = directory
         """Project root: what the ``paths`` of cards are relative to."""
         self._project = project
+        self._watching: Event | None = None
 
     @classmethod
     def open(
@@ -120,6 +123,13 @@ class Brain:
         from lessons_kb.brain.drafts import Drafts
 
         return Drafts(self)
+
+    @property
+    def journal(self) -> Journal:
+        """Note what happens in a session, and look it up."""
+        from lessons_kb.brain.journal import Journal
+
+        return Journal(self)
 
     def refresh(
         self,
@@ -266,8 +276,27 @@ class Brain:
 
         return [finding for layer in self.layers for finding in lint(layer)]
 
+    def watch(self) -> None:
+        """Watch the files from a thread of its own until ``close``: calls need not scan them.
+
+        An edit is seen after about a quarter of a second.
+        """
+        import threading
+
+        from lessons_kb.brain.watching import watch_layers
+
+        if self._watching is None:
+            self._watching = threading.Event()
+            settings = {"say": lambda _line: None, "stop": self._watching}
+            threading.Thread(
+                target=watch_layers, args=(self.layers,), kwargs=settings, daemon=True
+            ).start()
+
     def close(self) -> None:
-        """Release the files; the brain may be used again."""
+        """Release the files and end the watch; the brain may be used again."""
+        if self._watching is not None:
+            self._watching.set()
+            self._watching = None
         for layer in self.layers:
             layer.close()
 

@@ -174,6 +174,7 @@ class Cards:
         found = [self.find(name) for name in names]
         for layer, card in found:
             trash.put(layer.root, card.id)
+            layer.touch()
         return [card for _layer, card in found]
 
     def restore(self, name: str) -> tuple[str, str]:
@@ -188,6 +189,7 @@ class Cards:
                 names = [entry.path for entry in trash.entries(layer.root)]
                 fitting = _fitting(name, dict.fromkeys(names))
                 if len(fitting) == 1:
+                    layer.touch()
                     return trash.restore(layer.root, fitting[0]), "undeleted"
                 if fitting:
                     raise AmbiguousCard(
@@ -215,6 +217,7 @@ class Cards:
         for number in range(1, 1000):
             path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
             try:
+                layer.touch()
                 return files.create(layer.root, path, data)
             except DuplicateCard:
                 continue
@@ -231,6 +234,7 @@ class Cards:
             return edit_header(data.decode("utf-8"), change(document)).encode("utf-8")
 
         data = files.rewrite(layer.root, path, edited)
+        layer.touch()
         return _usable(parse_bytes(data, path=path, folders=folders), path)
 
 

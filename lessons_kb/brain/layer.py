@@ -12,21 +12,25 @@ from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.recall.engines import open_engine
 from lessons_kb.storage.catalogue import Catalogue, is_disk_trouble
 from lessons_kb.storage.journal import JOURNAL_NAME, Journal
+from lessons_kb.storage.lease import drop_lease
 from lessons_kb.storage.scan import settings_signature
 from lessons_kb.storage.state import state_dir
 from lessons_kb.storage.trust import cache_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
     T = TypeVar("T")
 
+    from lessons_kb.model import Card
     from lessons_kb.recall.engine import Engine
     from lessons_kb.storage.catalogue import State
 
 CATALOGUE_NAME = "catalogue.db"
+_CACHED_CARDS = 20_000
+"""Cards kept in memory by a process that asks again and again."""
 
 
 class Layer:
@@ -45,6 +49,8 @@ class Layer:
         self._journal: Journal | None = None
         self._state: State | None = None
         self._seen = -1
+        self._touched = False
+        self._cards: dict[int, Card] = {}
 
     @classmethod
     def open(cls, root: str, *, alias: str | None = None) -> Layer:
@@ -112,11 +118,13 @@ class Layer:
         workers: int = 1,
         progress: Callable[[int, int], None] | None = None,
         rebuild: bool = False,
+        leased: bool = True,
     ) -> Refresh:
         """Bring the index up to date with the files.
 
         ``limit`` bounds the files read, ``patience`` the seconds waited for another writer;
-        ``progress`` is told (files done, files to do). Where either bound cuts, ``stale`` says so.
+        ``progress`` is told (files done, files to do). ``leased`` takes a watcher's word that
+        nothing changed. Where either bound cuts, ``stale`` says so.
         Damage found on the way leads to a rebuild, never to an error.
         """
         with self.lock:
@@ -128,10 +136,27 @@ class Layer:
                     workers=workers,
                     progress=progress,
                     rebuild=rebuild,
+                    leased=leased and not self._touched,
                 )
             )
+            self._touched = bool(done.stale)
             self.stale = done.stale
             return done
+
+    def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
+        """Return the cards of these numbers as of the last commit; called within ``read``."""
+        wanted = list(numbers)
+        if missing := [number for number in wanted if number not in self._cards]:
+            if len(self._cards) > _CACHED_CARDS:
+                self._cards.clear()
+                missing = wanted
+            self._cards |= self.catalogue.cards(missing)
+        return {number: self._cards[number] for number in wanted if number in self._cards}
+
+    def touch(self) -> None:
+        """Note that this process has just written a card: no watcher knows of it yet."""
+        self._touched = True
+        drop_lease(self.cache)
 
     def read(self, work: Callable[[Layer], T]) -> T:
         """Return ``work(self)``, done while no other thread uses catalogue or engine.
@@ -181,4 +206,5 @@ class Layer:
         if self._engine is not None:
             self._engine.close()
         self._engine = None
+        self._cards = {}
         self._state = state

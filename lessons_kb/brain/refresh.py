@@ -15,6 +15,7 @@ from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.recall.engines import engine_format, open_engine
 from lessons_kb.storage import scan as scans
 from lessons_kb.storage.catalogue import FORMAT, State
+from lessons_kb.storage.lease import is_leased
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.value import Value
 
@@ -55,11 +56,14 @@ def refresh(
     workers: int,
     progress: Callable[[int, int], None] | None,
     rebuild: bool,
+    leased: bool,
 ) -> Refresh:
     """Refresh ``layer``; see ``Layer.refresh``."""
     began = time.monotonic()
     state = layer.state
     if state is not None and not rebuild and is_current(state):
+        if leased and is_leased(layer.cache):
+            return Refresh(files=state.manifest.count("\n") - 1)
         seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
         if seen.manifest == state.manifest:
             return Refresh(files=len(seen.files))

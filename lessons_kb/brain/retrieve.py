@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lessons_kb.model import Card, Hit, Query
     from lessons_kb.recall.engine import Engine
 
-_FIRST_FETCH = 64
+_FIRST_FETCH = 32
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
 
 
@@ -52,7 +52,7 @@ def find(layer: Layer, query: Query) -> Found:
         scored = engine.search(reduced, weights, asked)
         numbers = [(n, score) for n, score in scored if _is_wanted(n, query)]
         numbers += [(n, 0.0) for n in guarding.difference(n for n, _score in numbers)]
-        cards = layer.catalogue.cards(number for number, _score in numbers)
+        cards = layer.cards(number for number, _score in numbers)
         candidates = [(cards[n], score) for n, score in numbers if n in cards]
         matches = {cards[n].id for n in guarding if n in cards}
         hits = rank(candidates, query, settings.ranking, path_matches=matches)[:wanted]

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from lessons_kb.errors import LessonsError
+from lessons_kb.storage.lease import Lease
+from lessons_kb.storage.mounts import is_network
 from lessons_kb.storage.watch import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
 
+LOOK_AGAIN = 10.0
+"""Seconds after which a quiet folder is scanned all the same: a watch does not see what a link
+inside the brain points to, or what the system dropped."""
 
-def watch_brain(
-    brain: Brain, *, say: Callable[[str], None], stop: threading.Event | None = None
+
+def watch_layers(
+    layers: Sequence[Layer], *, say: Callable[[str], None], stop: threading.Event
 ) -> None:
-    """Refresh each brain whenever its files change, until ``stop`` is set or Ctrl-C is pressed.
+    """Refresh each brain whenever its files change, until ``stop`` is set.
 
-    ``say`` is told each refresh that changed something, in one line.
+    ``say`` is told each refresh that changed something, in one line. While nothing waits, other
+    processes are spared the scan (see ``storage.lease``).
     """
-    stop = stop or threading.Event()
     watchers = [
-        threading.Thread(target=_watch_layer, args=(layer, say, stop), daemon=True)
-        for layer in brain.layers
+        threading.Thread(target=_Watcher(layer, say).run, args=(stop,), daemon=True)
+        for layer in layers
     ]
     for watcher in watchers:
         watcher.start()
@@ -37,23 +43,51 @@ def watch_brain(
         stop.set()
 
 
-def _watch_layer(layer: Layer, say: Callable[[str], None], stop: threading.Event) -> None:
-    started = False
+class _Watcher:
+    """One brain's watch."""
 
-    def refresh(_paths: set[str]) -> None:
-        nonlocal started
+    def __init__(self, layer: Layer, say: Callable[[str], None]) -> None:
+        self.layer = layer
+        self.say = say
+        self.lease = Lease(layer.cache)
+        self.leasing = not is_network(layer.root)
+        self.refreshed = 0.0
+
+    def run(self, stop: threading.Event) -> None:
         try:
-            done = layer.refresh()
+            watch(
+                self.layer.root,
+                self.refresh,
+                stop=stop,
+                on_sign=self.lease.drop,
+                on_idle=self.idle,
+            )
         except LessonsError as error:
-            say(f"{layer.alias}: {error}")
-            return
-        if not started:
-            say(f"{layer.alias}: {done.files} files, up to date")
-        elif done.changed or done.removed:
-            say(f"{layer.alias}: {done.changed} changed, {done.removed} removed")
-        started = True
+            self.say(f"{self.layer.alias}: {error}")
+        finally:
+            self.lease.drop()
 
-    try:
-        watch(layer.root, refresh, stop=stop)
-    except LessonsError as error:
-        say(f"{layer.alias}: {error}")
+    def refresh(self, _paths: set[str]) -> None:
+        first = not self.refreshed
+        self.lease.settle()
+        self.refreshed = time.monotonic()
+        try:
+            done = self.layer.refresh(leased=False)
+        except LessonsError as error:
+            self.lease.drop()
+            self.say(f"{self.layer.alias}: {error}")
+            return
+        if done.stale:
+            self.lease.drop()
+        elif self.leasing:
+            self.lease.renew()
+        if first:
+            self.say(f"{self.layer.alias}: {done.files} files, up to date")
+        elif done.changed or done.removed:
+            self.say(f"{self.layer.alias}: {done.changed} changed, {done.removed} removed")
+
+    def idle(self) -> None:
+        if time.monotonic() - self.refreshed > LOOK_AGAIN:
+            self.refresh(set())
+        elif self.leasing:
+            self.lease.renew()

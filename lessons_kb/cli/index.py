@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -84,11 +85,11 @@ def watch() -> None:
 
     Example: lessons watch &
     """
-    from lessons_kb.brain.watching import watch_brain
+    from lessons_kb.brain.watching import watch_layers
 
     brain = open_brain()
     say(f"watching {', '.join(layer.root for layer in brain.layers)}; Ctrl-C ends it")
-    watch_brain(brain, say=lambda line: print(line, flush=True))
+    watch_layers(brain.layers, say=lambda line: print(line, flush=True), stop=threading.Event())
 
 
 def lint(

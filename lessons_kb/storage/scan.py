@@ -139,10 +139,38 @@ class _Walk:
             except OSError as error:
                 self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
                 continue
+            if real == prefix and not self.ignored and prefix not in self.transit:
+                entries = self._take_plain(entries, prefix)
             for entry in entries:
                 folder = self._take(entry, prefix, real)
                 if folder is not None:
                     pending.append(folder)
+
+    def _take_plain(self, entries: list[os.DirEntry[str]], prefix: str) -> list[os.DirEntry[str]]:
+        """Note what is plainly a card file, for little more than its stat; return the rest."""
+        lines, limit = self.lines, self.max_file_bytes
+        start = prefix + "/" if prefix else ""
+        rest = []
+        for entry in entries:
+            name = entry.name
+            if (
+                name.endswith(SUFFIXES)
+                and name[0] != "."
+                and name.isprintable()
+                and entry.is_file(follow_symlinks=False)
+            ):
+                try:
+                    info = entry.stat(follow_symlinks=False)
+                except OSError:
+                    rest.append(entry)
+                    continue
+                if info.st_size <= limit:
+                    lines[start + name] = (
+                        f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
+                    )
+                    continue
+            rest.append(entry)
+        return rest
 
     def _take(self, entry: os.DirEntry[str], prefix: str, real: str) -> tuple[str, str] | None:
         """Note a file; return (path, real path) of a folder to enter."""

@@ -52,6 +52,8 @@ def watch(
     debounce: float = 0.2,
     wanted: Callable[[str], bool] = is_watched,
     poll: float = 1.0,
+    on_sign: Callable[[], None] = lambda: None,
+    on_idle: Callable[[], None] = lambda: None,
 ) -> None:
     """Call ``on_change`` with the changed files of a brain until ``stop`` is set.
 
@@ -60,19 +62,21 @@ def watch(
     when the watch stands: what changes after it is not missed. Calls come from the calling
     thread, one after another, ``debounce`` seconds after the last of several changes. Where the
     system's watches are exhausted the folder is polled every ``poll`` seconds instead. What lies
-    in ``.git``, ``.lessons`` and ``node_modules`` is left out. Raises BrainNotFound when the
-    folder is not or no longer there, and what ``on_change`` raises.
+    in ``.git``, ``.lessons`` and ``node_modules`` is left out. ``on_sign`` is called at once, from
+    another thread, at the first sign of any change; ``on_idle`` from the calling thread several
+    times a second while nothing changes, unless the folder is polled. Raises BrainNotFound when
+    the folder is not or no longer there, and what ``on_change`` raises.
     """
     real = os.path.realpath(root)
     polling = False
     while not stop.is_set():
-        session = _Session(real, debounce=debounce, wanted=wanted)
+        session = _Session(real, debounce=debounce, wanted=wanted, on_sign=on_sign)
         observer = session.start(poll if polling else None)
         if observer is None:
             polling = True
             continue
         try:
-            polling = session.run(on_change, stop, polling=polling)
+            polling = session.run(on_change, on_idle, stop, polling=polling)
         finally:
             observer.stop()
             observer.join()
@@ -81,8 +85,16 @@ def watch(
 class _Session:
     """One observer on one folder, until the folder is another one or the watches run out."""
 
-    def __init__(self, root: str, *, debounce: float, wanted: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        root: str,
+        *,
+        debounce: float,
+        wanted: Callable[[str], bool],
+        on_sign: Callable[[], None],
+    ) -> None:
         self.root = root
+        self.on_sign = on_sign
         self.debounce = debounce
         self.wanted = wanted
         self.events: Events = queue.SimpleQueue()
@@ -105,11 +117,13 @@ class _Session:
         from watchdog.observers import Observer
         from watchdog.observers.polling import PollingObserverVFS
 
-        queued = self.events
+        session = self
 
         class Collector(kinds.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
-                queued.put(event)
+                if session.concerns(event):
+                    session.on_sign()
+                session.events.put(event)
 
         # Not opening and closing: reading the cards would keep us busy with ourselves.
         wanted = [
@@ -148,8 +162,19 @@ class _Session:
         ]
         return observer
 
+    def concerns(self, event: FileSystemEvent) -> bool:
+        """Tell whether an event is about something that may matter to the index."""
+        names = (event.src_path, event.dest_path)
+        paths = [path for name in names if name and (path := self.relative(os.fsdecode(name)))]
+        return any(event.is_directory or self.wanted(path) for path in paths)
+
     def run(
-        self, on_change: Callable[[set[str]], None], stop: threading.Event, *, polling: bool
+        self,
+        on_change: Callable[[set[str]], None],
+        on_idle: Callable[[], None],
+        stop: threading.Event,
+        *,
+        polling: bool,
     ) -> bool:
         """Hand on changes until ``stop`` or a new start is due; return whether to poll then."""
         on_change({RESCAN})
@@ -163,6 +188,8 @@ class _Session:
             changed = self.changed(batch)
             if changed and not stop.is_set():
                 on_change(changed)
+            elif not batch and not polling:
+                on_idle()
             grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
             if grown and not polling and _is_exhausted(self.root):
                 return True
