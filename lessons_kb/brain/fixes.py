@@ -36,7 +36,7 @@ def find_fix(
         except GitError:
             continue
         for part in split_files(text):
-            name = (names_of(part) or ("",))[-1]
+            name = names_of(part)[-1]
             written = _written(os.path.join(top, name), unknown=until or since)
             if name and name not in parts and written >= since - _SLACK_SECONDS:
                 parts[name], times[name] = part, written

@@ -51,10 +51,12 @@ class Sketch(Value):
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     """Return what a trigger tells; ``diff`` is the change that put it right, where one did."""
+    files = trigger.files or tuple(filter(None, _names(diff)))
     facts = [_asked(trigger.request), _headline(trigger)]
     if trigger.failure is not None and trigger.kind != REJECTION:
-        facts += [_failed(trigger.failure), _failing(trigger.failure.output)]
-    facts.append(_changed(trigger.files))
+        passed = ", and later passed" if trigger.kind == RED_GREEN else ""
+        facts += [_failed(trigger.failure, passed), _failing(trigger.failure.output)]
+    facts.append(_changed(files))
     change = diff or "\n".join(trigger.changes)
     sections = {SITUATION: _paragraphs(facts)}
     if change.strip():
@@ -62,7 +64,7 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     return Sketch(
         title=f"{UNNAMED} ({_hint(trigger)})",
         sections=sections,
-        paths=_guarded(trigger.files),
+        paths=_guarded(files),
         stage=trigger.cause.stage,
         example=_one_line(trigger.request or trigger.quote, _MAX_HINT),
     )
@@ -147,15 +149,19 @@ def split_files(diff: str) -> list[str]:
     return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part.strip()]
 
 
+def _names(diff: str) -> tuple[str, ...]:
+    return _unique(names_of(part)[-1] for part in split_files(diff))
+
+
 def names_of(part: str) -> tuple[str, ...]:
-    """Return the old and the new name of the file that a part of a diff is about."""
+    """Return the old and the new name of the file that a part of a diff is about, else ("",)."""
     head = part.split("\n@@ ", 1)[0]
     found = re.findall(r'(?m)^(?:---|\+\+\+) "?[ab]/(.+?)"?\t?$', head)
     if not found:
         found = re.findall(r"(?m)^(?:rename|copy) (?:from|to) (.+)$", head)
     if not found and (match := re.match(r"diff --git a/(.+) b/(.+)", head)):
         found = [match[1], match[2]]
-    return _unique(found)
+    return _unique(found) or ("",)
 
 
 _FIXES: Mapping[str, str] = {RED_GREEN: "The change after which it passed:"}
@@ -170,7 +176,7 @@ def _headline(trigger: Trigger) -> str:
     lines: Mapping[str, str] = {
         FEEDBACK: f"The user said it went wrong:\n\n{said}",
         REQUEST: f"The user asked to record it:\n\n{said}",
-        RED_GREEN: _paragraphs([f"It failed and later passed: {command}", said]),
+        RED_GREEN: f"The user said:\n\n{said}" if said else "",
         ROLLBACK: f"The change was taken back: {command}",
         REJECTION: _paragraphs([f"An action was refused: {command}", said]),
         INTERRUPT: f"The user interrupted:\n\n{said}",
@@ -196,10 +202,10 @@ def _asked(request: str) -> str:
     return f"The request:\n\n{_quoted(request)}" if request.strip() else ""
 
 
-def _failed(event: Event) -> str:
+def _failed(event: Event, passed: str = "") -> str:
     excerpt = error_excerpt(event.output, limit=MAX_EXCERPT)
     told = f"\n\n{fence(excerpt, 'text')}" if excerpt else ""
-    return f"What failed: {_code(event.text or event.tool)}{told}"
+    return f"What failed{passed}: {_code(event.text or event.tool)}{told}"
 
 
 def _failing(output: str) -> str:
