@@ -1,0 +1,306 @@
+"""Lessons in from other systems, and out to them: planned first, written when told to."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+
+from lessons_kb.brain.imported import add_origin, card_text, count_in, is_safe_id, read_origins
+from lessons_kb.cards import edit_header, parse_bytes, parse_card, slug
+from lessons_kb.cards.duplicates import NEAR, SAME, Duplicates, compare
+from lessons_kb.errors import EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.exchange.incoming import origin_key
+from lessons_kb.model import NOTE
+from lessons_kb.storage import files, sources
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.exchange.incoming import Incoming, Reading
+    from lessons_kb.model import Card
+
+    Change = str | int | tuple[str, ...] | None
+
+CREATE, BUMP, SKIP = "create", "bump", "skip"
+ON_NEAR = ("skip", "new", "bump")
+SOURCES = ("galangal", "review", "memory", "jsonl")
+FORMATS = ("json", "jsonl", "markdown")
+
+_NEAR_HINT = "; --near new writes it, --near bump counts it"
+_ANY_DATE = "2000-01-01"
+_ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
+
+
+class Step(Value):
+    """What an import does, or would do, with one lesson."""
+
+    action: str
+    """``create``, ``bump`` or ``skip``."""
+    title: str
+    where: str
+    """File and line, or row."""
+    card: str = ""
+    """Id of the card that is bumped or there already; of a new one, once it is written."""
+    reason: str = ""
+
+
+class Plan(Value):
+    """What an import would do."""
+
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    """What was not understood, one line each."""
+    lessons: tuple[Incoming | None, ...] = ()
+    """For each step what it is about; None where the source itself was passed over."""
+
+    def count(self, action: str) -> int:
+        """Return how many steps are of this action."""
+        return sum(step.action == action for step in self.steps)
+
+
+class Exchange:
+    """Import into the nearest brain and export from all."""
+
+    def __init__(self, brain: Brain) -> None:
+        self._brain = brain
+
+    def plan(
+        self,
+        source: str,
+        path: str,
+        *,
+        near: str = "skip",
+        project: str | None = None,
+        topics: Sequence[str] = (),
+    ) -> Plan:
+        """Return what importing a file would do; nothing is written.
+
+        ``source`` is one of SOURCES. A lesson imported before is skipped, one that is there
+        under the same title is bumped, ``near`` (one of ON_NEAR) says what becomes of one that
+        is merely like a card. Raises InputError naming file and line, StorageError.
+        """
+        if near not in ON_NEAR:
+            raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
+        reading = read_lessons(source, path)
+        lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
+        shelf = _Shelf(self._brain, near)
+        steps = [shelf.judge(lesson) for lesson in lessons]
+        passed = [
+            Step(action=SKIP, title=one.title, where=one.where, reason=one.reason)
+            for one in reading.passed_over
+        ]
+        return Plan(
+            steps=(*steps, *passed),
+            notes=reading.notes,
+            lessons=(*lessons, *(None for _ in passed)),
+        )
+
+    def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[Step, ...]:
+        """Write what a plan says and return its steps with the ids of the cards.
+
+        A step that cannot be done becomes a skip that says why; the others go on.
+        """
+        date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
+        written: dict[str, str] = {}
+        homes = _homes(self._brain)
+        done = []
+        for step, lesson in zip(plan.steps, plan.lessons, strict=True):
+            if lesson is None or step.action == SKIP:
+                done.append(step)
+                continue
+            try:
+                if step.action == CREATE:
+                    made = self._create(lesson, date)
+                    written[step.card] = made
+                    done.append(step.replace(card=made))
+                else:
+                    target = written.get(step.card, step.card)
+                    _bump(homes.get(target, self._brain.layers[0]), target, lesson, date)
+                    done.append(step.replace(card=target))
+            except LessonsError as error:
+                done.append(step.replace(action=SKIP, reason=str(error)))
+        return tuple(done)
+
+    def export(self, form: str) -> Iterator[str]:
+        """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
+        from lessons_kb.exchange import digest
+
+        if form not in FORMATS:
+            raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
+        if form == "jsonl":
+            return digest.format_jsonl(self._texts())
+        make = digest.format_json if form == "json" else digest.format_markdown
+        return iter([make(self._texts()).rstrip("\n")])
+
+    def _texts(self) -> Iterator[tuple[Card, str]]:
+        self._brain.refresh()
+        for layer in self._brain.layers:
+            limit = layer.settings.index.max_file_bytes
+            for card in layer.read(lambda one: one.catalogue.all_cards()):
+                if card.kind != NOTE:
+                    data = files.read_bytes(layer.root, card.id, limit=limit)
+                    yield card, data.decode("utf-8", "replace")
+
+    def _create(self, lesson: Incoming, date: str) -> str:
+        root = self._brain.layers[0].root
+        text = card_text(lesson, created=date)
+        if lesson.text and is_safe_id(lesson.id):
+            try:
+                return files.create(root, lesson.id, text.encode("utf-8"))
+            except LessonsError:
+                text = add_origin(text, lesson.origin)  # its name is taken: remember it so
+        made = self._brain.cards.add(text, kind=lesson.kind, title=lesson.title)
+        return made.id
+
+
+class _Shelf:
+    """The cards that are there, and those that a plan would add."""
+
+    def __init__(self, brain: Brain, near: str) -> None:
+        self._near = near
+        cards = brain.cards.all()
+        self._known = Duplicates(cards)
+        self._added = Duplicates(())
+        self._origins = _find_origins(brain.layers)
+        self._nearest = brain.layers[0]
+        self._ids = {card.id: card for card in cards}
+        self._taken = set(self._ids)
+
+    def judge(self, lesson: Incoming) -> Step:
+        """Return what becomes of a lesson, and remember it for those that follow."""
+        step = Step(action=CREATE, title=lesson.title, where=lesson.where)
+        origin = origin_key(lesson.origin)
+        known = self._origins.get(origin, "")
+        try:
+            card = self._parsed(lesson)
+        except LessonsError as error:
+            return step.replace(action=SKIP, reason=str(error))
+        own = self._ids.get(known) or self._ids.get(lesson.id)
+        if own is not None and (known or _is_same(card, own)):
+            if lesson.occurrences > own.occurrences:
+                why = f"imported before, seen {lesson.occurrences}× by now"
+                return step.replace(action=BUMP, card=own.id, reason=why)
+            return step.replace(action=SKIP, card=own.id, reason="it is here already")
+        if known:
+            return step.replace(action=SKIP, card=known, reason="it is in the source twice")
+        twin = self._twin(card)
+        if twin is not None:
+            if twin.action == BUMP:
+                self._origins[origin] = twin.card
+            return step.replace(action=twin.action, card=twin.card, reason=twin.reason)
+        self._added.add(card)
+        self._taken.add(card.id)
+        self._origins[origin] = card.id
+        return step.replace(card=card.id)
+
+    def _twin(self, card: Card) -> Step | None:
+        """Return what becomes of a card that is there in other words, None where none is."""
+        said = "\n".join((card.why, *card.checklist))
+        for shelf, there in ((self._known, True), (self._added, False)):
+            for twin in shelf.find(card.title, text=said):
+                step = Step(action=BUMP, title="", where="", card=twin.card.id, reason=twin.reason)
+                if twin.level == SAME:
+                    return step
+                # What its source keeps apart is not ours to join.
+                if twin.level == NEAR and there and self._near != "new":
+                    how = (
+                        ""
+                        if self._near == BUMP
+                        else "; --near new writes it, --near bump counts it"
+                    )
+                    return step.replace(action=self._near, reason=f"{twin.reason}{how}")
+        return None
+
+    def _parsed(self, lesson: Incoming) -> Card:
+        text = card_text(lesson, created=_ANY_DATE)
+        path = self._free_id(lesson)
+        document = parse_card(text, path=path, folders=self._nearest.settings.folders)
+        if document.card is None or document.card.kind == NOTE:
+            why = document.findings[0].message if document.findings else "it would be a note"
+            raise EditRefused(f"it cannot be written as a card: {why}")
+        return document.card
+
+    def _free_id(self, lesson: Incoming) -> str:
+        """Return the name that the card would get."""
+        if is_safe_id(lesson.id) and lesson.id not in self._taken:
+            return lesson.id
+        stem = f"{lesson.kind}s/{slug(lesson.title)}"
+        number = 1
+        while (path := f"{stem}.md" if number == 1 else f"{stem}-{number}.md") in self._taken:
+            number += 1
+        return path
+
+
+def _is_same(card: Card, other: Card) -> bool:
+    twin = compare(card.title, other)
+    return twin is not None and twin.level == SAME
+
+
+def _homes(brain: Brain) -> dict[str, Layer]:
+    """Return the layer of each card that is there; the nearest of those that know an id."""
+    return {
+        card.id: layer
+        for layer in reversed(brain.layers)
+        for card in layer.read(lambda one: one.catalogue.all_cards())
+    }
+
+
+def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
+    folders = layer.settings.folders
+
+    def edited(data: bytes) -> bytes:
+        document = parse_bytes(data, path=card_id, folders=folders)
+        text = data.decode("utf-8")
+        return edit_header(text, count_in(document, text, lesson, date)).encode("utf-8")
+
+    files.rewrite(layer.root, card_id, edited)
+
+
+def read_lessons(source: str, path: str) -> Reading:
+    """Return the lessons of a file of one of SOURCES; InputError names file and line."""
+    if source == "galangal":
+        from lessons_kb.exchange import galangal
+
+        columns, rows = sources.read_table(path, galangal.TABLE, galangal.COLUMNS)
+        return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
+    if source == "review":
+        from lessons_kb.exchange.review import read_review
+
+        return read_review(sources.read_source(path), name=path)
+    if source == "memory":
+        from lessons_kb.exchange.memory import read_memory
+
+        return read_memory(sources.read_source(path), name=path)
+    if source == "jsonl":
+        from lessons_kb.exchange.jsonl import read_lines
+
+        return read_lines(sources.read_source_lines(path), name=path)
+    raise InputError(f"import knows {', '.join(SOURCES)} and transcript, not {source!r}")
+
+
+def _placed(lesson: Incoming, project: str | None, topics: Sequence[str]) -> Incoming:
+    if lesson.text:
+        return lesson
+    tags = tuple(dict.fromkeys((*lesson.topics, *topics)))
+    return lesson.replace(project=project or lesson.project, topics=tags)
+
+
+def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
+    """Return (system, digest) → id of the card that came from there."""
+    found: dict[tuple[str, str], str] = {}
+    for layer in layers:
+        limit = layer.settings.index.max_file_bytes
+        for card in layer.read(lambda one: one.catalogue.all_cards()):
+            try:
+                data = files.read_bytes(layer.root, card.id, limit=limit)
+            except StorageError:
+                continue
+            if _ORIGIN_BYTES.search(data):
+                for origin in read_origins(data.decode("utf-8", "replace")):
+                    found.setdefault(origin_key(origin), card.id)
+    return found

@@ -1,0 +1,88 @@
+"""Commands between systems: import export."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.text.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lessons_kb.brain.exchange import Step
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    app.command("import")(import_)
+    app.command("export")(export)
+
+
+def import_(
+    source: Annotated[str, typer.Argument(help="galangal, review, memory, jsonl or transcript.")],
+    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="What to read.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it.")] = False,
+    near: Annotated[
+        str, typer.Option(help="skip, new or bump: for a lesson that is like a card.")
+    ] = "skip",
+    project: Annotated[str | None, typer.Option(help="Only for this project.")] = None,
+    tags: Annotated[str, typer.Option(help="Topics, separated by commas.")] = "",
+) -> None:
+    """Bring in lessons from elsewhere; without --yes only say what would be done.
+
+    Example: lessons import memory AGENTS.md CLAUDE.md
+    """
+    from lessons_kb.brain.exchange import Exchange
+
+    exchange = Exchange(open_brain())
+    topics = tuple(tag.strip() for tag in tags.split(",") if tag.strip())
+    told: list[Step] = []
+    notes: list[str] = []
+    for path in paths:
+        plan = exchange.plan(source, path, near=near, project=project, topics=topics)
+        told += exchange.carry_out(plan) if yes else plan.steps
+        notes += plan.notes
+    _show(told, notes, written=yes)
+
+
+def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None:
+    if options().json:
+        data = [step.as_dict() for step in steps]
+        print_json({"written": written, "steps": data, "notes": list(notes)})
+        return
+    for note in notes:
+        say(clean_line(note))
+    if steps:
+        rows = [(s.action, s.card, s.title, s.where, s.reason) for s in steps]
+        print_table(("action", "id", "title", "where", "reason"), rows)
+    counts = {name: sum(s.action == name for s in steps) for name in ("create", "bump", "skip")}
+    words = ("created", "bumped", "skipped") if written else ("to create", "to bump", "to skip")
+    told = ", ".join(f"{n} {word}" for n, word in zip(counts.values(), words, strict=True))
+    again = "" if written or not (counts["create"] or counts["bump"]) else "; --yes writes it"
+    say(f"{told}{again}")
+
+
+def export(
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")
+    ] = None,
+) -> None:
+    """Print every card; jsonl is what `import jsonl` reads.
+
+    Example: lessons export jsonl -o lessons.jsonl
+    """
+    from lessons_kb.brain.exchange import Exchange
+
+    lines = Exchange(open_brain()).export(form)
+    if output is None:
+        for line in lines:
+            print(line)
+        return
+    from lessons_kb.storage.sources import write_export
+
+    write_export(output, lines)
+    say(f"written to {output}")

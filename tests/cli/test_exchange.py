@@ -1,0 +1,65 @@
+"""``lessons import`` and ``export``."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+
+NOTES = "# Guide\n\n## Lessons\n\n- Never edit an applied migration\n"
+
+
+def test_import_is_dry_until_told(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    notes = tmp_path / "CLAUDE.md"
+    notes.write_text(NOTES)
+    dry = lessons("import", "memory", notes)
+    assert dry.out.splitlines()[1].split()[:2] == [
+        "create",
+        "lessons/never-edit-an-applied-migration.md",
+    ]
+    assert dry.err == "lessons: 1 to create, 0 to bump, 0 to skip; --yes writes it\n"
+    card = brain / "lessons" / "never-edit-an-applied-migration.md"
+    assert not card.exists()
+    wet = lessons("import", "memory", notes, "--yes", "--tags", "db, sql", "--project", "shop")
+    assert wet.err == "lessons: 1 created, 0 bumped, 0 skipped\n"
+    assert "project: shop" in card.read_text()
+    assert "  - db\n  - sql\n" in card.read_text()
+    again = lessons("import", "memory", notes, "--yes")
+    assert again.err == "lessons: 0 created, 0 bumped, 1 skipped\n"
+
+
+def test_import_answers_in_json(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    notes = tmp_path / "CLAUDE.md"
+    notes.write_text(NOTES)
+    data = json.loads(lessons("import", "memory", notes, "--json").out)
+    assert data["written"] is False
+    assert data["steps"][0]["action"] == "create"
+    assert data["steps"][0]["where"].endswith("CLAUDE.md:5")
+
+
+def test_import_names_the_bad_line(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"title": "a"}\n{"titel": "b"}\n')
+    result = lessons("import", "jsonl", path)
+    assert result.code == 2
+    assert result.err == f'lessons: {path}:2: no title; add "title": "what goes wrong"\n'
+
+
+def test_export_prints_or_writes(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    printed = lessons("export", "jsonl").out
+    path = tmp_path / "out.jsonl"
+    assert lessons("export", "jsonl", "-o", path).out == ""
+    assert path.read_text() == printed
+    assert len(printed.splitlines()) == 20
+    data = json.loads(lessons("export", "json").out)
+    assert len(data["cards"]) == 20
+    assert lessons("export", "markdown").out.startswith("# Lessons\n\n20 cards.")
+    assert lessons("export", "yaml").code == 2

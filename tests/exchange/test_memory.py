@@ -1,0 +1,145 @@
+"""Lessons among the notes of AGENTS.md, CLAUDE.md, tasks/lessons.md."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.exchange.memory import read_memory
+
+AGENTS = """\
+# Guide
+
+## Setup
+
+- Run make
+
+## Gotchas (learned the hard way)
+
+- **`pnpm --filter` silently no-ops** on this machine. Build apps directly.
+- Never edit an applied migration.
+- **2026-03-22 — Size the canvas by its container:** The zoom factor lies.
+- Terraform:
+  - Pin the zone
+  - Never rerun failed jobs
+
+| Gotcha | Fix |
+|---|---|
+| PostgreSQL zone drift on the second run | Pin the zone after the first apply. |
+
+### Database
+
+- Use the session factory in jobs
+
+## Style
+
+- Tabs
+"""
+
+LESSONS = """\
+# Error patterns
+
+Read this first.
+
+## Format
+
+- What happened: …
+
+## Lesson 4
+
+**Mistake:** The bootstrap opened its own session. In tests it is bound to production.
+
+**Root cause:** Code outside the factory cannot be overridden.
+
+**Rule:** Accept a session factory.
+
+## L-021 — Wrapper selectors must not hover
+
+**What failed:** The whole section moved.
+
+**Rule to prevent recurrence:**
+- Hover goes on inner widgets
+- Ask before a section moves
+
+## Active Rules
+
+1. **Generate duplicated content.** A script makes the copy.
+"""
+
+
+def titles(text: str, name: str = "AGENTS.md") -> list[str]:
+    return [lesson.title for lesson in read_memory(text, name=name).lessons]
+
+
+def test_items_rows_and_nested_items_below_such_headings_are_lessons() -> None:
+    assert titles(AGENTS) == [
+        "`pnpm --filter` silently no-ops",
+        "Never edit an applied migration",
+        "Size the canvas by its container",
+        "Pin the zone",
+        "Never rerun failed jobs",
+        "PostgreSQL zone drift on the second run",
+        "Use the session factory in jobs",
+    ]
+
+
+def test_what_is_said_beyond_the_title_has_its_section() -> None:
+    found = {lesson.title: lesson for lesson in read_memory(AGENTS, name="a/AGENTS.md").lessons}
+    canvas = found["Size the canvas by its container"]
+    assert (canvas.created, canvas.last_seen) == ("2026-03-22", "2026-03-22")
+    assert dict(canvas.sections)["Mistake / Risk"] == "The zoom factor lies."
+    row = found["PostgreSQL zone drift on the second run"]
+    assert dict(row.sections)["Fix"] == "Pin the zone after the first apply."
+    assert found["Use the session factory in jobs"].topics == ("database",)
+    assert found["Pin the zone"].topics == ("terraform",)
+    assert found["Pin the zone"].where == "a/AGENTS.md:13"
+
+
+def test_a_file_of_lessons_needs_no_heading() -> None:
+    assert titles(LESSONS, "tasks/lessons.md") == [
+        "The bootstrap opened its own session",
+        "Wrapper selectors must not hover",
+        "Generate duplicated content",
+    ]
+
+
+def test_labels_lead_to_sections() -> None:
+    first, second, _ = read_memory(LESSONS, name="lessons.md").lessons
+    said = dict(first.sections)
+    assert said["Root Cause"] == "Code outside the factory cannot be overridden."
+    assert said["Prevention Checklist"] == "- [ ] Accept a session factory."
+    assert dict(second.sections)["Prevention Checklist"] == (
+        "- [ ] Hover goes on inner widgets\n- [ ] Ask before a section moves"
+    )
+
+
+@pytest.mark.parametrize(
+    "heading", ["Lessons Learned", "🔥 Common mistakes", "주의사항", "배운 점", "教訓", "Pitfalls:"]
+)
+def test_headings_are_known_by_their_words(heading: str) -> None:
+    assert titles(f"## {heading}\n\n- One thing to know\n") == ["One thing to know"]
+
+
+def test_without_such_a_heading_it_says_so() -> None:
+    found = read_memory("# Guide\n\n- Run make\n", name="CLAUDE.md")
+    assert not found.lessons
+    assert found.notes[0].startswith("CLAUDE.md: no list or section under a heading")
+
+
+def test_a_placeholder_is_passed_over() -> None:
+    found = read_memory("## Lessons\n\n- (none yet)\n- Real one\n", name="AGENTS.md")
+    assert [lesson.title for lesson in found.lessons] == ["Real one"]
+    assert found.passed_over[0].where == "AGENTS.md:3"
+
+
+def test_the_origin_is_what_is_said_wherever_it_stands() -> None:
+    one = read_memory("## Lessons\n- It broke\n", name="x/AGENTS.md").lessons[0]
+    other = read_memory("# T\n\n## Lessons\n\n* It  broke\n", name="AGENTS.md").lessons[0]
+    assert one.origin == other.origin
+
+
+@given(st.text(alphabet=st.sampled_from("#-*|`: \n\tab1.)[]"), max_size=200))
+def test_any_text_can_be_read(text: str) -> None:
+    for lesson in read_memory(f"# Lessons\n{text}", name="AGENTS.md").lessons:
+        assert lesson.title.strip()
