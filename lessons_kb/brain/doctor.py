@@ -122,5 +122,12 @@ def _cache(layer: Layer) -> Iterator[Health]:
 
 
 def _journal(layer: Layer) -> Iterator[Health]:
+    from lessons_kb.storage.database import find_set_aside
+    from lessons_kb.storage.journal import JOURNAL_NAME
+    from lessons_kb.storage.state import state_dir
+
     layer.journal.last_injected(None)
     yield Health(level="ok", what="journal", detail="can be written")
+    for kept in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
+        mend = "a fresh one was begun; delete it, or try `sqlite3 FILE .recover`"
+        yield Health(level="warning", what="journal", detail=f"{kept} was damaged", mend=mend)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lessons_kb import __version__
-from lessons_kb.cli import brains, cards, evaluation, exchange, index, learn, recall
+from lessons_kb.cli import brains, cards, evaluation, index, journal, learn, recall
 from lessons_kb.cli.options import Options, set_options
 from lessons_kb.errors import LessonsError
 
@@ -22,12 +22,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for _module in (brains, cards, recall, learn, exchange, evaluation, index):
+for _module in (brains, cards, recall, journal, learn, evaluation, index):
     _module.register(app)
 
 DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
+_RUNS_COMMANDS, _ITS_VALUED = "run", ("--stall", "--session", "--stage")
 _OPTIONAL_VALUE = ("--diff", "--from-session")
 
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
@@ -68,7 +69,8 @@ def main() -> None:
 def hoist_options(arguments: list[str]) -> list[str]:
     """Move global options to the front, so that they may stand behind the command's name too.
 
-    What follows ``--`` stays. An option whose value may be left out gets an empty one.
+    What follows ``--``, or the name of a command that ``lessons run`` is given, stays. An option
+    whose value may be left out gets an empty one.
     """
     front: list[str] = []
     rest: list[str] = []
@@ -78,6 +80,12 @@ def hoist_options(arguments: list[str]) -> list[str]:
         if word == "--":
             rest += [word, *queue]
             break
+        if rest[:1] == [_RUNS_COMMANDS] and not word.startswith("-"):
+            if rest[-1] not in _ITS_VALUED:
+                rest += ["--", word, *queue]
+                break
+            rest.append(word)
+            continue
         name, _, _value = word.partition("=")
         if word in _FLAGS or (name in _WITH_VALUE and "=" in word):
             front.append(word)

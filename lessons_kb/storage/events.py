@@ -28,6 +28,15 @@ _COLUMNS = (
 )
 _SAME = ("session", "kind", "agent", "scope", "tool", "targets", "arguments", "outcome", "text")
 """Equal in two reports of one observation that has no id."""
+_KNOWN = " ".join(
+    (
+        "CASE WHEN :id != '' THEN EXISTS (SELECT 1 FROM events",
+        "WHERE session = :session AND id = :id AND kind = :kind AND id != '')",
+        "WHEN :within > 0 THEN EXISTS (SELECT 1 FROM events WHERE",
+        *(f"{name} = :{name} AND" for name in _SAME),
+        "at BETWEEN :at - :within AND :at + :within) ELSE false END",
+    )
+)
 
 
 class Events:
@@ -46,18 +55,8 @@ class Events:
         row = _row(event if event.at else event.replace(at=time.time()))
         names = ", ".join(_COLUMNS)
         marks = ", ".join(f":{name}" for name in _COLUMNS)
-        sql = f"INSERT INTO events ({names}) SELECT {marks} WHERE "
-        if not event.id and within > 0:
-            same = " AND ".join(f"{name} = :{name}" for name in _SAME)
-            sql += (
-                f"NOT EXISTS (SELECT 1 FROM events WHERE {same}"  # noqa: S608 our own names
-                " AND at BETWEEN :at - :within AND :at + :within)"
-            )
-            row["within"] = within
-        else:
-            sql += "true"
-        sql += " ON CONFLICT (session, id, kind) WHERE id != '' DO NOTHING"
-        return self._db.change(sql, row) > 0
+        sql = f"INSERT INTO events ({names}) SELECT {marks} WHERE NOT {_KNOWN}"
+        return self._db.change(sql, {**row, "within": within}) > 0
 
     def find(
         self,
@@ -68,39 +67,39 @@ class Events:
         since: float | None = None,
         limit: int | None = None,
     ) -> list[Event]:
-        """Return the newest ``limit`` events that fit, oldest first.
+        """Return the newest ``limit`` events that fit, oldest first; see ``numbered``."""
+        found = self.numbered(session=session, kinds=kinds, tools=tools, since=since, limit=limit)
+        return [event for _number, event in found]
 
-        ``since`` in seconds since the epoch; an empty collection lets everything through.
-        """
-        tests, values = _tests(session, kinds, tools)
-        if since is not None:
-            tests.append("at >= ?")
-            values.append(since)
-        where = f" WHERE {' AND '.join(tests)}" if tests else ""
-        rows = self._db.run(
-            f"SELECT {', '.join(_COLUMNS)} FROM events{where}"  # noqa: S608 values are bound
-            " ORDER BY at DESC, number DESC LIMIT ?",
-            [*values, -1 if limit is None else max(limit, 0)],
-        )
-        return [_event(row) for row in reversed(rows)]
-
-    def after(
+    def numbered(
         self,
-        number: int,
         *,
         session: str | None = None,
         kinds: Collection[str] = (),
         tools: Collection[str] = (),
+        since: float | None = None,
+        after: int | None = None,
+        limit: int | None = None,
     ) -> list[tuple[int, Event]]:
-        """Return (number, event) of what was written after ``number``, in order."""
-        tests, values = _tests(session, kinds, tools)
-        where = " AND ".join(["number > ?", *tests])
+        """Return (number, event) of the newest ``limit`` events that fit, oldest first.
+
+        ``since`` in seconds since the epoch; ``after`` a number: what was written later; an
+        empty collection lets everything through.
+        """
+        tests = {"session = ?": session, "at >= ?": since, "number > ?": after}
+        asked = [test for test, value in tests.items() if value is not None]
+        values: list[Any] = [value for value in tests.values() if value is not None]
+        for column, wanted in (("kind", kinds), ("tool", tools)):
+            if wanted:
+                asked.append(f"{column} IN ({', '.join('?' * len(wanted))})")
+                values.extend(wanted)
+        where = f" WHERE {' AND '.join(asked)}" if asked else ""
         rows = self._db.run(
-            f"SELECT number, {', '.join(_COLUMNS)} FROM events"  # noqa: S608 values are bound
-            f" WHERE {where} ORDER BY number",
-            [number, *values],
+            f"SELECT number, {', '.join(_COLUMNS)} FROM events{where}"  # noqa: S608 values are bound
+            " ORDER BY at DESC, number DESC LIMIT ?",
+            [*values, -1 if limit is None else max(limit, 0)],
         )
-        return [(int(row[0]), _event(row[1:])) for row in rows]
+        return [(int(row[0]), _event(row[1:])) for row in reversed(rows)]
 
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
@@ -156,18 +155,3 @@ def _event(row: tuple[Any, ...]) -> Event:
     fields["targets"] = tuple(json.loads(fields["targets"]))
     fields["record"] = json.loads(fields["record"])
     return Event(**fields)
-
-
-def _tests(
-    session: str | None, kinds: Collection[str], tools: Collection[str]
-) -> tuple[list[str], list[Any]]:
-    tests: list[str] = []
-    values: list[Any] = []
-    if session is not None:
-        tests.append("session = ?")
-        values.append(session)
-    for column, wanted in (("kind", kinds), ("tool", tools)):
-        if wanted:
-            tests.append(f"{column} IN ({', '.join('?' * len(wanted))})")
-            values.extend(wanted)
-    return tests, values

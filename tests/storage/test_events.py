@@ -110,11 +110,11 @@ def test_what_comes_later_is_found_by_number(journal: Journal) -> None:
     assert journal.events.last_number() == 0
     journal.events.append(FULL)
     seen = journal.events.last_number()
-    assert journal.events.after(seen) == []
+    assert journal.events.numbered(after=seen) == []
     other = FULL.replace(id="2", kind="edit")
     journal.events.append(other)
-    assert journal.events.after(seen) == [(seen + 1, other)]
-    assert journal.events.after(seen, kinds=["prompt"]) == []
+    assert journal.events.numbered(after=seen) == [(seen + 1, other)]
+    assert journal.events.numbered(after=seen, kinds=["prompt"]) == []
 
 
 def test_odd_text_is_kept_readable(journal: Journal) -> None:

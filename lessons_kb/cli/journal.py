@@ -1,0 +1,144 @@
+"""Commands that watch: run events."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.errors import BrainNotFound, InputError, LessonsError
+from lessons_kb.model import EVENTS
+from lessons_kb.text.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from lessons_kb.model import Event
+
+Session = Annotated[str | None, typer.Option(help="Session it belongs to; found by itself.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeatable.")]
+Tools = Annotated[list[str] | None, typer.Option("--tool", help="Only this tool; repeatable.")]
+
+ROWS = 50
+COLUMNS = ("when", "kind", "tool", "outcome", "what", "session")
+_WIDTHS = (14, 10, 12, 17, 60, 8)
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    for command in (run, events):
+        app.command(command.__name__)(command)
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run.")],
+    stall: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Longest silence; 0 = any.")
+    ] = 90.0,
+    session: Session = None,
+    stage: Annotated[str | None, typer.Option(help="Workflow stage it belongs to.")] = None,
+) -> None:
+    """Run a command and journal how it ended; its output and exit code stay as they are.
+
+    Without output for --stall seconds it is ended (exit code 124), as by Ctrl-C, with all it
+    started.
+
+    Example: lessons run --stall 300 -- pytest -q
+    """
+    from lessons_kb.brain.running import run as run_recorded
+
+    trouble = ""
+    brain = None
+    try:
+        brain = open_brain()
+    except LessonsError as error:
+        if options().brains or not isinstance(error, BrainNotFound):
+            trouble = str(error)
+    ended, unwritten = run_recorded(
+        brain, command, stall=stall or None, session=session, stage=stage
+    )
+    if ended.message:
+        say(ended.message)
+    if trouble or unwritten:
+        say(f"this run was not journalled: {trouble or unwritten}")
+    raise typer.Exit(ended.code)
+
+
+def events(
+    session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
+    kind: Kinds = None,
+    tool: Tools = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Newest rows to show.")] = ROWS,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
+) -> None:
+    """List what was observed, newest last.
+
+    Example: lessons events --kind test --since 2h
+    """
+    for name in kind or ():
+        if name not in EVENTS:
+            raise InputError(f"--kind must be one of {', '.join(EVENTS)}, not {name!r}")
+    journal = open_brain().journal
+    start = _parse_since(since, now=time.time()) if since else None
+    filters = {"session": session, "kinds": kind or (), "tools": tool or ()}
+    if follow:
+        for event in journal.follow(**filters, since=start, limit=limit):  # type: ignore[arg-type]
+            print(_json_line(event) if options().json else _row_line(event), flush=True)
+        return
+    found = journal.events(**filters, since=start, limit=limit)  # type: ignore[arg-type]
+    if options().json:
+        print_json([event.as_dict() for event in found])
+    elif found:
+        print_table(COLUMNS, [_row(event) for event in found])
+    else:
+        say("no such events; `lessons install` lets an agent write them, `lessons run` does so too")
+
+
+def _parse_since(text: str, *, now: float) -> float:
+    """Return seconds since the epoch for ``2h`` (ago), an ISO date or an ISO date and time."""
+    if ago := re.fullmatch(r"(\d{1,9})\s?([smhdw])", text.strip()):
+        return now - int(ago[1]) * _UNITS[ago[2]]
+    try:
+        return dt.datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"--since {text!r} is no time; write 30m, 2h, 3d, 1w or a date such as 2026-01-31"
+        ) from None
+
+
+def _row(event: Event) -> tuple[str, ...]:
+    when = dt.datetime.fromtimestamp(event.at)
+    run = event.record.get("run")
+    state = run.get("state") if isinstance(run, dict) else None
+    what = event.text or ", ".join(event.targets) or event.output
+    if event.stage:
+        what = f"[{event.stage}] {what}"
+    cells = (
+        f"{when:%m-%d %H:%M:%S}",
+        event.kind,
+        event.tool,
+        str(state or event.outcome),
+        clean_line(what),
+        event.session,
+    )
+    return tuple(_cut(cell, width) for cell, width in zip(cells, _WIDTHS, strict=True))
+
+
+def _row_line(event: Event) -> str:
+    cells = zip(_row(event), _WIDTHS, strict=True)
+    return "  ".join(clean_line(cell).ljust(width) for cell, width in cells).rstrip()
+
+
+def _json_line(event: Event) -> str:
+    return json.dumps(event.as_dict(), ensure_ascii=False)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,204 @@
+"""The noun `brain.journal`: what a session or a workflow engine notes, and how it is looked up."""
+
+from __future__ import annotations
+
+import pathlib
+import queue
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.running import run, session_of
+from lessons_kb.errors import InputError
+from lessons_kb.model import Event
+from lessons_kb.storage.journal import JOURNAL_NAME
+from lessons_kb.storage.state import state_dir
+
+
+@pytest.fixture(autouse=True)
+def no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lessons_kb.brain.running import SESSION_VARIABLES
+
+    for name in SESSION_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def root(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "shop"
+    (folder / "lessons").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def brain(root: pathlib.Path) -> Iterator[Brain]:
+    with Brain.open(root, directory=root) as opened:
+        yield opened
+
+
+def test_an_event_is_noted_once_with_its_place_and_time(brain: Brain) -> None:
+    event = Event(kind="edit", session="s", id="1", targets=("a.py",))
+    assert brain.journal.record(event) is True
+    assert brain.journal.record(event) is False
+    (found,) = brain.journal.events()
+    assert abs(found.at - time.time()) < 60
+    assert found.scope == brain.directory
+    assert found == event.replace(at=found.at, scope=found.scope)
+
+
+def test_an_unknown_kind_is_refused(brain: Brain) -> None:
+    with pytest.raises(InputError, match="no such event: 'oops'"):
+        brain.journal.record(Event(kind="oops"))
+
+
+def test_a_workflow_engine_notes_what_went_wrong(brain: Brain) -> None:
+    journal = brain.journal
+    journal.record_stage_failure("TEST", "2 of 40 tests fail, password=hunter2", session="w")
+    journal.record_interrupt("stop, that is the wrong file", session="w")
+    journal.record_rollback("broke the login", files=["a.py"], session="w")
+    journal.record_rejection("rm -rf build", reason="not mine", tool="Bash", session="w")
+    stage, interrupt, rollback, rejection = journal.events(session="w")
+    assert (stage.kind, stage.stage, stage.outcome) == ("stage", "TEST", "exec_error")
+    assert stage.text == "2 of 40 tests fail, password=[redacted password]"
+    assert (interrupt.kind, interrupt.text) == ("interrupt", "stop, that is the wrong file")
+    assert (rollback.kind, rollback.text, rollback.targets) == (
+        "rollback",
+        "broke the login",
+        ("a.py",),
+    )
+    assert (rejection.kind, rejection.tool) == ("rejection", "Bash")
+    assert (rejection.text, rejection.output) == ("rm -rf build", "not mine")
+
+
+def test_the_session_is_the_one_the_agent_names(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_THREAD_ID", "t-1")
+    brain.journal.record_interrupt("no")
+    (event,) = brain.journal.events()
+    assert (event.session, event.agent) == ("t-1", "codex")
+    assert session_of({"LESSONS_SESSION": "mine", "CODEX_THREAD_ID": "t"}) == ("mine", "")
+    assert session_of({}) == ("", "")
+
+
+def test_new_events_are_followed(brain: Brain, root: pathlib.Path) -> None:
+    for number in range(4):
+        brain.journal.record(Event(kind="prompt", at=1e9 + number, text=str(number)))
+    stop = threading.Event()
+    seen: queue.Queue[str] = queue.Queue()
+
+    def follow() -> None:
+        with Brain.open(root) as other:
+            for event in other.journal.follow(kinds=["prompt"], limit=2, stop=stop):
+                seen.put(event.text)
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    assert [seen.get(timeout=10), seen.get(timeout=10)] == ["2", "3"]
+    brain.journal.record(Event(kind="edit", text="other"))
+    brain.journal.record(Event(kind="prompt", text="new"))
+    assert seen.get(timeout=10) == "new"
+    stop.set()
+    follower.join()
+    assert seen.empty()
+
+
+def test_retention_is_a_setting(brain: Brain, root: pathlib.Path) -> None:
+    day = 86_400
+    (root / "lessons.toml").write_text("[journal]\nretention_days = 7\n")
+    layer = brain.layers[0]
+    layer.journal.events.append(Event(kind="prompt", at=time.time() - 10 * day))
+    layer.journal.events.append(Event(kind="prompt", at=time.time() - 5 * day))
+    brain.journal.record(Event(kind="prompt"))
+    assert len(brain.journal.events()) == 2
+
+
+def test_a_bad_setting_does_not_keep_an_event_out(brain: Brain, root: pathlib.Path) -> None:
+    (root / "lessons.toml").write_text("[journal]\nretention_days = -1\n")
+    assert brain.journal.record(Event(kind="prompt")) is True
+
+
+def test_counts_are_kept_by_card_and_day(brain: Brain) -> None:
+    brain.journal.count("lessons/a.md", "addressed")
+    brain.journal.count("lessons/a.md", "addressed", times=2)
+    ((card, what, day, times),) = brain.journal.counts("lessons/a.md")
+    assert (card, what, times) == ("lessons/a.md", "addressed", 3)
+    assert day == time.strftime("%Y-%m-%d")
+    assert brain.journal.counts("other") == []
+
+
+def test_a_run_is_one_event_with_its_end(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(brain.directory)
+    code = "echo '\033[31mred\033[0m'; printf '10%%\\r100%%\\n'; exit 2"
+    ended, trouble = run(brain, ["sh", "-c", code], session="s", stage="TEST")
+    assert (ended.code, trouble) == (2, "")
+    (event,) = brain.journal.events()
+    assert (event.kind, event.outcome, event.session, event.stage) == (
+        *("command", "exec_error", "s", "TEST"),
+    )
+    assert event.output == "red\n100%\n"
+    assert event.scope == brain.directory
+    how = event.record["run"]
+    assert isinstance(how, dict)
+    assert (how["state"], how["code"]) == ("failed", 2)
+    assert how["seconds"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "outcome"),
+    [
+        (["pytest", "--no-such-option"], "test", "exec_error"),
+        (["true"], "command", "ok"),
+        (["no-such-command-here", "test"], "command", "tool_not_found"),
+    ],
+)
+def test_tests_are_told_from_other_commands(
+    brain: Brain,
+    command: list[str],
+    kind: str,
+    outcome: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(brain.directory)
+    run(brain, command)
+    (event,) = brain.journal.events()
+    assert (event.kind, event.outcome) == (kind, outcome)
+
+
+def test_where_it_ran_is_part_of_what_ran(
+    brain: Brain, root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "web app").mkdir()
+    monkeypatch.chdir(root / "web app")
+    run(brain, ["echo", "a b"])
+    monkeypatch.chdir(root.parent)
+    run(brain, ["echo"])
+    texts = [event.text for event in brain.journal.events()]
+    assert texts == ["cd 'web app' && echo 'a b'", f"cd {root.parent} && echo"]
+
+
+def test_a_run_goes_on_without_brain_or_journal(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ended, trouble = run(None, ["echo", "x"])
+    assert (ended.code, trouble) == (0, "")
+    journal = pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME)
+    journal.mkdir()
+    ended, trouble = run(brain, ["echo", "x"])
+    assert ended.code == 0
+    assert "journal.db" in trouble
+    assert capfd.readouterr().out == "x\nx\n"
+
+
+def test_the_doctor_names_a_journal_that_was_damaged(brain: Brain) -> None:
+    path = pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME)
+    path.write_bytes(b"junk" * 1000)
+    assert brain.journal.record(Event(kind="prompt")) is True
+    lines = [line for line in check_health(brain, brain.directory) if line.what == "journal"]
+    assert [line.level for line in lines] == ["ok", "warning"]
+    assert "journal.db.damaged-" in lines[1].detail
+    assert "a fresh one was begun" in lines[1].mend

@@ -1,0 +1,264 @@
+"""`lessons run` and `lessons events`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import signal
+import string
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from lessons_kb.brain.making import trust_brain
+from lessons_kb.brain.running import SESSION_VARIABLES
+from lessons_kb.cli.main import hoist_options
+from lessons_kb.storage.state import state_dir
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A trusted brain without cards; the working directory is in it."""
+    for name in SESSION_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "shop"
+    (root / "lessons").mkdir(parents=True)
+    (root / "lessons.toml").write_text("")
+    trust_brain(str(root))
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "lessons_kb.cli.main", *arguments]
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+        started.append(subprocess.Popen(command, **streams))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def journalled(lessons: Callable[..., Any]) -> Callable[..., list[dict[str, Any]]]:
+    def journalled(*arguments: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(lessons("events", "--json", *arguments).out)
+        return found
+
+    return journalled
+
+
+def running(seconds: str) -> list[int]:
+    """Return the processes that sleep for so long."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            dead = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+        except OSError:
+            continue
+        if words[:2] == [b"sleep", seconds.encode()] and not dead:
+            found.append(int(folder.name))
+    return found
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
+
+
+def a_while() -> str:
+    return f"1{Random().randrange(10**6):06d}.{Random().randrange(10**6):06d}"
+
+
+def test_output_and_exit_code_stay_as_they_are(
+    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
+) -> None:
+    process = start("run", "--", "sh", "-c", "printf 'a\\377b'; printf err >&2; exit 7")
+    assert process.communicate() == (b"a\377b", b"err")
+    assert process.returncode == 7
+    (event,) = journalled()
+    assert (event["kind"], event["outcome"]) == ("command", "exec_error")
+    assert (event["record"]["run"]["state"], event["record"]["run"]["code"]) == ("failed", 7)
+
+
+def test_ctrl_c_leaves_no_child_and_one_cancelled_record(
+    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
+) -> None:
+    seconds = a_while()
+    process = start("run", "--", "sh", "-c", f"sleep {seconds} & sleep {seconds}")
+    wait_for(lambda: running(seconds))
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 130
+    assert not running(seconds)
+    (event,) = journalled()
+    assert event["outcome"] == "cancelled"
+    assert event["record"]["run"]["state"] == "cancelled"
+
+
+def test_a_silent_command_stalls(
+    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
+) -> None:
+    process = start("run", "--stall", "1", "--", "sleep", "100")
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 124
+    assert err == "lessons: No output for 1 s — the run counts as stalled.\n".encode()
+    (event,) = journalled()
+    assert event["record"]["run"]["state"] == "stalled"
+
+
+def test_after_kill_9_nothing_is_left_running(
+    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
+) -> None:
+    seconds = a_while()
+    process = start("run", "--", "sh", "-c", f"echo up; exec sleep {seconds}")
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    process.kill()
+    process.wait()
+    (event,) = journalled()
+    assert event["outcome"] == "cancelled"
+    assert event["record"]["run"]["abandoned"] is True
+    for left in running(seconds):
+        os.kill(left, signal.SIGKILL)
+
+
+def test_no_secret_of_a_failing_command_is_kept(shop: pathlib.Path, start: Start) -> None:
+    dice = Random(11)
+    key = "sk-" + "".join(dice.choices(string.ascii_letters + string.digits, k=40)) + "1A"
+    bearer = "".join(dice.choices(string.ascii_letters + string.digits, k=32)) + "7"
+    password = "Xk9!correct-horse"
+    script = shop / "fail.sh"
+    script.write_text(
+        f"echo 'OPENAI_API_KEY={key}'; echo 'Authorization: Bearer {bearer}' >&2\n"
+        f"echo 'cannot connect to postgres://bob:{password}@db/shop'; echo password: {password}\n"
+        "exit 1\n"
+    )
+    command = f"curl -u bob:{password} x; DB_PASSWORD={password} sh fail.sh"
+    process = start("run", "--", "sh", "-c", command)
+    out, err = process.communicate(timeout=20)
+    assert key.encode() in out
+    assert bearer.encode() in err
+    kept = b"".join(
+        file.read_bytes()
+        for file in pathlib.Path(state_dir(str(shop))).rglob("*")
+        if file.is_file()
+    )
+    assert b"cannot connect" in kept
+    for secret in (key, bearer, password):
+        assert secret.encode() not in kept
+        assert secret[3:12].encode() not in kept
+
+
+def test_without_a_brain_it_runs_all_the_same(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    process = start("run", "--", "sh", "-c", "echo x; exit 5")
+    assert process.communicate(timeout=20) == (b"x\n", b"")
+    assert process.returncode == 5
+
+
+def test_a_brain_that_is_not_trusted_gets_no_record(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    (tmp_path / "lessons.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    process = start("run", "echo", "x")
+    out, err = process.communicate(timeout=20)
+    assert (out, process.returncode) == (b"x\n", 0)
+    assert err.count(b"\n") == 1
+    assert b"not journalled" in err
+    assert b"lessons trust" in err
+
+
+def test_a_command_that_is_not_there(shop: pathlib.Path, start: Start) -> None:
+    process = start("run", "no-such-command-here")
+    out, err = process.communicate(timeout=20)
+    assert (out, err) == (b"", b"lessons: no-such-command-here: command not found\n")
+    assert process.returncode == 127
+
+
+@pytest.mark.parametrize(
+    ("given", "hoisted"),
+    [
+        (["run", "pytest", "--json", "-q"], ["run", "--", "pytest", "--json", "-q"]),
+        (["run", "--", "a", "--json"], ["run", "--", "a", "--json"]),
+        (["run", "--json", "--stall", "5", "a", "--json"], ["--json", "run", "--stall", "5", "--", "a", "--json"]),
+        (["run", "--stall=5", "a", "--brain", "x"], ["run", "--stall=5", "--", "a", "--brain", "x"]),
+        (["--brain", "run", "search", "run", "--json"], ["--brain", "run", "--json", "search", "run"]),
+        (["run", "--brain", "b", "a"], ["--brain", "b", "run", "--", "a"]),
+        (["run", "--help"], ["run", "--help"]),
+    ],
+)  # fmt: skip
+def test_the_options_of_the_command_are_its_own(given: list[str], hoisted: list[str]) -> None:
+    assert hoist_options(given) == hoisted
+
+
+def test_events_are_listed_newest_last(
+    shop: pathlib.Path, start: Start, lessons: Callable[..., Any]
+) -> None:
+    empty = lessons("events")
+    assert (empty.code, empty.out) == (0, "")
+    assert "no such events" in empty.err
+    for word in ("first", "second"):
+        start("run", "--stage", "TEST", "echo", word).wait(20)
+    start("run", "--session", "s-1", "pytest", "--no-such-option").wait(20)
+    shown = lessons("events").out.splitlines()
+    assert re.fullmatch(r"WHEN +KIND +TOOL +OUTCOME +WHAT +SESSION", shown[0])
+    assert re.match(r"\d\d-\d\d \d\d:\d\d:\d\d +command +completed +\[TEST\] echo first$", shown[1])
+    assert re.match(r".* test +failed +pytest --no-such-option +s-1$", shown[3])
+    assert len(lessons("events", "--kind", "test").out.splitlines()) == 2
+    assert len(lessons("events", "--session", "s-1").out.splitlines()) == 2
+    assert len(lessons("events", "--limit", "1").out.splitlines()) == 2
+    assert len(lessons("events", "--since", "2h").out.splitlines()) == 4
+    assert lessons("events", "--since", "2126-01-31").out == ""
+    assert lessons("events", "--tool", "Bash").out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kind", "oops"), "--kind must be one of prompt, answer"),
+        (("--since", "yesterday"), "--since 'yesterday' is no time; write 30m, 2h"),
+        (("--limit", "0"), "--limit"),
+    ],
+)
+def test_a_wrong_filter_is_said_in_one_line(
+    shop: pathlib.Path, lessons: Callable[..., Any], arguments: tuple[str, ...], message: str
+) -> None:
+    result = lessons("events", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_events_are_followed_as_they_come(shop: pathlib.Path, start: Start) -> None:
+    start("run", "echo", "old").wait(20)
+    follower = start("events", "--follow", "--json", "--kind", "command")
+    assert follower.stdout is not None
+    assert json.loads(follower.stdout.readline())["text"] == "echo old"
+    start("run", "echo", "new").wait(20)
+    assert json.loads(follower.stdout.readline())["text"] == "echo new"
+    follower.send_signal(signal.SIGINT)
+    assert follower.wait(20) == 130
