@@ -1,0 +1,77 @@
+"""The whole way: a captured test run fails, a fix, the run passes, and a draft waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+SECRET = "AKIA" + "IOSFODNN7EXAMPLF"
+TEST = f"""\
+from cart import total
+
+def test_total_of_cart():
+    print("AWS_ACCESS_KEY_ID={SECRET}")
+    assert total([1, 3]) == 4
+"""
+
+Lessons = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def shop(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A repository with a brain, a function that is wrong and its test."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "cart.py").write_text("def total(items):\n    return 3\n")
+    (folder / "test_cart.py").write_text(TEST)
+    for command in ("init -q", "add .", "-c user.name=t -c user.email=t@e.org commit -qm start"):
+        subprocess.run(["git", *command.split()], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def lessons(shop: pathlib.Path) -> Lessons:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lessons_kb.cli.main", *arguments]
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLAUDE", "CODEX"))}
+        environment = {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, cwd=shop, env=environment, capture_output=True, text=True)
+
+    assert run("init").returncode == 0
+    return run
+
+
+def drafts(lessons: Lessons) -> list[dict[str, object]]:
+    listed = lessons("review", "--list", "--json")
+    assert listed.returncode == 0, listed.stderr
+    found: list[dict[str, object]] = json.loads(listed.stdout)
+    return found
+
+
+PYTEST = ("run", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
+@pytest.mark.slow
+def test_red_a_fix_and_green_leave_one_draft(lessons: Lessons, shop: pathlib.Path) -> None:
+    assert lessons(*PYTEST).returncode == 1
+    assert drafts(lessons) == []
+    (shop / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+    assert lessons(*PYTEST).returncode == 0
+    (draft,) = drafts(lessons)
+    text = str(draft["text"])
+    assert "test_cart.py::test_total_of_cart" in text
+    assert "assert 3 == 4" in text
+    assert "-    return 3" in text
+    assert "+    return sum(items)" in text
+    assert SECRET not in text
+    assert "Changed files: `cart.py`" in text
+    assert "paths: [cart.py]" in text
+    refused = lessons("review", "--accept", str(draft["id"]))
+    assert refused.returncode == 2
+    assert "lacks a title" in refused.stderr
