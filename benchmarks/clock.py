@@ -65,6 +65,8 @@ def start(command: Command, number: int = 0) -> Run:
             (os.POSIX_SPAWN_OPEN, 2, paths[2], write, 0o600),
         ]
         environment = {**os.environ, **command.environment}
+        # A user's interpreter keeps what it has compiled; without it every start compiles anew.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         here = os.getcwd()
         os.chdir(command.cwd)
         try:

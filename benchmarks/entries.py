@@ -65,7 +65,7 @@ def hook(brain: Path, event: Callable[[int], dict[str, Any]], *, must_print: str
     """Return ``lessons-hook claude-code`` on one event; each run is a session of its own."""
 
     def payload(number: int) -> str:
-        session = f"benchmark-{next(_sessions)}"
+        session = f"benchmark-{os.getpid()}-{next(_sessions)}"
         common = {"session_id": session, "transcript_path": "", "cwd": str(brain)}
         return json.dumps(common | {"permission_mode": "default"} | event(number))
 

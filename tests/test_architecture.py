@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import pathlib
 import subprocess
 import sys
@@ -22,7 +23,7 @@ HOMES = {
     "filelock": ("storage", "brain/refresh.py"),
     "frontmatter": ("cards",),
     "markdown_it": ("cards",),
-    "mcp": ("mcp_server.py",),
+    "mcp": ("mcp_server",),
     "numpy": ("recall/engines",),
     "pathspec": ("text",),
     "platformdirs": ("storage",),
@@ -172,6 +173,49 @@ def test_a_preflight_over_an_unchanged_brain_imports_nothing_heavy(
     run_fresh(first, str(tmp_path / "brain"))  # the file is old enough now: nothing is read again
     seen = run_fresh(ask + "print(*sys.modules)", str(tmp_path / "brain")).split()
     assert not NEVER_IN_A_HOOK & set(seen)
+
+
+HOOKED = {
+    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": "retry the idempotency key"},
+    "after a tool": {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls -l src"},
+        "tool_response": {"stdout": "a.py"},
+        "tool_use_id": "t1",
+    },
+    "before an edit": {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
+        "tool_use_id": "t2",
+    },
+}
+NEVER_AFTER_A_TOOL = {"tantivy", "Stemmer", "lessons_kb.brain.brain", "lessons_kb.render"}
+
+
+@pytest.mark.parametrize("occasion", HOOKED)
+def test_a_hook_over_an_unchanged_brain_imports_nothing_heavy(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, occasion: str
+) -> None:
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
+    lessons = tmp_path / "brain" / "lessons"
+    lessons.mkdir(parents=True)
+    card = "# Retry without an idempotency key\n\n## Prevention Checklist\n\n- Send a key\n"
+    (lessons / "retry.md").write_text(card)
+    monkeypatch.setenv("LESSONS_BRAIN", str(tmp_path / "brain"))
+    fire = (
+        "import os, sys; from lessons_kb.agents.hook import answer_event\n"
+        "output, _ = answer_event('claude-code', sys.argv[1], os.environ, leave_open=True)\n"
+    )
+    for session in ("first", "second"):
+        event = {"session_id": session, "cwd": str(tmp_path), **HOOKED["prompt"]}
+        code = fire + "assert 'Send a key' in output, output; import time; time.sleep(0.1)"
+        run_fresh(code, json.dumps(event))
+    event = {"session_id": "third", "cwd": str(tmp_path), **HOOKED[occasion]}
+    seen = set(run_fresh(fire + "print(*sys.modules)", json.dumps(event)).split())
+    never = NEVER_IN_A_HOOK | (NEVER_AFTER_A_TOOL if occasion == "after a tool" else set())
+    assert not never & seen
 
 
 def test_the_front_door_opens_for_free() -> None:

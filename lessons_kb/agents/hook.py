@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
     from lessons_kb.agents.table import Agent
     from lessons_kb.brain.brain import Brain
 
@@ -98,12 +97,10 @@ def _answer(
     find: Callable[[str], Brain] | None,
     leave_open: bool,
 ) -> tuple[str, str]:
-    from importlib import import_module
-
-    from lessons_kb.agents.said import put_into_words
     from lessons_kb.brain.turn import NOTHING, Occasion, Reach, respond
 
-    module = import_module(f"lessons_kb.agents.{_MODULES[host]}")
+    # Not importlib.import_module: that module is one more for every hook to load.
+    module = __import__(f"lessons_kb.agents.{_MODULES[host]}", fromlist=["read"])
     found = module.read(payload, name)
     if found is None or not found["session"]:
         return table.silence, ""
@@ -124,7 +121,9 @@ def _answer(
         return table.silence, ""
     if answer.trouble:
         _log(host, name, answer.trouble)
-    said: Said = put_into_words(answer)
+    from lessons_kb.agents.said import put_into_words
+
+    said = put_into_words(answer)
     unseen = ""
     if said.message and name not in table.lines:
         said, unseen = said.replace(message=""), said.message
@@ -161,8 +160,12 @@ def _parse(data: bytes | str) -> Payload | None:
     import json
 
     try:
-        text = data.decode("utf-8-sig", "replace") if isinstance(data, bytes) else data
-        payload = json.loads(text)
+        text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+        payload = json.loads(text.removeprefix("\ufeff"))
+        if "\\u" in text and "\\ud" in text.lower():
+            # Half a surrogate pair is no text: no file or database takes it.
+            whole = json.dumps(payload, ensure_ascii=False)
+            payload = json.loads(whole.encode("utf-8", "replace").decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return payload if isinstance(payload, dict) else None

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     Payload = Mapping[str, Any]
 
+_LATEST = 1e11
+"""What is later than this, in the year 5138, is in milliseconds."""
 MAX_OUTPUT_CHARS = 20_000
 """Beyond this only the end of what a tool printed is looked at."""
 
@@ -43,8 +45,9 @@ def arguments_of(payload: Payload, *names: str) -> object:
 def time_of(payload: Payload) -> float:
     """Return the payload's ``timestamp`` in seconds since the epoch, 0 when it has none."""
     value = payload.get("timestamp")
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value / 1000 if value > 1e11 else float(value)  # noqa: PLR2004 milliseconds
+    if isinstance(value, (int, float)):
+        known = 0 < value < _LATEST * 1000
+        return 0.0 if not known else value / 1000 if value > _LATEST else float(value)
     if not isinstance(value, str) or not value:
         return 0.0
     import datetime as dt

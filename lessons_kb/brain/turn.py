@@ -175,17 +175,19 @@ def respond(
     for closing a journal costs time. Raises LessonsError, or anything that a damaged file may
     cause: the one who asks is the rim.
     """
-    from importlib import import_module
-
     from lessons_kb.errors import BrainNotFound, Untrusted
 
     module, name = HANDLERS[occasion.what]
     house = House(occasion.directory, find)
     try:
-        handler = getattr(import_module(f"lessons_kb.brain.{module}"), name)
+        # Not importlib.import_module: that module is one more for every hook to load.
+        handler = getattr(__import__(f"lessons_kb.brain.{module}", fromlist=[name]), name)
         answer: Answer = handler(house, occasion, reach)
-    except (BrainNotFound, Untrusted):
-        return NOTHING
+    except (BrainNotFound, Untrusted) as error:
+        from lessons_kb.brain.discovery import ENVIRONMENT
+
+        # No brain is no trouble, unless the user has named one.
+        return Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
     finally:
         if not leave_open:
             house.close()

@@ -149,9 +149,7 @@ def _gained(name: str, occasion: Occasion, state: TurnState) -> list[Result]:
     if not data:
         state.offset = start
         return []
-    from importlib import import_module
-
-    read_results = import_module(f"lessons_kb.exchange.{name}").read_results
+    read_results = __import__(f"lessons_kb.exchange.{name}", fromlist=["read_results"]).read_results
     found, used = read_results(data)
     if any(not result.tool for result in found):
         before = max(start - LOOK_BACK_BYTES, 0)

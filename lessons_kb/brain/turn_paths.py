@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.brain.turn import NOTHING, Answer
-from lessons_kb.brain.turn_state import BLOCK, now, turn_state
+from lessons_kb.brain.turn_state import BLOCK, counter_for, now, turn_state
 from lessons_kb.guards.tools import parse_call
 from lessons_kb.model import SEVERITIES, Event, Hit
 
@@ -95,7 +95,6 @@ def _block(
     """Return the block of these cards, those left out that the session has in its context."""
     from lessons_kb.brain.memory import card_digest
     from lessons_kb.recall.preflight import pack, shown_name
-    from lessons_kb.text.tokens import estimate_tokens
 
     settings = brain.layers[0].settings.preflight
     hits: list[Hit] = []
@@ -119,7 +118,7 @@ def _block(
         frequencies={},
         size=1,
         settings=settings.replace(budget=min(settings.budget, reach.tokens)),
-        counter=estimate_tokens,
+        counter=counter_for(reach),
         max_chars=reach.chars,
     )
     for hit in block.lessons:

@@ -6,11 +6,10 @@ import contextlib
 
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import offer_drafts
-from lessons_kb.brain.turn_state import BLOCK, FILES, now, turn_state
+from lessons_kb.brain.turn_state import BLOCK, FILES, counter_for, now, turn_state
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Event, Hit, Preflight
 from lessons_kb.recall.preflight import pack
-from lessons_kb.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +74,7 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         budget=min(settings.preflight.budget, reach.tokens),
         context=settings.hooks.context,
         max_chars=reach.chars,
+        counter=counter_for(reach),
         fresh=False,
     )
     with turn_state(journal, occasion) as state:
@@ -184,7 +184,7 @@ def _active_again(brain: Brain, occasion: Occasion, reach: Reach) -> Preflight:
         frequencies={},
         size=1,
         settings=settings.replace(budget=min(settings.budget, reach.tokens)),
-        counter=estimate_tokens,
+        counter=counter_for(reach),
         max_chars=reach.chars,
     )
 

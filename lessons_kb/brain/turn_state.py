@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
     from lessons_kb.brain.turn import Occasion, Reach
     from lessons_kb.storage.journal import Journal
+    from lessons_kb.text.tokens import TokenCounter
 
 _PART = "hook"
 """Name under which it lies beside the guards' states."""
 _MAX_LISTED = 500
 _MAX_WAITING = 8
+_ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD = "block", "files", "guard"
 """What a text that waits for the model is about. A new prompt ends the waiting of a block."""
 
@@ -57,9 +59,11 @@ class TurnState:
 
         ``texts`` are (what about, text), most important first.
         """
+        everything = [*texts, *((about, text) for about, text in self.waiting)]
+        if not everything:
+            return ""
         from lessons_kb.text.tokens import estimate_tokens
 
-        everything = [*texts, *((about, text) for about, text in self.waiting)]
         given: list[str] = []
         self.waiting = []
         for about, text in everything:
@@ -69,7 +73,7 @@ class TurnState:
             )
             if reach.context and fits and text:
                 given.append(text)
-            elif text:
+            elif text and (given or not reach.context):  # what is too long alone never fits
                 self.waiting.append([about, text])
         return "\n\n".join(given)
 
@@ -90,6 +94,16 @@ def turn_state(journal: Journal, occasion: Occasion) -> Iterator[TurnState]:
 def count_chars(text: str) -> int:
     """Return the length as agents written in JavaScript count it: UTF-16 units."""
     return len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
+
+
+def counter_for(reach: Reach) -> TokenCounter:
+    """Return a counter of tokens to which a text of too many characters is endless."""
+    from lessons_kb.text.tokens import estimate_tokens
+
+    def count(text: str) -> int:
+        return estimate_tokens(text) if count_chars(text) <= reach.chars else _ENDLESS
+
+    return count
 
 
 def now(occasion: Occasion) -> float:

@@ -172,10 +172,12 @@ class Catalogue:
 
     def guards(self) -> list[tuple[int, tuple[tuple[str, bool], ...]]]:
         """Return (number, compiled globs) of every file that guards paths."""
-        rows = self._db.execute("SELECT number, globs FROM docs WHERE globs IS NOT NULL")
+        rows = self._db.execute("SELECT number, globs FROM docs WHERE globs IS NOT NULL").fetchall()
+        # One text read at once: a call for each row costs four times as much.
+        globs = json.loads(f"[{','.join(text for _number, text in rows)}]")
         return [
-            (number, tuple((regex, include) for regex, include in json.loads(globs)))
-            for number, globs in rows
+            (number, tuple((regex, include) for regex, include in found))
+            for (number, _text), found in zip(rows, globs, strict=True)
         ]
 
     def all_cards(self) -> list[Card]:

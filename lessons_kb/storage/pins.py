@@ -8,11 +8,13 @@ import zlib
 
 from lessons_kb.errors import StorageError
 from lessons_kb.storage.locate import state_home
-from lessons_kb.storage.state import make_private, write_private
+from lessons_kb.storage.state import make_private
 
 _FOLDER = "sessions"
 _KEPT_SECONDS = 30 * 86_400
 _MAX_BYTES = 8_192
+_FORGET_EVERY = 8
+"""Old pins are looked for in about one of so many new sessions."""
 
 
 def pin_directory(session: str, directory: str) -> str:
@@ -32,8 +34,14 @@ def pin_directory(session: str, directory: str) -> str:
         pass
     try:
         make_private(folder)
-        _forget_old(folder)
-        write_private(path, os.fsencode(directory)[:_MAX_BYTES])
+        if raw and raw[-1] % _FORGET_EVERY == 0:
+            _forget_old(folder)
+        # Not synced to the disk: a lost pin costs nothing, waiting for the disk is felt.
+        fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(fresh, os.fsencode(directory)[:_MAX_BYTES])
+        finally:
+            os.close(fresh)
     except (OSError, StorageError):
         return directory
     return directory

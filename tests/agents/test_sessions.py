@@ -172,7 +172,7 @@ class Opencode(Script):
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         return {"event": name, "sessionID": "ses_1", "cwd": str(self.project), **fields}
 
-    def start(self, source):
+    def start(self, _source):
         return self.event("start")
 
     def prompt(self, text, number):
@@ -217,7 +217,7 @@ class Cursor(Script):
         }
         return common | fields
 
-    def start(self, source):
+    def start(self, _source):
         return self.event("sessionStart", session_id="c1", is_background_agent=False)
 
     def prompt(self, text, number):
@@ -273,7 +273,7 @@ class CopilotCli(Script):
     def start(self, source):
         return self.event("SessionStart", source=source)
 
-    def prompt(self, text, number):
+    def prompt(self, text, _number):
         return self.event("UserPromptSubmit", prompt=text)
 
     def edited(self, number):
@@ -311,10 +311,10 @@ class VsCode(Script):
         }
         return common | fields
 
-    def start(self, source):
+    def start(self, _source):
         return self.event("SessionStart", source="new")
 
-    def prompt(self, text, number):
+    def prompt(self, text, _number):
         return self.event("UserPromptSubmit", prompt=text)
 
     def edited(self, number):
