@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +12,11 @@ from lessons_kb.cli.options import options, print_json, say
 from lessons_kb.errors import InputError, LessonsError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lessons_kb.agents.install.places import Request
     from lessons_kb.agents.install.setup import Change
+    from lessons_kb.brain.workspace import Workspace
 
 Agent = Annotated[
     str | None,
@@ -39,7 +43,7 @@ _WORDS = {
 
 def register(app: typer.Typer) -> None:
     """Add this noun's commands."""
-    for command in (install, uninstall):
+    for command in (install, uninstall, mcp):
         app.command(command.__name__)(command)
 
 
@@ -73,6 +77,62 @@ def uninstall(
     Example: lessons uninstall --all
     """
     _run(agent, every, scope=scope, shared=shared, via="command", dry_run=dry_run, undo=True)
+
+
+def mcp(
+    http: Annotated[
+        bool, typer.Option("--http", help="Streamable HTTP instead of stdin and stdout.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Address to serve; beyond this machine a token is required.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8765,
+) -> None:
+    """Serve lessons to MCP clients, over stdio unless told otherwise.
+
+    Over HTTP the address is http://HOST:PORT/mcp; LESSONS_MCP_TOKEN sets a token that every
+    request must carry. Example: lessons mcp --http --port 8765
+    """
+    from lessons_kb.agents.install.notes import HOW_TO_GET_SDK
+    from lessons_kb.agents.install.programs import has_sdk
+
+    if not has_sdk():
+        raise InputError(f"the MCP server needs the `mcp` package: {HOW_TO_GET_SDK}")
+    from lessons_kb.brain.workspace import Workspace
+    from lessons_kb.mcp_server import build_server, serve_http
+    from lessons_kb.mcp_server.http import PATH, TOKEN_VARIABLE
+
+    workspace = Workspace(_working_directory(), roots=options().brains)
+    server = build_server(workspace, answer_hook=_hook_answers(workspace))
+    try:
+        if http:
+            say(f"serving on http://{host}:{port}{PATH}, Ctrl-C stops")
+            serve_http(server, host=host, port=port, token=os.environ.get(TOKEN_VARIABLE, ""))
+        else:
+            server.run()
+    finally:
+        workspace.close()
+
+
+def _working_directory() -> str:
+    """Return the agent's project where it names one to its servers, else the current folder."""
+    from lessons_kb.agents.table import AGENTS
+
+    for agent in AGENTS.values():
+        for variable in agent.project:
+            if os.path.isdir(folder := os.environ.get(variable, "")):
+                return folder
+    return os.getcwd()
+
+
+def _hook_answers(workspace: Workspace) -> Callable[[str, dict[str, Any]], str]:
+    from lessons_kb.agents.hook import answer_event
+
+    def answer(agent: str, event: dict[str, Any]) -> str:
+        placed = json.dumps({"cwd": workspace.directory, **event})
+        return answer_event(agent, placed, os.environ, find=workspace.find)[0]
+
+    return answer
 
 
 def _run(agent: str | None, every: bool, *, dry_run: bool, undo: bool, **wanted: Any) -> None:

@@ -8,10 +8,8 @@ if TYPE_CHECKING:
 
     from lessons_kb.agents.install.places import Request
 
-NO_SDK = (
-    "the MCP server was left out, for the `mcp` package is missing: "
-    "`pip install 'lessons-kb[mcp]'`, then run this again"
-)
+HOW_TO_GET_SDK = "`pip install 'lessons-kb[mcp]'`, then run this again"
+NO_SDK = f"The MCP server was left out, for the `mcp` package is missing: {HOW_TO_GET_SDK}."
 
 _LATE = "{} takes no context with a prompt: lessons arrive when a session starts and {}."
 
@@ -60,4 +58,4 @@ def find_notes(request: Request) -> Iterator[str]:
             " they say nothing."
         )
     if not request.server:
-        yield NO_SDK[0].upper() + NO_SDK[1:] + "."
+        yield NO_SDK

@@ -1,0 +1,54 @@
+"""Brains kept open, one for each directory that is asked about, in a process that stays."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.discovery import discover
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_OPEN = 16
+"""Brains kept; the one asked for longest ago is closed first (and opens again when asked)."""
+
+
+class Workspace:
+    """Open, watched brains by working directory; may be shared between threads."""
+
+    def __init__(self, directory: str, *, roots: Sequence[str] = ()) -> None:
+        """``directory`` is used where none is named; ``roots`` are used whatever is named."""
+        self.directory = os.path.abspath(directory)
+        self._roots = tuple(roots)
+        self._open: dict[tuple[str, tuple[str, ...]], Brain] = {}
+        self._lock = threading.Lock()
+
+    def find(self, directory: str | None = None) -> Brain:
+        """Return the open brain of a directory.
+
+        What is trusted is looked up anew each time. Raises Untrusted, BrainNotFound.
+        """
+        where = os.path.realpath(os.path.join(self.directory, directory or ""))
+        roots = self._roots or tuple(discover(where).trusted)
+        key = (where, roots)
+        with self._lock:
+            brain = self._open.pop(key, None)
+            if brain is None:
+                brain = Brain.open(*roots, directory=where)
+                brain.watch()
+            self._open[key] = brain
+            last = next(iter(self._open)) if len(self._open) > MAX_OPEN else None
+            closed = self._open.pop(last) if last else None
+        if closed is not None:
+            closed.close()
+        return brain
+
+    def close(self) -> None:
+        """Close every brain."""
+        with self._lock:
+            brains, self._open = list(self._open.values()), {}
+        for brain in brains:
+            brain.close()

@@ -1,0 +1,140 @@
+"""What the tools take and give, as their schemas say it."""
+
+# No deferred annotations here: the SDK reads these types when the tools are registered.
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+Directory = Annotated[
+    str | None,
+    Field(description="Folder the work is done in; without it, where the server was started."),
+]
+Session = Annotated[
+    str | None, Field(description="Your session's id: then nothing is given to it twice.")
+]
+Paths = Annotated[
+    list[str] | None, Field(description="Files at hand, relative to the project's root.")
+]
+CardId = Annotated[
+    str,
+    Field(min_length=1, description="Id, slug or unambiguous prefix, such as retry-without-key."),
+]
+Texts = list[str] | None
+
+
+class Found(TypedDict):
+    """A card or note that was found."""
+
+    id: str
+    kind: str
+    title: str
+    severity: str
+    occurrences: int
+    score: float
+    confidence: float
+    passed: bool
+    reason: str
+
+
+class Block(TypedDict):
+    """What to keep in mind for a task; ``block`` is "" when nothing is worth saying."""
+
+    block: str
+    tokens: int
+    footer: str
+    lessons: list[Found]
+    context: list[Found]
+
+
+class Hits(TypedDict):
+    """Search results, best first."""
+
+    hits: list[Found]
+
+
+class CardText(TypedDict):
+    """One card."""
+
+    id: str
+    kind: str
+    title: str
+    severity: str
+    status: str
+    occurrences: int
+    last_seen: str | None
+    topics: list[str]
+    paths: list[str]
+    symptoms: list[str]
+    why: str
+    checklist: list[str]
+    text: str
+
+
+class Missing(TypedDict):
+    """A checklist item that is not visible."""
+
+    id: str
+    title: str
+    item: str
+    terms: list[str]
+    sentence: str
+
+
+class Checked(TypedDict):
+    """The outcome of a post-check."""
+
+    checked: int
+    unaddressed: list[Missing]
+
+
+class Proposed(TypedDict):
+    """A draft that waits for the user."""
+
+    id: str
+    path: str
+    missing: list[str]
+    similar: list[str]
+    next: str
+
+
+class Counted(TypedDict):
+    """A card and how often its mistake was seen."""
+
+    id: str
+    title: str
+    occurrences: int
+
+
+class Bumped(TypedDict):
+    """Cards that were counted once more."""
+
+    cards: list[Counted]
+
+
+class Marked(TypedDict):
+    """A mark that was noted."""
+
+    id: str
+    mark: str
+    times: int
+
+
+class Row(TypedDict):
+    """One thing that happened in a session."""
+
+    at: float
+    kind: str
+    tool: str
+    targets: list[str]
+    outcome: str
+    text: str
+    output: str
+
+
+class History(TypedDict):
+    """Events of a session, oldest first."""
+
+    session: str
+    events: list[Row]

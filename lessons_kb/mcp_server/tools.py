@@ -1,0 +1,418 @@
+"""Each tool is parse, one call of a Brain, render."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from lessons_kb import render
+from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
+from lessons_kb.mcp_server.shapes import (
+    Block,
+    Bumped,
+    CardId,
+    CardText,
+    Checked,
+    Counted,
+    Directory,
+    Found,
+    History,
+    Hits,
+    Marked,
+    Paths,
+    Proposed,
+    Row,
+    Session,
+    Texts,
+)
+from lessons_kb.model import EVENTS, KINDS, NOTE
+from lessons_kb.text.sanitize import clean, clean_line, defang
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcp.server import MCPServer
+
+    from lessons_kb.brain import Brain
+    from lessons_kb.brain.workspace import Workspace
+    from lessons_kb.model import Card, Event
+
+    Answer = Callable[[str, dict[str, Any]], str]
+
+HISTORY_LIMIT, HISTORY_MOST = 50, 200
+_SYSTEM_ROWS = ("compaction", "stage")
+"""Kinds of events that neither the user nor the agent did."""
+_AGENT_NAMES = Literal[
+    "claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"
+]
+
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_NOTES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+_REWRITES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+
+
+class Tools:
+    """The tools over one workspace; each is safe to be called from several threads."""
+
+    def __init__(self, workspace: Workspace, answer_hook: Answer | None) -> None:
+        self._workspace = workspace
+        self._answer_hook = answer_hook
+
+    def register(self, server: MCPServer) -> None:
+        """Add everything to a server."""
+        for tool, title, hints in (
+            (self.lessons_preflight, "Lessons for a task", _NOTES),
+            (self.lessons_search, "Search lessons", _READS),
+            (self.lessons_get, "Read a lesson", _READS),
+            (self.lessons_check, "Check an answer", _READS),
+            (self.lessons_propose, "Propose a lesson", _REWRITES),
+            (self.lessons_bump, "Count a mistake again", _NOTES),
+            (self.lessons_mark, "Mark a lesson", _NOTES),
+            (self.session_history, "What happened in a session", _READS),
+        ):
+            server.tool(title=title, annotations=hints)(tool)
+        server.tool(title="Answer a hook", annotations=_NOTES, structured_output=False)(
+            self.lessons_hook
+        )
+        server.resource(
+            "lesson://{+id}", title="A lesson", mime_type="text/markdown", name="lesson"
+        )(self.lesson)
+        server.prompt(title="Look back on a session")(self.retrospective)
+
+    def lessons_preflight(
+        self,
+        prompt: Annotated[str, Field(description="The task, as the user put it.")],
+        paths: Paths = None,
+        stage: Annotated[str | None, Field(description="Workflow stage, such as DEV.")] = None,
+        session: Session = None,
+        budget: Annotated[int | None, Field(ge=0, le=100_000, description="Tokens.")] = None,
+        context: Annotated[bool, Field(description="Add excerpts of notes.")] = False,
+        directory: Directory = None,
+    ) -> Block:
+        """Return the few lessons that matter for a task, as a checklist to verify before you
+        finish. Empty when nothing is worth saying. What was given is counted.
+        """
+        with _said():
+            try:
+                brain = self._workspace.find(directory)
+            except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
+                return _block({})
+            found = brain.preflight(
+                prompt,
+                paths=paths or (),
+                stage=stage,
+                session=session,
+                budget=budget,
+                context=context,
+            )
+            return _block(render.preflight_data(found, brain.layers[0].settings.language))
+
+    def lessons_search(
+        self,
+        query: Annotated[str, Field(min_length=1, description="Words, an error, file names.")],
+        kinds: Annotated[
+            list[Literal["lesson", "playbook", "qa-finding", "note"]] | None,
+            Field(description="Only these; without it, all."),
+        ] = None,
+        stage: str | None = None,
+        paths: Paths = None,
+        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        directory: Directory = None,
+    ) -> Hits:
+        """Search all cards and notes, best first. Nothing is held back: ``passed`` says whether
+        a hit is about the query, ``confidence`` how surely.
+        """
+        with _said():
+            brain = self._workspace.find(directory)
+            chosen = tuple(kinds or (*KINDS, NOTE))
+            hits = brain.search(query, kinds=chosen, stage=stage, paths=paths or (), limit=limit)
+            return Hits(hits=[_found(render.hit_data(hit)) for hit in hits])
+
+    def lessons_get(self, id: CardId, directory: Directory = None) -> CardText:  # noqa: A002
+        """Read one card whole: its header, checklist and Markdown text."""
+        with _said():
+            brain = self._workspace.find(directory)
+            card, text = _read(brain, id)
+            return CardText(
+                id=card.id,
+                kind=card.kind,
+                title=clean_line(card.title),
+                severity=card.severity,
+                status=card.status,
+                occurrences=card.occurrences,
+                last_seen=card.last_seen,
+                topics=list(card.topics),
+                paths=list(card.paths),
+                symptoms=[clean_line(one) for one in card.symptoms],
+                why=clean_line(card.why),
+                checklist=[clean_line(one) for one in card.checklist],
+                text=text,
+            )
+
+    def lessons_check(
+        self,
+        answer: Annotated[str, Field(description="What you are about to tell the user.")],
+        cards: Annotated[
+            Texts, Field(description="Ids; without them, those of the last preflight.")
+        ] = None,
+        evidence: Annotated[
+            Texts, Field(description="What was done: edits written, commands run.")
+        ] = None,
+        session: Session = None,
+        directory: Directory = None,
+    ) -> Checked:
+        """Say which checklist items neither the answer nor the evidence shows."""
+        with _said():
+            brain = self._workspace.find(directory)
+            seen = evidence or ()
+            result = brain.check(answer, cards=cards, evidence=seen, session=session)
+            data = render.check_data(result)
+            return Checked(checked=data["checked"], unaddressed=data["unaddressed"])
+
+    def lessons_propose(
+        self,
+        title: Annotated[str, Field(min_length=1, description="Names the mistake, in one line.")],
+        root_cause: Annotated[str, Field(min_length=1, description="Why it happened, concretely.")],
+        prevention: Annotated[
+            list[str], Field(min_length=1, description="Checkable items, one line each.")
+        ],
+        symptoms: Annotated[
+            list[str], Field(description="Two or three phrases a future task would use.")
+        ],
+        situation: str = "",
+        mistake: str = "",
+        fix: str = "",
+        kind: Literal["lesson", "playbook", "qa-finding"] = "lesson",
+        topics: Texts = None,
+        paths: Annotated[Texts, Field(description="Globs of the files it guards.")] = None,
+        severity: Literal["low", "medium", "high"] | None = None,
+        example: Annotated[str, Field(description="The task in which it happened.")] = "",
+        directory: Directory = None,
+    ) -> Proposed:
+        """Draft a lesson. It is used only after the user has confirmed it; an open proposal of
+        the same title is written anew. ``missing`` says what it still lacks; ``similar`` names
+        cards that may say the same: then count that one with lessons_bump instead.
+        """
+        parts = {
+            "Situation": situation,
+            "Mistake / Risk": mistake,
+            "Root Cause": root_cause,
+            "Fix": fix,
+        }
+        with _said():
+            drafts = self._workspace.find(directory).drafts
+            draft = drafts.propose(
+                title,
+                kind=kind,
+                sections={name: text for name, text in parts.items() if text.strip()},
+                prevention=prevention,
+                symptoms=symptoms,
+                topics=topics or (),
+                paths=paths or (),
+                severity=severity,
+                example=example,
+            )
+            return Proposed(
+                id=draft.id,
+                path=draft.path,
+                missing=list(draft.missing),
+                similar=[twin.card.id for twin in drafts.find_twins(draft)],
+                next="Ask the user to run `lessons review`, which accepts, edits or discards it.",
+            )
+
+    def lessons_bump(
+        self,
+        ids: Annotated[list[CardId], Field(min_length=1, max_length=20)],
+        task: Annotated[str | None, Field(description="The task in which it came back.")] = None,
+        directory: Directory = None,
+    ) -> Bumped:
+        """Count the mistake of each card once more, because it came back: the card gets louder."""
+        with _said():
+            cards = self._workspace.find(directory).bump(*ids, task=task)
+            return Bumped(
+                cards=[Counted(id=c.id, title=c.title, occurrences=c.occurrences) for c in cards]
+            )
+
+    def lessons_mark(
+        self,
+        id: CardId,  # noqa: A002
+        mark: Annotated[
+            Literal["helpful", "harmful"],
+            Field(description="harmful: it misled; such cards are proposed for archiving."),
+        ],
+        directory: Directory = None,
+    ) -> Marked:
+        """Note that a lesson helped or misled you. The card itself stays as it is."""
+        with _said():
+            layer, card = self._workspace.find(directory).cards.find(id)
+            layer.journal.count(card.id, mark, at=time.time())
+            rows = layer.journal.counts(card.id)
+            times = sum(row[3] for row in rows if row[1] == mark)
+            return Marked(id=card.id, mark=mark, times=times)
+
+    def lessons_hook(
+        self,
+        agent: _AGENT_NAMES,
+        event: Annotated[dict[str, Any], Field(description="The hook's JSON as the agent has it.")],
+    ) -> str:
+        """Answer an event of an agent's hook; called by the agent's own settings, not by you."""
+        if self._answer_hook is None:
+            raise ToolError("this server answers no hooks; start it with `lessons mcp`")
+        return self._answer_hook(agent, substituted(event))
+
+    def session_history(
+        self,
+        session_id: Annotated[str, Field(min_length=1)],
+        chat_id: Annotated[
+            str | None, Field(description="Only this chat of the session, such as a subagent.")
+        ] = None,
+        limit: Annotated[int, Field(ge=1, le=HISTORY_MOST)] = HISTORY_LIMIT,
+        directory: Directory = None,
+    ) -> History:
+        """Return the newest events of a session, oldest first: prompts, calls, their outcomes.
+
+        Secrets were taken out when they were written.
+        """
+        with _said():
+            brain = self._workspace.find(directory)
+            return History(session=session_id, events=_history(brain, session_id, chat_id, limit))
+
+    def lesson(self, id: str) -> str:  # noqa: A002
+        """Return one card as Markdown."""
+        try:
+            return _read(self._workspace.find(), id)[1]
+        except (CardNotFound, BrainNotFound, Untrusted) as error:
+            raise ResourceNotFoundError(str(error)) from None
+
+    def retrospective(self, session_id: str = "") -> str:
+        """Look back on a session and propose the lessons that it taught."""
+        rows: list[Row] = []
+        if session_id:
+            with _said():
+                rows = _history(self._workspace.find(), session_id, None, HISTORY_LIMIT)
+        told = "\n".join(f"- {_line(row)}" for row in rows)
+        seen = f"\n\nWhat the journal holds of this session:\n{told}" if told else ""
+        return RETROSPECTIVE + seen
+
+
+RETROSPECTIVE = """\
+Look back on this session. For each mistake that cost time (a failed command, a wrong assumption, \
+a change taken back, a complaint of the user):
+
+1. Name the mistake in one line and its concrete root cause. Leave out what cannot come back.
+2. Call lessons_search with its symptoms. If a card says the same, call lessons_bump with its id.
+3. Otherwise call lessons_propose: title, root cause, two or three symptoms in the words of a \
+future task, and at least one prevention item that can be checked ("be careful" cannot).
+4. Mark lessons that helped or misled you with lessons_mark.
+
+At most three proposals; none is a good answer. Tell the user that `lessons review` confirms them.\
+"""
+
+
+def substituted(event: Any) -> Any:
+    """Return an event without the placeholders that its agent had no value for."""
+    if not isinstance(event, dict):
+        return event
+    kept = {}
+    for key, value in event.items():
+        if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
+            continue
+        kept[key] = substituted(_parsed(value) if key in _OBJECTS else value)
+    return kept
+
+
+_OBJECTS = ("tool_input", "tool_response")
+
+
+def _parsed(value: Any) -> Any:
+    """Return an object that was put into a text, anything else as it is."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Turn our errors, which say what to do next, into errors of the tool."""
+    try:
+        yield
+    except CardNotFound as error:
+        raise ToolError(f"{error}; lessons_search finds ids") from None
+    except LessonsError as error:
+        raise ToolError(str(error)) from None
+
+
+def _block(data: dict[str, Any]) -> Block:
+    return Block(
+        block=data.get("block", ""),
+        tokens=data.get("tokens", 0),
+        footer=data.get("footer", ""),
+        lessons=[_found(hit) for hit in data.get("lessons", ())],
+        context=[_found(hit) for hit in data.get("context", ())],
+    )
+
+
+def _found(hit: dict[str, Any]) -> Found:
+    return Found(
+        id=hit["id"],
+        kind=hit["kind"],
+        title=clean_line(hit["title"]),
+        severity=hit["severity"],
+        occurrences=hit["occurrences"],
+        score=hit["score"],
+        confidence=hit["confidence"],
+        passed=hit["passed"],
+        reason=hit["reason"],
+    )
+
+
+def _read(brain: Brain, name: str) -> tuple[Card, str]:
+    card = brain.cards.get(name)
+    return card, defang(clean(brain.cards.read(name)[1].body)).strip()
+
+
+def _history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Row]:
+    kinds = [kind for kind in EVENTS if kind not in _SYSTEM_ROWS]
+    wanted = None if chat else limit
+    events = brain.layers[0].journal.events.find(session=session, kinds=kinds, limit=wanted)
+    if chat:
+        events = [event for event in events if chat in _chats(event)][-limit:]
+    return [_row(event) for event in events]
+
+
+def _chats(event: Event) -> tuple[object, ...]:
+    return event.record.get("chat"), event.record.get("part")
+
+
+def _row(event: Event) -> Row:
+    return Row(
+        at=event.at,
+        kind=event.kind,
+        tool=event.tool,
+        targets=list(event.targets),
+        outcome=event.outcome,
+        text=event.text,
+        output=event.output,
+    )
+
+
+def _line(row: Row) -> str:
+    words = (row["kind"], row["tool"], ", ".join(row["targets"][:3]), row["outcome"])
+    told = " · ".join(word for word in words if word and word != "ok")
+    return clean_line(f"{told}: {row['text'] or row['output']}")[:_LINE_CHARS]
+
+
+_LINE_CHARS = 300
