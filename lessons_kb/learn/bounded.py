@@ -34,7 +34,7 @@ def check_pattern(pattern: str) -> str:
     return ""
 
 
-class _Refused(Exception):  # noqa: N818 never leaves this file
+class _Refused(Exception):
     pass
 
 
