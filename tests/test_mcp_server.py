@@ -178,7 +178,7 @@ def test_a_hook_gets_what_the_command_would_print(call, brain: pathlib.Path) -> 
 
 
 def test_placeholders_without_a_value_are_left_out() -> None:
-    from lessons_kb.mcp_server.tools import substituted
+    from lessons_kb.mcp_server.answers import substituted
 
     event = {"prompt": "x", "agent_id": "${agent_id}", "tool_input": '{"command": "ls"}'}
     assert substituted(event) == {"prompt": "x", "tool_input": {"command": "ls"}}

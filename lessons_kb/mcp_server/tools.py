@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +12,15 @@ from pydantic import Field
 
 from lessons_kb import render
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
+from lessons_kb.mcp_server.answers import (
+    RETROSPECTIVE,
+    read_card,
+    read_history,
+    show_block,
+    show_hit,
+    show_row,
+    substituted,
+)
 from lessons_kb.mcp_server.shapes import (
     Block,
     Bumped,
@@ -21,7 +29,6 @@ from lessons_kb.mcp_server.shapes import (
     Checked,
     Counted,
     Directory,
-    Found,
     History,
     Hits,
     Marked,
@@ -31,23 +38,19 @@ from lessons_kb.mcp_server.shapes import (
     Session,
     Texts,
 )
-from lessons_kb.model import EVENTS, KINDS, NOTE
-from lessons_kb.text.sanitize import clean, clean_line, defang
+from lessons_kb.model import KINDS, NOTE
+from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcp.server import MCPServer
 
-    from lessons_kb.brain import Brain
     from lessons_kb.brain.workspace import Workspace
-    from lessons_kb.model import Card, Event
 
     Answer = Callable[[str, dict[str, Any]], str]
 
 HISTORY_LIMIT, HISTORY_MOST = 50, 200
-_SYSTEM_ROWS = ("compaction", "stage")
-"""Kinds of events that neither the user nor the agent did."""
 _AGENT_NAMES = Literal[
     "claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"
 ]
@@ -106,7 +109,7 @@ class Tools:
             try:
                 brain = self._workspace.find(directory)
             except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
-                return _block({})
+                return show_block({})
             found = brain.preflight(
                 prompt,
                 paths=paths or (),
@@ -115,7 +118,7 @@ class Tools:
                 budget=budget,
                 context=context,
             )
-            return _block(render.preflight_data(found, brain.layers[0].settings.language))
+            return show_block(render.preflight_data(found, brain.layers[0].settings.language))
 
     def lessons_search(
         self,
@@ -136,13 +139,13 @@ class Tools:
             brain = self._workspace.find(directory)
             chosen = tuple(kinds or (*KINDS, NOTE))
             hits = brain.search(query, kinds=chosen, stage=stage, paths=paths or (), limit=limit)
-            return Hits(hits=[_found(render.hit_data(hit)) for hit in hits])
+            return Hits(hits=[show_hit(render.hit_data(hit)) for hit in hits])
 
     def lessons_get(self, id: CardId, directory: Directory = None) -> CardText:  # noqa: A002
         """Read one card whole: its header, checklist and Markdown text."""
         with _said():
             brain = self._workspace.find(directory)
-            card, text = _read(brain, id)
+            card, text = read_card(brain, id)
             return CardText(
                 id=card.id,
                 kind=card.kind,
@@ -285,12 +288,14 @@ class Tools:
         """
         with _said():
             brain = self._workspace.find(directory)
-            return History(session=session_id, events=_history(brain, session_id, chat_id, limit))
+            return History(
+                session=session_id, events=read_history(brain, session_id, chat_id, limit)
+            )
 
     def lesson(self, id: str) -> str:  # noqa: A002
         """Return one card as Markdown."""
         try:
-            return _read(self._workspace.find(), id)[1]
+            return read_card(self._workspace.find(), id)[1]
         except (CardNotFound, BrainNotFound, Untrusted) as error:
             raise ResourceNotFoundError(str(error)) from None
 
@@ -299,49 +304,10 @@ class Tools:
         rows: list[Row] = []
         if session_id:
             with _said():
-                rows = _history(self._workspace.find(), session_id, None, HISTORY_LIMIT)
-        told = "\n".join(f"- {_line(row)}" for row in rows)
+                rows = read_history(self._workspace.find(), session_id, None, HISTORY_LIMIT)
+        told = "\n".join(f"- {show_row(row)}" for row in rows)
         seen = f"\n\nWhat the journal holds of this session:\n{told}" if told else ""
         return RETROSPECTIVE + seen
-
-
-RETROSPECTIVE = """\
-Look back on this session. For each mistake that cost time (a failed command, a wrong assumption, \
-a change taken back, a complaint of the user):
-
-1. Name the mistake in one line and its concrete root cause. Leave out what cannot come back.
-2. Call lessons_search with its symptoms. If a card says the same, call lessons_bump with its id.
-3. Otherwise call lessons_propose: title, root cause, two or three symptoms in the words of a \
-future task, and at least one prevention item that can be checked ("be careful" cannot).
-4. Mark lessons that helped or misled you with lessons_mark.
-
-At most three proposals; none is a good answer. Tell the user that `lessons review` confirms them.\
-"""
-
-
-def substituted(event: Any) -> Any:
-    """Return an event without the placeholders that its agent had no value for."""
-    if not isinstance(event, dict):
-        return event
-    kept = {}
-    for key, value in event.items():
-        if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
-            continue
-        kept[key] = substituted(_parsed(value) if key in _OBJECTS else value)
-    return kept
-
-
-_OBJECTS = ("tool_input", "tool_response")
-
-
-def _parsed(value: Any) -> Any:
-    """Return an object that was put into a text, anything else as it is."""
-    if isinstance(value, str) and value.startswith("{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
 
 
 @contextmanager
@@ -353,66 +319,3 @@ def _said() -> Iterator[None]:
         raise ToolError(f"{error}; lessons_search finds ids") from None
     except LessonsError as error:
         raise ToolError(str(error)) from None
-
-
-def _block(data: dict[str, Any]) -> Block:
-    return Block(
-        block=data.get("block", ""),
-        tokens=data.get("tokens", 0),
-        footer=data.get("footer", ""),
-        lessons=[_found(hit) for hit in data.get("lessons", ())],
-        context=[_found(hit) for hit in data.get("context", ())],
-    )
-
-
-def _found(hit: dict[str, Any]) -> Found:
-    return Found(
-        id=hit["id"],
-        kind=hit["kind"],
-        title=clean_line(hit["title"]),
-        severity=hit["severity"],
-        occurrences=hit["occurrences"],
-        score=hit["score"],
-        confidence=hit["confidence"],
-        passed=hit["passed"],
-        reason=hit["reason"],
-    )
-
-
-def _read(brain: Brain, name: str) -> tuple[Card, str]:
-    card = brain.cards.get(name)
-    return card, defang(clean(brain.cards.read(name)[1].body)).strip()
-
-
-def _history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Row]:
-    kinds = [kind for kind in EVENTS if kind not in _SYSTEM_ROWS]
-    wanted = None if chat else limit
-    events = brain.layers[0].journal.events.find(session=session, kinds=kinds, limit=wanted)
-    if chat:
-        events = [event for event in events if chat in _chats(event)][-limit:]
-    return [_row(event) for event in events]
-
-
-def _chats(event: Event) -> tuple[object, ...]:
-    return event.record.get("chat"), event.record.get("part")
-
-
-def _row(event: Event) -> Row:
-    return Row(
-        at=event.at,
-        kind=event.kind,
-        tool=event.tool,
-        targets=list(event.targets),
-        outcome=event.outcome,
-        text=event.text,
-        output=event.output,
-    )
-
-
-def _line(row: Row) -> str:
-    words = (row["kind"], row["tool"], ", ".join(row["targets"][:3]), row["outcome"])
-    told = " · ".join(word for word in words if word and word != "ok")
-    return clean_line(f"{told}: {row['text'] or row['output']}")[:_LINE_CHARS]
-
-
-_LINE_CHARS = 300
