@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import difflib
 import os
+import time
 
 from lessons_kb.brain.composing import compose
 from lessons_kb.brain.digest import read_document
@@ -16,10 +18,12 @@ from lessons_kb.errors import (
     DuplicateCard,
     EditRefused,
     InputError,
+    StorageError,
 )
 from lessons_kb.learn.drafts import Sketch
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES
 from lessons_kb.storage import files, trash
+from lessons_kb.storage.journal import BUMPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,7 +160,7 @@ class Cards:
         """
         found = [self.find(name) for name in names]
         change = _bumped(task, _today(today))
-        return [self._change(layer, card.id, change) for layer, card in found]
+        return [self._bump(layer, card.id, change) for layer, card in found]
 
     def set_status(self, status: str, *names: str) -> list[Card]:
         """Make cards ``active``, ``ignored`` or ``archived``."""
@@ -222,6 +226,15 @@ class Cards:
             except DuplicateCard:
                 continue
         raise InputError(f"a thousand cards are named {stem}; give this one a title of its own")
+
+    def _bump(
+        self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
+    ) -> Card:
+        card = self._change(layer, path, change)
+        # The card itself is what counts: a journal that cannot be written costs the statistics.
+        with contextlib.suppress(StorageError):
+            layer.journal.count(path, BUMPED, at=time.time())
+        return card
 
     def _change(
         self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 JOURNAL_NAME = "journal.db"
 
 INJECTED = "injected"
-"""What is counted by the journal itself; ``addressed``, ``bumped`` and so on by its users."""
+"""What is counted by the journal itself; the rest by those who know of it."""
+BUMPED = "bumped"
 
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000

@@ -202,3 +202,20 @@ def test_the_doctor_names_a_journal_that_was_damaged(brain: Brain) -> None:
     assert [line.level for line in lines] == ["ok", "warning"]
     assert "journal.db.damaged-" in lines[1].detail
     assert "a fresh one was begun" in lines[1].mend
+
+
+def test_a_bump_is_counted(brain: Brain, root: pathlib.Path) -> None:
+    (root / "lessons" / "a.md").write_text("# Retry twice\n\n## Fix\n\nSend a key.\n")
+    brain.bump("a")
+    brain.bump("a", task="again")
+    assert [(what, times) for _card, what, _day, times in brain.journal.counts("lessons/a.md")] == [
+        ("bumped", 2)
+    ]
+
+
+def test_a_bump_counts_even_where_the_journal_cannot_be_written(
+    brain: Brain, root: pathlib.Path
+) -> None:
+    (root / "lessons" / "a.md").write_text("# Retry twice\n\n## Fix\n\nSend a key.\n")
+    pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
+    assert brain.bump("a")[0].occurrences == 2
