@@ -68,7 +68,8 @@ def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> s
     if "sessionId" in payload:
         return agent if agent in ("vscode", "copilot-cli") else "vscode"
     if agent == "claude-code" and "timestamp" in payload:
-        return "vscode" if "transcript_path" in payload else "copilot-cli"
+        of_copilot = "transcript_path" not in payload or any(key in payload for key in _COPILOTS)
+        return "copilot-cli" if of_copilot else "vscode"
     return agent
 
 
@@ -78,4 +79,6 @@ def event_name(payload: Payload, agent: str = "") -> str:
     return _RENAMED.get(agent, {}).get(name, name)
 
 
+_COPILOTS = ("stop_reason", "custom_instructions")
+"""Keys beside a transcript's path that VS Code does not send."""
 _CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")

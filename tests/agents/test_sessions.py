@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from lessons_kb.agents.hook import answer_event
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "agents"
 PROMPT = "Add a telegram command that restarts the service"
 ANSWER = "Done: I rejected every chat id that is not on the allowlist."
 OPEN_ITEM = "Cover the rejection with a test"
@@ -408,6 +411,33 @@ def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
     fire("resume", script.start("resume"))
     fire("prompt", script.prompt(PROMPT, 9))
     assert [context(output) for _, output, _ in outputs] == ["", ""]
+
+
+def test_every_output_is_as_it_was(script: Script, project, request: pytest.FixtureRequest) -> None:
+    lines: list[str] = []
+
+    def fire(label: str, payload: Any) -> None:
+        output, line = answer_event(script.agent, json.dumps(payload), {})
+        shown = json.dumps(json.loads(output), ensure_ascii=False, indent=1) if output else "-"
+        lines.append(f"== {label}\n{shown}" + (f"\nstderr: {line}" if line else ""))
+
+    fire("start", script.start("startup"))
+    fire("prompt", script.prompt(PROMPT, 1))
+    for number in range(1, 4):
+        fire(f"edit {number}", script.edited(number))
+    for number in range(1, 7):
+        fire(f"failure {number}", script.failed(number))
+    fire("edit 4", script.edited(4))
+    fire("stop", script.stop())
+    for number, payload in enumerate(script.compact(), 1):
+        fire(f"compaction {number}", payload)
+    fire("resume", script.start("resume"))
+    fire("prompt again", script.prompt(PROMPT, 9))
+    text = "\n".join(lines) + "\n"
+    golden = GOLDEN / f"{script.agent}.txt"
+    if request.config.getoption("--update"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
 
 
 def test_nothing_forces_a_continuation(script: Script, enter: Callable[..., Any]) -> None:

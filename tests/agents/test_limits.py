@@ -1,0 +1,103 @@
+"""What one answer may hold at most, whatever the brain holds."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from lessons_kb.text.tokens import estimate_tokens
+
+EVERYTHING = """\
+[preflight]
+budget = 1000000
+lesson_share = 1.0
+max_lessons = 100
+weakest = 0.0
+[gate]
+min_confidence = 0.0
+"""
+WORDS = {
+    "English": "the retry of a webhook must carry the idempotency key of the order",
+    "Korean": "웹훅을 다시 보낼 때에는 반드시 주문의 멱등성 키를 함께 보내야 한다",
+    "emoji": "🔥 webhook retry 🔑 idempotency key 🧨🧨🧨 order 🚀🚀🚀🚀🚀🚀",
+}
+EVENTS: dict[str, dict[str, Any]] = {
+    "claude-code": {"hook_event_name": "UserPromptSubmit"},
+    "codex": {"hook_event_name": "UserPromptSubmit", "turn_id": "t1"},
+    "gemini-cli": {"hook_event_name": "BeforeAgent", "timestamp": "2026-11-21T21:17:32Z"},
+}
+
+
+def units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+@pytest.fixture(params=sorted(WORDS))
+def words(request: pytest.FixtureRequest, project: pathlib.Path) -> str:
+    words = WORDS[request.param]
+    (project / "lessons.toml").write_text(EVERYTHING)
+    for number in range(40):
+        items = "\n".join(f"- {words} {number}.{item} {words} {words}" for item in range(30))
+        text = f"""\
+---
+type: lesson
+title: {words} {number}
+paths: ["src/**"]
+severity: high
+---
+
+## Root Cause
+
+{words}. {words}
+
+## Prevention Checklist
+
+{items}
+"""
+        (project / "lessons" / f"card-{number}.md").write_text(text, encoding="utf-8")
+    return words
+
+
+@pytest.mark.parametrize("agent", sorted(EVENTS))
+def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words) -> None:
+    payload = {"session_id": "s", "cwd": str(project), "prompt": words, **EVENTS[agent]}
+    said = fire(agent, payload)["hookSpecificOutput"]["additionalContext"]
+    assert said.startswith("[ACTIVE LESSONS")
+    assert said.endswith("[/ACTIVE LESSONS]")
+    assert units(said) <= 10_000
+    if agent == "codex":
+        assert estimate_tokens(said) * 1.1 <= 2_500
+
+
+def test_forty_cards_that_guard_one_file_stay_below_it(project, fire, words) -> None:
+    common = {"session_id": "s", "cwd": str(project)}
+    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "rename this variable"}
+    fire("claude-code", common | prompt)
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": f"{project}/src/a.py"}}
+    said = fire("claude-code", common | edit | {"hook_event_name": "PreToolUse"})
+    assert 1_000 < units(said["hookSpecificOutput"]["additionalContext"]) <= 10_000
+
+
+def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(project, fire, words) -> None:
+    common = {"session_id": "s", "cwd": str(project)}
+    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": words}
+    fire("claude-code", common | prompt)
+    for number in range(200):
+        path = f"{project}/a-rather-long-folder-name/file-{number}.py"
+        read = {"tool_name": "Read", "tool_input": {"file_path": path}, "tool_use_id": f"{number}"}
+        fire("claude-code", common | read | {"hook_event_name": "PostToolUse"})
+    start = {"hook_event_name": "SessionStart", "source": "compact"}
+    said = fire("claude-code", common | start)["hookSpecificOutput"]["additionalContext"]
+    assert units(said) <= 10_000
+    assert "[ACTIVE LESSONS" in said
+
+
+def test_the_line_for_the_user_is_bounded(project, fire, words) -> None:
+    common = {"session_id": "s", "cwd": str(project)}
+    fire("claude-code", common | {"hook_event_name": "UserPromptSubmit", "prompt": words})
+    stop = {"hook_event_name": "Stop", "last_assistant_message": "No."}
+    output = fire("claude-code", common | stop)
+    assert units(json.dumps(output, ensure_ascii=False)) < 10_000
