@@ -41,6 +41,12 @@ def watch_layers(
                 watcher.join(timeout=0.2)
     finally:
         stop.set()
+        for watcher in watchers:
+            watcher.join(timeout=_LAST_WORDS)
+
+
+_LAST_WORDS = 2.0
+"""Seconds given to a watcher to finish what it writes and take its lease away."""
 
 
 class _Watcher:

@@ -105,4 +105,4 @@ def test_a_folder_that_moves_in_or_out_is_seen(
 
 def test_ctrl_c_ends_it_without_a_word_too_many(watched: Watched) -> None:
     watched.process.send_signal(signal.SIGINT)
-    assert watched.process.wait(timeout=10) == 130
+    assert watched.process.wait(timeout=60) == 130
