@@ -61,7 +61,7 @@ def run(
     try:
         ended = run_captured(command, stall=stall)
     except BaseException:
-        recording.end("cancelled", {})
+        recording.end("cancelled", {"state": "cancelled"})
         raise
     recording.end(
         "tool_not_found" if ended.code == NOT_FOUND and ended.message else OUTCOMES[ended.state],

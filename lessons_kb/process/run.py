@@ -79,7 +79,11 @@ def run_captured(
             return _not_started(command[0], error, time.monotonic() - began)
         stack.callback(run.close)
         typing = stack.enter_context(terminal.passing_keys()) if terminal else False
-        run.see_through(wake, terminal if typing else None)
+        try:
+            run.see_through(wake, terminal if typing else None)
+        except BaseException:
+            run.kill()
+            raise
     return Ended(
         state=run.state,
         code=run.code,
@@ -170,6 +174,11 @@ class _Run:
     def close(self) -> None:
         """Stop reading."""
         self._sources.close()
+
+    def kill(self) -> None:
+        """End the command at once, with all it started."""
+        signal_session(self._child.pid, KILL)
+        self._child.wait()
 
     def cancel(self, number: int) -> None:
         """End the command as cancelled by a signal, unless it has ended or is being ended."""

@@ -33,10 +33,11 @@ class Tail:
             del self._kept[: -self._limit]
 
     def text(self) -> str:
-        """Return the end as text, from the begin of a line where something was left out."""
+        """Return the end as text; what a cut split, a line or at least a word, is left out."""
         kept = bytes(self._kept[-self._limit :])
         if self._cut or len(self._kept) > self._limit:
-            kept = kept.partition(b"\n")[2]
+            ends = (place for end in (b"\n", b"\r", b" ") if (place := kept.find(end)) >= 0)
+            kept = kept[next(ends, len(kept)) + 1 :]
         return kept.decode("utf-8", "replace")
 
 

@@ -134,6 +134,32 @@ def test_the_end_is_kept_and_no_more(sources: str, capfd: pytest.CaptureFixture[
     assert ended.tail.startswith("line ")
 
 
+def test_a_cut_leaves_whole_lines_or_at_least_whole_words(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for end, code in (
+        ("%\r", "for n in range(60_000): print(f'{n:07d}', end='%\\r')"),
+        (" ", "for n in range(60_000): print(f'{n:07d}', end=' ')"),
+    ):
+        tail = run_captured([sys.executable, "-c", code]).tail
+        assert tail.startswith("00")
+        assert tail.endswith(f"0059999{end}")
+    assert run_captured([sys.executable, "-c", "print('x' * 200_000)"]).tail == ""
+
+
+def test_nothing_is_left_running_when_we_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = mark()
+
+    def fail(*_: object) -> None:
+        wait_for(lambda: running(seconds))
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(module._Run, "_pass_on", fail)
+    with pytest.raises(ZeroDivisionError):
+        run_captured(["sh", "-c", f"sleep {seconds} & sleep {seconds}"])
+    assert running(seconds) == []
+
+
 @pytest.mark.parametrize(
     ("command", "state", "code"),
     [
