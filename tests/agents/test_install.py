@@ -463,3 +463,18 @@ def test_a_kill_between_record_and_file_is_no_harm(
     install(ask("claude-code"))
     uninstall(ask("claude-code"))
     assert path.read_text() == CLAUDE
+
+
+def test_a_tool_call_names_only_what_codex_sends(ask) -> None:
+    """Codex drops a call with a placeholder that its payload has no value for."""
+    sent = {
+        "UserPromptSubmit": {"prompt"},
+        "PreToolUse": {"tool_name", "tool_input", "tool_use_id"},
+        "PostToolUse": {"tool_name", "tool_input", "tool_use_id", "tool_response"},
+        "Stop": {"last_assistant_message"},
+    }
+    always = {"session_id", "transcript_path", "cwd", "turn_id", "hook_event_name"}
+    install(ask("codex", via="mcp"))
+    hooks = json.loads(pathlib.Path(find_targets(ask("codex"))[0].path).read_text())["hooks"]
+    for event, fields in sent.items():
+        assert set(hooks[event][0]["hooks"][0]["input"]["event"]) <= always | fields

@@ -47,7 +47,12 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """Events that the mcp route serves → what is handed on of their payload. At a session's start
 and end servers are not connected: there a command answers."""
-_COMMON = ("session_id", "transcript_path", "cwd", "agent_id")
+_COMMON: Mapping[str, tuple[str, ...]] = {
+    "claude-code": ("session_id", "transcript_path", "cwd", "agent_id"),
+    "codex": ("session_id", "transcript_path", "cwd", "turn_id"),
+}
+_NOT_SENT: Mapping[str, tuple[str, ...]] = {"codex": ("prompt_id",)}
+"""Codex drops a call whose input names what the payload lacks; Claude Code leaves it as it is."""
 _OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 
@@ -131,14 +136,16 @@ def _github_handler(_agent: str, event: str, program: str) -> dict[str, Any]:
 
 
 def _calling(agent: str, event: str) -> dict[str, Any]:
-    names = (*_COMMON, *_FIELDS[event])
+    names = (*_COMMON[agent], *_FIELDS[event])
+    lacking = _NOT_SENT.get(agent, ())
+    fields = {name: f"${{{name}}}" for name in names if name not in lacking}
     return {
         "type": "mcp_tool",
         "server": SERVER,
         "tool": TOOL,
         "input": {
             "agent": agent,
-            "event": {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}},
+            "event": {"hook_event_name": event, **fields},
         },
         "timeout": _seconds(event),
     }
