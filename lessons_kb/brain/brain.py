@@ -251,8 +251,8 @@ class Brain:
         """Write a new card from the template of its kind into the nearest brain.
 
         ``on_duplicate`` is ``fail`` (DuplicateCard, for a near-duplicate too), ``bump`` (count the
-        card of the same wording instead, else write a new one) or ``new``. Raises InputError for a title nothing can
-        be named after. Never overwrites.
+        card of the same wording instead, else write a new one) or ``new``. Raises InputError for
+        a title nothing can be named after. Never overwrites.
         """
         return self.cards.create(
             title,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lessons_kb import __version__
-from lessons_kb.cli import agents, brains, cards, evaluation, index, journal, learn, recall
+from lessons_kb.cli import agents, brains, cards, evaluation, exchange, index, journal, learn, recall
 from lessons_kb.cli.options import Options, set_options
 from lessons_kb.errors import LessonsError
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for _module in (brains, cards, recall, journal, learn, evaluation, index, agents):
+for _module in (brains, cards, recall, journal, learn, exchange, evaluation, index, agents):
     _module.register(app)
 
 DEBUG = "LESSONS_DEBUG"

@@ -135,8 +135,8 @@ NOT_A_RUN = frozenset(
 
 SELECTORS: Mapping[str, str] = {
     "": "--deselect --ignore --testNamePattern --testPathPattern --filter --grep --tests --test"
-    " --lib --bin --doc --project --exclude --only --group --testsuite --suite --spec --match --tags"
-    " --package --workspace --features --all-features --no-default-features --test_filter"
+    " --lib --bin --doc --project --exclude --only --group --testsuite --suite --spec --match"
+    " --tags --package --workspace --features --all-features --no-default-features --test_filter"
     " --example --prefix --dir --cwd --manifest-path --test-dir --directory --working-dir",
     **dict.fromkeys(("pytest", "unittest", "trial"), "-k -m"),
     **dict.fromkeys(("jest", "vitest", "npm", "pnpm", "yarn", "bun"), "-t -w -C -F"),
