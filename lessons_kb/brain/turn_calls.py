@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 
 from lessons_kb.brain.turn import NOTHING, Answer
+from lessons_kb.brain.turn_record import read_missed
 from lessons_kb.brain.turn_state import GUARD, now, turn_state
 from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.guards.watch import Watch
@@ -21,19 +21,11 @@ if TYPE_CHECKING:
     from lessons_kb.model import Signal
     from lessons_kb.storage.journal import Journal
 
-RECORDS: Mapping[str, str] = {"claude-code": "claude_tail", "codex": "codex_tail"}
-"""Agent → module of ``exchange`` that reads its record."""
 SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("Read", "Edit", "Write", "NotebookEdit", "Bash", "PowerShell"),
     "codex": ("apply_patch",),
 }
 """Tools whose successes come through a hook with more than the record tells."""
-
-MAX_TAIL_BYTES = 1_000_000
-LOOK_BACK_BYTES = 65_536
-"""Read before the offset where a result's call was not found behind it."""
-_WAIT_SECONDS = 0.08
-_POLL_SECONDS = 0.008
 
 
 def called(house: House, occasion: Occasion, reach: Reach) -> Answer:
@@ -61,12 +53,16 @@ def called(house: House, occasion: Occasion, reach: Reach) -> Answer:
             event = event.replace(outcome=outcome, output=occasion.output or mine.text)
         arguments = occasion.arguments if isinstance(occasion.arguments, (dict, str)) else {}
         events += [(e, occasion.part) for e in parse_call(event, arguments, cwd=occasion.cwd)]
-        signals = see(journal, events, occasion, scope)
+        signals = see(journal, events, occasion, scope, state)
         return answer_signals(signals, state, reach)
 
 
 def see(
-    journal: Journal, events: Sequence[tuple[Event, str]], occasion: Occasion, scope: str
+    journal: Journal,
+    events: Sequence[tuple[Event, str]],
+    occasion: Occasion,
+    scope: str,
+    state: TurnState,
 ) -> list[Signal]:
     """Journal (event, part) in order and return what the guards say about those that are new.
 
@@ -79,11 +75,15 @@ def see(
     for seen, part in events:
         event = seen
         # A call that was journalled already was seen with all that it touched.
-        if not event.tool and doubled and event.kind != "prompt":
+        if not event.tool and doubled:
             continue
         if part not in watches:
             kept = journal.guard_state(occasion.session, part)
             watches[part] = Watch.from_state(_parsed(kept), scope=scope)
+            if state.begun and not part:
+                watches[part].see(Event(kind="prompt"))
+                changed.add(part)
+                state.begun = False
         before = watches[part].to_state()
         said = watches[part].see(event)
         if said:
@@ -116,51 +116,6 @@ def answer_signals(signals: Sequence[Signal], state: TurnState, reach: Reach) ->
     if not (context or lines or stop):
         return NOTHING
     return Answer(context=context, lines=lines, stop=stop)
-
-
-def read_missed(occasion: Occasion, state: TurnState) -> list[Result]:
-    """Return the results that the agent's record has gained since the last hook.
-
-    Where this call's outcome stands only in the record, wait a moment for it to be written.
-    """
-    name = RECORDS.get(occasion.agent)
-    if not name or not occasion.transcript:
-        return []
-    if state.transcript != occasion.transcript:
-        from lessons_kb.storage.tail import read_tail
-
-        first = occasion.what in ("start", "prompt")
-        state.transcript = occasion.transcript
-        end = read_tail(occasion.transcript, None, limit=0)[1]
-        state.offset = end if first else max(end - LOOK_BACK_BYTES, 0)
-    results = _gained(name, occasion, state)
-    if occasion.what == "after" and occasion.outcome == "unknown":
-        until = time.monotonic() + _WAIT_SECONDS
-        while occasion.id not in {r.id for r in results} and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
-            results += _gained(name, occasion, state)
-    return results
-
-
-def _gained(name: str, occasion: Occasion, state: TurnState) -> list[Result]:
-    from lessons_kb.storage.tail import read_tail
-
-    data, start = read_tail(occasion.transcript, state.offset, limit=MAX_TAIL_BYTES)
-    if not data:
-        state.offset = start
-        return []
-    read_results = __import__(f"lessons_kb.exchange.{name}", fromlist=["read_results"]).read_results
-    found, used = read_results(data)
-    if any(not result.tool for result in found):
-        before = max(start - LOOK_BACK_BYTES, 0)
-        more, begun = read_tail(occasion.transcript, before, limit=start - before + len(data))
-        wanted = {result.id for result in found}
-        if more and begun == before:
-            found = [result for result in read_results(more)[0] if result.id in wanted]
-    # A line longer than what is read at once would never end: pass over it.
-    state.offset = start + (used or (len(data) if len(data) >= MAX_TAIL_BYTES else 0))
-    results: list[Result] = found
-    return results
 
 
 def missed_events(

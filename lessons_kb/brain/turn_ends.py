@@ -36,7 +36,7 @@ def ended(house: House, occasion: Occasion, _reach: Reach) -> Answer:
 
 def _checked(house: House, occasion: Occasion) -> Answer:
     """Check the answer and the turn's actions against the lessons given in this turn."""
-    from lessons_kb.brain import turn_calls
+    from lessons_kb.brain.turn_prompts import journal_missed
 
     journal, scope = house.journal, house.scope
     answer = Event(
@@ -49,9 +49,7 @@ def _checked(house: House, occasion: Occasion) -> Answer:
         text=occasion.text,
     )
     with turn_state(journal, occasion) as state:
-        missed = turn_calls.read_missed(occasion, state)
-        events = turn_calls.missed_events(missed, occasion, scope)
-        turn_calls.see(journal, events, occasion, scope)
+        journal_missed(house, occasion, state)
         if not journal.events.append(answer, within=occasion.within):
             return NOTHING
         # Lessons that still wait for an occasion were never before the model.

@@ -6,6 +6,7 @@ import contextlib
 
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import offer_drafts
+from lessons_kb.brain.turn_record import read_missed
 from lessons_kb.brain.turn_state import BLOCK, FILES, counter_for, now, turn_state
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Event, Hit, Preflight
@@ -43,14 +44,10 @@ def started(house: House, occasion: Occasion, reach: Reach) -> Answer:
 
 def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     """Return the lessons for a prompt; the second report of one prompt gets nothing."""
-    from lessons_kb.brain import turn_calls
-
     brain, journal, scope = house.brain, house.journal, house.scope
     at = now(occasion)
     with turn_state(journal, occasion) as state:
-        missed = turn_calls.read_missed(occasion, state)
-        events = turn_calls.missed_events(missed, occasion, scope)
-        turn_calls.see(journal, events, occasion, scope)
+        journal_missed(house, occasion, state)
         prompt = Event(
             kind="prompt",
             at=at,
@@ -60,12 +57,11 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
             scope=scope,
             text=occasion.text,
         )
-        before = journal.events.last_number()
-        turn_calls.see(journal, [(prompt, "")], occasion, scope)
-        if journal.events.last_number() == before:
+        if not journal.events.append(prompt, within=occasion.within):
             return NOTHING
+        state.begun = True
         state.since, state.cards = at, []
-        state.waiting = [pair for pair in state.waiting if pair[0] != BLOCK]
+        state.waiting = [pair for pair in state.waiting if pair[0] == FILES]
     brain, trouble = freshen(brain)
     settings = brain.layers[0].settings
     block = brain.preflight(
@@ -107,7 +103,7 @@ def compacted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     block = _active_again(brain, occasion, reach)
     with turn_state(journal, occasion) as state:
         before = journal.events.last_number()
-        signals = turn_calls.see(journal, [(event, "")], occasion, scope)
+        signals = turn_calls.see(journal, [(event, "")], occasion, scope, state)
         if journal.events.last_number() == before:
             return NOTHING
         _give_again(brain, occasion, block, state)
@@ -115,6 +111,16 @@ def compacted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         texts += [(FILES, signal.message) for signal in signals]
         context = state.deliver(texts, reach)
     return Answer(context=context)
+
+
+def journal_missed(house: House, occasion: Occasion, state: TurnState) -> None:
+    """Journal what the agent's record has gained; guards are loaded only if it has gained any."""
+    results = read_missed(occasion, state)
+    if results:
+        from lessons_kb.brain.turn_calls import missed_events, see
+
+        events = missed_events(results, occasion, house.scope)
+        see(house.journal, events, occasion, house.scope, state)
 
 
 def freshen(brain: Brain) -> tuple[Brain, str]:

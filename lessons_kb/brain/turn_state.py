@@ -21,7 +21,7 @@ _MAX_LISTED = 500
 _MAX_WAITING = 8
 _ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD = "block", "files", "guard"
-"""What a text that waits for the model is about. A new prompt ends the waiting of a block."""
+"""What a text that waits for the model is about. A new prompt leaves only files waiting."""
 
 
 class TurnState:
@@ -32,6 +32,8 @@ class TurnState:
         """When the turn began."""
         self.turn: int = int(_number(data.get("turn")))
         """Its number, as the journal counts them."""
+        self.begun: bool = data.get("begun") is True
+        """A prompt came that the guards have not seen: the next call shows it to them first."""
         self.cards: list[list[str]] = _pairs(data.get("cards"))
         """[root, card id] given in this turn."""
         self.shown: list[str] = _texts(data.get("shown"))
@@ -46,6 +48,7 @@ class TurnState:
         data = {
             "since": self.since,
             "turn": self.turn,
+            "begun": self.begun,
             "cards": self.cards[-_MAX_LISTED:],
             "shown": self.shown[-_MAX_LISTED:],
             "waiting": self.waiting[-_MAX_WAITING:],

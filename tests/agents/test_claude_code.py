@@ -221,3 +221,29 @@ def test_the_agents_own_variable_names_the_project(project, fire, tmp_path) -> N
 def test_other_events_are_passed_over(project, fire, name) -> None:
     assert fire("claude-code", event(project, name)) == {}
     assert read_troubles() == []
+
+
+def test_a_new_prompt_clears_the_failures(project, fire) -> None:
+    fire("claude-code", failed(project, 1))
+    fire("claude-code", failed(project, 2))
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="try it another way"))
+    said = [fire("claude-code", failed(project, number)) for number in (3, 4, 5)]
+    assert [bool(context(output)) for output in said] == [False, False, True]
+
+
+def test_a_subagent_has_guards_of_its_own(project, fire) -> None:
+    fire("claude-code", failed(project, 1))
+    fire("claude-code", failed(project, 2))
+    assert fire("claude-code", failed(project, 3) | {"agent_id": "a1"}) == {}
+    assert context(fire("claude-code", failed(project, 4)))
+
+
+def test_parallel_hooks_lose_no_failure(project, enter) -> None:
+    import concurrent.futures
+
+    fire_one = lambda number: enter("claude-code", failed(project, number))  # noqa: E731
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        said = list(pool.map(fire_one, range(6)))
+    texts = [context(output) for output, _stderr in said if context(output)]
+    assert len(texts) == 2
+    assert sum("more tool calls" in text for text in texts) == 1
