@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Log odds = BIAS + ANSWERED ln(r / (HALF + r)) + RIVALS ln(cards) + SURPRISE nats by chance
 #            - SHORT max(ENOUGH - nats in any text, 0) (+ GUARDED)
-_BIAS = 2.5
+_BIAS = 2.3
 _ANSWERED = 2.5
 _HALF = 0.5
 _RIVALS = -0.65
