@@ -1,0 +1,95 @@
+"""A hook reads a few changed files itself and leaves the rest to one detached run."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from lessons_kb.brain.making import trust_brain
+from lessons_kb.brain.turn_prompts import REFRESHED_FILES
+from lessons_kb.process import detached
+from lessons_kb.storage.trust import cache_dir
+
+PROMPT = "Add a telegram command that restarts the service"
+
+
+def prompt(project: pathlib.Path, session: str) -> dict[str, Any]:
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
+    return {"session_id": session, "cwd": str(project)} | event
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Commands that would have been started."""
+    commands: list[list[str]] = []
+
+    class Process:
+        returncode = None
+
+        def __init__(self, command: list[str], **_options: Any) -> None:
+            commands.append(command)
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    return commands
+
+
+def fill(project: pathlib.Path, count: int) -> None:
+    for number in range(count):
+        text = f"# Note {number}\n\nSomething else entirely.\n"
+        (project / "playbooks" / f"{number}.md").write_text(text)
+
+
+def test_many_changed_files_start_one_detached_index(project, fire, starts) -> None:
+    fill(project, 3 * REFRESHED_FILES)
+    fire("claude-code", prompt(project, "s1"))
+    fire("claude-code", prompt(project, "s2"))
+    assert len(starts) == 1
+    command = starts[0]
+    assert command[0] == sys.executable
+    assert "-P" in command
+    assert command[-3:] == ["--brain", str(project.resolve()), "index"]
+
+
+def test_few_changed_files_start_nothing(project, fire, starts) -> None:
+    fill(project, 5)
+    said = fire("claude-code", prompt(project, "s1"))
+    assert "Reject every chat id" in str(said)
+    assert starts == []
+
+
+def test_an_untrusted_brain_starts_nothing(project, fire, starts) -> None:
+    fill(project, 3 * REFRESHED_FILES)
+    trust_brain(str(project), revoke=True)
+    assert fire("claude-code", prompt(project, "s1")) == {}
+    assert starts == []
+
+
+def test_the_detached_run_finishes_the_index(project, enter) -> None:
+    fill(project, 3 * REFRESHED_FILES)
+    (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
+    enter("claude-code", prompt(project, "s1"))
+    until = time.monotonic() + 30
+    session = 1
+    while time.monotonic() < until:
+        session += 1
+        output, _ = enter("claude-code", prompt(project, f"s{session}"))
+        if "Reject every chat id" in str(output):
+            break
+        time.sleep(0.3)
+    assert "Reject every chat id" in str(output)
+
+
+def test_a_mark_that_is_old_does_not_hold_back_the_next_start(project, starts) -> None:
+    cache = cache_dir(str(project))
+    assert detached.start_index(str(project), cache)
+    assert not detached.start_index(str(project), cache)
+    mark = pathlib.Path(cache, "index.started")
+    os.utime(mark, (time.time() - 100, time.time() - 100))
+    assert detached.start_index(str(project), cache)
+    assert len(starts) == 2
