@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from lessons_kb import __version__
-from lessons_kb.cli import agents, brains, cards, evaluation, exchange, index, journal, learn, recall
+from lessons_kb.cli import (
+    agents,
+    brains,
+    cards,
+    evaluation,
+    exchange,
+    index,
+    journal,
+    learn,
+    recall,
+)
 from lessons_kb.cli.options import Options, set_options
 from lessons_kb.errors import LessonsError
 
