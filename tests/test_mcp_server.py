@@ -87,6 +87,7 @@ def test_the_tools_say_truly_what_they_do(workspace: Workspace) -> None:
         assert tool.annotations.read_only_hint is (tool.name in READING)
         assert tool.annotations.open_world_hint is False
         assert tool.title
+        assert "\n" not in tool.description
         assert len(tool.description.encode()) < 2048
         assert (tool.output_schema is not None) is (tool.name != "lessons_hook")
     changing = {t.name: t.annotations.destructive_hint for t in tools if t.name not in READING}

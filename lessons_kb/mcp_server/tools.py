@@ -83,10 +83,13 @@ class Tools:
             (self.lessons_mark, "Mark a lesson", _NOTES),
             (self.session_history, "What happened in a session", _READS),
         ):
-            server.tool(title=title, annotations=hints)(tool)
-        server.tool(title="Answer a hook", annotations=_NOTES, structured_output=False)(
-            self.lessons_hook
-        )
+            server.tool(title=title, annotations=hints, description=_said_of(tool))(tool)
+        server.tool(
+            title="Answer a hook",
+            annotations=_NOTES,
+            description=_said_of(self.lessons_hook),
+            structured_output=False,
+        )(self.lessons_hook)
         server.resource(
             "lesson://{+id}", title="A lesson", mime_type="text/markdown", name="lesson"
         )(self.lesson)
@@ -308,6 +311,11 @@ class Tools:
         told = "\n".join(f"- {show_row(row)}" for row in rows)
         seen = f"\n\nWhat the journal holds of this session:\n{told}" if told else ""
         return RETROSPECTIVE + seen
+
+
+def _said_of(tool: Callable[..., Any]) -> str:
+    """Return a tool's description: its docstring without the breaks of its lines."""
+    return " ".join((tool.__doc__ or "").split())
 
 
 @contextmanager
