@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 """Version of the tables below; another number in a file makes it be rebuilt."""
 
 _TABLES = """
@@ -34,7 +34,7 @@ CREATE TABLE docs (
   findings TEXT NOT NULL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
-CREATE INDEX docs_with_globs ON docs (number) WHERE globs IS NOT NULL;
+CREATE INDEX docs_with_globs ON docs (number, globs) WHERE globs IS NOT NULL;
 """
 
 
@@ -170,15 +170,15 @@ class Catalogue:
             }
         return found
 
-    def guards(self) -> list[tuple[int, tuple[tuple[str, bool], ...]]]:
+    def guards(self) -> list[tuple[int, Sequence[tuple[str, bool]]]]:
         """Return (number, compiled globs) of every file that guards paths."""
-        rows = self._db.execute("SELECT number, globs FROM docs WHERE globs IS NOT NULL").fetchall()
+        # The index holds both columns: no row, with all that it knows of a card, is looked up.
+        rows = self._db.execute(
+            "SELECT number, globs FROM docs INDEXED BY docs_with_globs WHERE globs IS NOT NULL"
+        ).fetchall()
         # One text read at once: a call for each row costs four times as much.
         globs = json.loads(f"[{','.join(text for _number, text in rows)}]")
-        return [
-            (number, tuple((regex, include) for regex, include in found))
-            for (number, _text), found in zip(rows, globs, strict=True)
-        ]
+        return [(number, found) for (number, _text), found in zip(rows, globs, strict=True)]
 
     def all_cards(self) -> list[Card]:
         """Return every usable file, notes included, by path."""

@@ -73,7 +73,7 @@ def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
         -2: Card(id="b.md", kind="note", title="B"),
     }
     assert catalogue.numbers() == {"a.md": (1, "d"), "b.md": (-2, "d"), "c.md": (3, "d")}
-    assert catalogue.guards() == [(1, (("^src", True),))]
+    assert [(n, [*map(tuple, globs)]) for n, globs in catalogue.guards()] == [(1, [("^src", True)])]
     assert catalogue.findings() == [finding]
     assert catalogue.paths_titled("no") == ["a.md"]
     assert catalogue.paths_titled("") == []
