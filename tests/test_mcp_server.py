@@ -232,6 +232,23 @@ def test_an_error_says_what_to_do(call, name: str, arguments: dict[str, Any], sa
     assert "pydantic" not in message
 
 
+def test_what_nobody_foresaw_is_logged_and_told_in_one_line(
+    call, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.storage.hook_log import read_troubles
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero\nsecond line")
+
+    monkeypatch.setattr(Brain, "search", broken)
+    message = call("lessons_search", query="x")
+    assert message.startswith("unexpected ZeroDivisionError: division by zero; ")
+    assert "second line" not in message
+    assert capfd.readouterr() == ("", "")
+    assert "ZeroDivisionError" in str(read_troubles())
+
+
 def test_cards_are_resources(workspace: Workspace) -> None:
     async def work(client: Client) -> list[str]:
         templates = (await client.list_resource_templates()).resource_templates

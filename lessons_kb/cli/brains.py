@@ -80,17 +80,20 @@ def _toml(value: object) -> str:
 
 
 def doctor() -> None:
-    """Check brain, index and write access; say how to mend.
+    """Check brain, index, write access and the agents set up; say how to mend.
 
     Example: lessons doctor --json
     """
+    from lessons_kb.agents.install.health import check_agents
     from lessons_kb.brain.doctor import MARKS, check_health
+    from lessons_kb.storage.locate import git_top
 
     try:
         brain = open_brain()
     except BrainNotFound as error:
         brain, trouble = None, str(error)
-    health = check_health(brain, os.getcwd())
+    here = os.path.realpath(os.getcwd())
+    health = [*check_health(brain, here), *check_agents(git_top(here) or here)]
     if options().json:
         print_json([line.as_dict() for line in health])
         return

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from pydantic import ValidationError
 
 from lessons_kb import __version__
 from lessons_kb.mcp_server.tools import Tools
+from lessons_kb.storage.hook_log import log_trouble
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -31,9 +32,13 @@ class _Server(MCPServer):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any] | None = None
     ) -> Any:
-        """Say of wrong arguments in one line which they are and what they must be."""
+        """Say in one line what was wrong with the arguments, or with us; that is logged too."""
         try:
             return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            what = f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
+            log_trouble("mcp", name, what)
+            raise ToolError(f"unexpected {what}; `lessons doctor` says what is wrong") from error
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
@@ -56,7 +61,8 @@ def build_server(workspace: Workspace, *, answer_hook: Answer | None = None) -> 
         version=__version__,
         description="Lessons from mistakes, before they are made again",
         instructions=INSTRUCTIONS,
-        log_level="WARNING",
+        # Standard error is for people: the SDK would print tracebacks of what a client did wrong.
+        log_level="CRITICAL",
     )
     Tools(workspace, answer_hook).register(server)
     return server

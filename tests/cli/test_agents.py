@@ -139,3 +139,28 @@ def test_a_missing_program_is_named(home, monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
     with pytest.raises(InputError, match="no program lessons-hook"):
         programs.find_entries(bare=False)
+
+
+def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.Path) -> None:
+    def agents() -> list[tuple[str, str]]:
+        health = json.loads(lessons("--json", "doctor").out)
+        return [(one["level"], one["detail"]) for one in health if one["what"] == "agent"]
+
+    assert agents() == []
+    (home / ".gemini").mkdir()
+    assert agents() == [
+        ("ok", "gemini-cli is here, lessons is not set up in it (`lessons install gemini-cli`)")
+    ]
+    lessons("install", "gemini-cli")
+    path = home / ".gemini" / "settings.json"
+    assert agents() == [("ok", f"gemini-cli: {path}")]
+    path.write_text(path.read_text().replace(os.path.dirname(sys.executable), "/gone/bin"))
+    ((level, detail),) = agents()
+    assert level == "error"
+    assert "/gone/bin/lessons-hook, which is gone" in detail
+    lessons("install", "codex", "--scope", "project")
+    assert sum("config.toml" in detail for _level, detail in agents()) == 1
+    lessons("uninstall", "codex", "--scope", "project")
+    path.write_text("{}")
+    ((level, detail),) = agents()
+    assert level == "warning"
