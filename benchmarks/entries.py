@@ -109,6 +109,16 @@ def watching(brain: Path) -> Iterator[None]:
         watcher.wait()
 
 
+def edit_event(folder: Path) -> Callable[[int], dict[str, Any]]:
+    """Return the event before an edit of a file, another one each time."""
+    return lambda number: {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Edit",
+        "tool_input": {"file_path": f"{folder}/src/{number}.py", "old_string": "a"},
+        "tool_use_id": f"edit-{number}",
+    }
+
+
 class McpClient:
     """A minimal client of ``lessons mcp`` over stdio: JSON-RPC, one message a line."""
 

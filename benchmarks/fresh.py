@@ -11,6 +11,7 @@ from benchmarks.bench import BLOCK, INDEX, Row, edit_one, make_row, time_fresh
 from benchmarks.entries import (
     McpClient,
     bare_python,
+    edit_event,
     hook,
     prompt_event,
     run_code,
@@ -75,6 +76,7 @@ def measure_hook(bench: Bench) -> list[Row]:
         "prompt, 1,000 cards": hook(small, event, must_print=BLOCK),
         f"prompt, {bench.large:,} cards": hook(large, event, must_print=BLOCK),
         "after a tool call, 1,000 cards": hook(small, tool_event()),
+        "before an edit, 1,000 cards": hook(small, edit_event(small)),
     }
     targets = {"prompt, 1,000 cards": 4.5, f"prompt, {bench.large:,} cards": 10}
     targets["after a tool call, 1,000 cards"] = 3

@@ -69,7 +69,6 @@ AGENTS: Mapping[str, Agent] = {
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines=("PostToolUse", "Stop"),
         tokens=2_200,
-        project=("CODEX_PROJECT_DIR",),
         within=0.5,
     ),
     "gemini-cli": Agent(
