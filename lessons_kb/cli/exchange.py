@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lessons_kb.brain.exchange import Step
+    from lessons_kb.brain.transcripts import Session
+
+TRANSCRIPT = "transcript"
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +33,9 @@ def import_(
     ] = "skip",
     project: Annotated[str | None, typer.Option(help="Only for this project.")] = None,
     tags: Annotated[str, typer.Option(help="Topics, separated by commas.")] = "",
+    agent: Annotated[
+        str | None, typer.Option(help="Whose transcript; by default it is found out.")
+    ] = None,
 ) -> None:
     """Bring in lessons from elsewhere; without --yes only say what would be done.
 
@@ -37,6 +43,9 @@ def import_(
     """
     from lessons_kb.brain.exchange import Exchange
 
+    if source == TRANSCRIPT:
+        _import_transcripts(paths, agent or "", write=yes)
+        return
     exchange = Exchange(open_brain())
     topics = tuple(tag.strip() for tag in tags.split(",") if tag.strip())
     told: list[Step] = []
@@ -46,6 +55,34 @@ def import_(
         told += exchange.carry_out(plan) if yes else plan.steps
         notes += plan.notes
     _show(told, notes, written=yes)
+
+
+def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
+    """Take sessions into the journal, where `create --from-session` and drafts find them."""
+    from lessons_kb.brain.transcripts import Transcripts
+
+    transcripts = Transcripts(open_brain())
+    sessions: list[Session] = []
+    notes: list[str] = []
+    for path in paths:
+        found, strange = transcripts.take_in(path, agent=agent, write=write)
+        sessions += found
+        notes += strange
+    if options().json:
+        data = [session.as_dict() for session in sessions]
+        print_json({"written": write, "sessions": data, "notes": notes})
+        return
+    for note in notes:
+        say(clean_line(note))
+    columns = ("session", "agent", "prompts", "calls", "failures", "edits", "new", "expired")
+    rows = [[str(session.as_dict()[name]) for name in columns] for session in sessions]
+    if rows:
+        print_table(columns, rows, right="prompts calls failures edits new expired")
+    new = sum(session.new for session in sessions)
+    if write:
+        say(f"{new} events noted; `lessons create --from-session ID` makes a lesson of a session")
+    else:
+        say(f"{new} events to note{'; --yes notes them' if new else ''}")
 
 
 def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None:

@@ -34,7 +34,7 @@ def read_results(data: bytes) -> tuple[list[Result], int]:
                         arguments if isinstance(arguments, dict) else {},
                     )
                 elif block.get("type") == "tool_result":
-                    results.append(_result(block, calls))
+                    results.append(result_of(block, calls))
     return results, whole
 
 
@@ -51,7 +51,10 @@ def _blocks(line: bytes) -> Iterator[Mapping[str, Any]]:
         yield from (block for block in content if isinstance(block, dict))
 
 
-def _result(block: Mapping[str, Any], calls: Mapping[str, tuple[str, Mapping[str, Any]]]) -> Result:
+def result_of(
+    block: Mapping[str, Any], calls: Mapping[str, tuple[str, Mapping[str, Any]]]
+) -> Result:
+    """Return the result that a block of content tells; ``calls`` are the known ones by id."""
     number = str(block.get("tool_use_id") or "")
     tool, arguments = calls.get(number, ("", {}))
     content = block.get("content")

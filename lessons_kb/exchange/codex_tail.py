@@ -39,13 +39,16 @@ def read_results(data: bytes) -> tuple[list[Result], int]:
         if not isinstance(payload, dict):
             continue
         if payload.get("type") in ("function_call", "custom_tool_call"):
-            calls[str(payload.get("call_id"))] = _call(payload)
-        elif (result := _ended(payload) or _output(payload, calls)) and result.id not in found:
+            calls[str(payload.get("call_id"))] = call_of(payload)
+            continue
+        result = ended_result(payload) or output_result(payload, calls)
+        if result is not None and result.id not in found:
             found[result.id] = result
     return list(found.values()), whole
 
 
-def _call(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def call_of(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the tool and the arguments of a call."""
     arguments = payload.get("arguments", payload.get("input"))
     try:
         data = json.loads(arguments) if isinstance(arguments, str) else arguments
@@ -54,7 +57,8 @@ def _call(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return str(payload.get("name") or ""), data if isinstance(data, dict) else {"input": data}
 
 
-def _ended(payload: Mapping[str, Any]) -> Result | None:
+def ended_result(payload: Mapping[str, Any]) -> Result | None:
+    """Return how a command ended, None for what is no end of a command."""
     item = payload.get("item")
     data = item if isinstance(item, dict) and item.get("type") == "CommandExecution" else payload
     code = data.get("exit_code")
@@ -73,9 +77,10 @@ def _ended(payload: Mapping[str, Any]) -> Result | None:
     )
 
 
-def _output(
+def output_result(
     payload: Mapping[str, Any], calls: Mapping[str, tuple[str, Mapping[str, Any]]]
 ) -> Result | None:
+    """Return the result that an output tells, None where it does not say how the call ended."""
     if payload.get("type") not in ("function_call_output", "custom_tool_call_output"):
         return None
     number = str(payload.get("call_id") or "")

@@ -63,3 +63,21 @@ def test_export_prints_or_writes(
     assert len(data["cards"]) == 20
     assert lessons("export", "markdown").out.startswith("# Lessons\n\n20 cards.")
     assert lessons("export", "yaml").code == 2
+
+
+def test_import_takes_a_transcript_into_the_journal(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    from datetime import UTC, datetime
+
+    moment = datetime.now(tz=UTC).isoformat()
+    line = {"type": "user", "sessionId": "s-1", "promptId": "p", "timestamp": moment}
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({**line, "message": {"content": "Why does it keep failing?"}}))
+    dry = lessons("import", "transcript", path)
+    assert dry.out.splitlines()[1].split() == ["s-1", "claude-code", "1", "0", "0", "0", "1", "0"]
+    assert dry.err == "lessons: 1 events to note; --yes notes them\n"
+    assert lessons("import", "transcript", path, "--yes").err.startswith("lessons: 1 events noted")
+    data = json.loads(lessons("import", "transcript", path, "--json").out)
+    assert data["sessions"][0]["new"] == 0
+    assert "Why does it keep failing?" in lessons("events").out

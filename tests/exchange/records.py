@@ -1,0 +1,166 @@
+"""Records of sessions in the shapes of three agents, written for these tests."""
+
+from __future__ import annotations
+
+import json
+
+SESSION = "11111111-aaaa-4bbb-8ccc-222222222222"
+WHEN = "2026-11-20T10:00:0{}.000Z"
+
+
+def lines(*objects: object) -> bytes:
+    return b"".join(json.dumps(item, ensure_ascii=False).encode() + b"\n" for item in objects)
+
+
+def claude(kind: str, content: object, second: int = 0, **more: object) -> dict[str, object]:
+    message = {"role": kind, "content": content, "id": more.pop("message", f"m{second}")}
+    place = {"sessionId": SESSION, "cwd": "/home/dev/proj", "timestamp": WHEN.format(second)}
+    return {"type": kind, "message": message, "isSidechain": False, **place, **more}
+
+
+def use(number: str, name: str, **arguments: object) -> dict[str, object]:
+    return {"type": "tool_use", "id": number, "name": name, "input": arguments}
+
+
+def result(number: str, text: str, *, error: bool = False) -> dict[str, object]:
+    return {"type": "tool_result", "tool_use_id": number, "content": text, "is_error": error}
+
+
+CLAUDE = lines(
+    {"type": "queue-operation", "operation": "enqueue", "sessionId": SESSION, "content": "x"},
+    claude("user", "Make it green", 0, promptId="p-1"),
+    claude("assistant", [{"type": "text", "text": "Reading."}], 1),
+    claude("assistant", [use("t1", "Bash", command="pytest -q")], 1),
+    claude("user", [result("t1", "Exit code 1\n1 failed", error=True)], 2),
+    claude("assistant", [use("t2", "Edit", file_path="/home/dev/proj/a.py", old_string="x")], 3),
+    claude(
+        "user",
+        [
+            result(
+                "t2",
+                "<tool_use_error>String to replace not found in file.</tool_use_error>",
+                error=True,
+            )
+        ],
+        3,
+    ),
+    claude("assistant", [use("t3", "Bash", command="sleep 9")], 4),
+    claude("user", [result("t3", "stopped")], 4, toolUseResult={"interrupted": True}),
+    claude("user", [{"type": "text", "text": "[Request interrupted by user]"}], 4, uuid="u-4"),
+    claude("user", "<command-name>/clear</command-name>", 5),
+    claude("user", "hook text", 5, isMeta=True),
+    claude("user", "Summary so far", 5, isCompactSummary=True, uuid="u-5"),
+    claude("user", "inner", 5, isSidechain=True),
+    claude("assistant", [{"type": "text", "text": "Half"}], 6, message="m6"),
+    claude("assistant", [{"type": "text", "text": "and half."}], 6, message="m6"),
+    claude("user", "또 안 돼요\n<system-reminder>be good</system-reminder>", 7, promptId="p-2"),
+    claude("assistant", [{"type": "text", "text": "Done."}], 8),
+)
+
+
+def codex(kind: str, payload: dict[str, object], second: int = 0) -> dict[str, object]:
+    return {"timestamp": WHEN.format(second), "type": kind, "payload": payload}
+
+
+def item(second: int, **fields: object) -> dict[str, object]:
+    payload = {"type": "item_completed", "thread_id": SESSION, "turn_id": "turn-1", "item": fields}
+    return codex("event_msg", payload, second)
+
+
+CODEX = lines(
+    codex("session_meta", {"id": SESSION, "cwd": "/home/dev/proj"}),
+    item(1, type="UserMessage", content=[{"type": "text", "text": "Make it green"}]),
+    codex(
+        "response_item",
+        {
+            "type": "function_call",
+            "name": "exec_command",
+            "arguments": '{"cmd": "pytest"}',
+            "call_id": "c1",
+        },
+        2,
+    ),
+    item(
+        2,
+        type="CommandExecution",
+        id="c1",
+        command=["/bin/bash", "-lc", "pytest"],
+        exit_code=3,
+        aggregated_output="1 failed",
+    ),
+    codex(
+        "response_item",
+        {"type": "function_call_output", "call_id": "c1", "output": "Process exited with code 3"},
+        2,
+    ),
+    codex(
+        "response_item",
+        {"type": "custom_tool_call", "name": "apply_patch", "input": "*** P", "call_id": "c2"},
+        3,
+    ),
+    codex(
+        "response_item",
+        {"type": "custom_tool_call_output", "call_id": "c2", "output": "Success. Updated a.py"},
+        3,
+    ),
+    codex(
+        "response_item", {"type": "function_call", "name": "zap", "arguments": "{", "call_id": "c3"}
+    ),
+    codex(
+        "response_item",
+        {"type": "function_call_output", "call_id": "c3", "output": "unsupported call: zap"},
+    ),
+    item(4, type="AgentMessage", content=[{"type": "Text", "text": "Done."}]),
+    codex("event_msg", {"type": "task_complete", "last_agent_message": "Done."}, 4),
+)
+
+GEMINI_CALL = {
+    "id": "g1",
+    "name": "run_shell_command",
+    "args": {"command": "pytest"},
+    "status": "success",
+    "timestamp": WHEN.format(3),
+    "result": [{"functionResponse": {"response": {"output": "Output: (empty)\nExit Code: 3\n"}}}],
+}
+GEMINI_EDIT = {
+    "id": "g2",
+    "name": "replace",
+    "args": {"file_path": "a.py"},
+    "status": "error",
+    "result": [{"functionResponse": {"response": {"error": "Could not find an exact match"}}}],
+}
+GEMINI_ASK = {
+    "id": "1",
+    "timestamp": WHEN.format(1),
+    "type": "user",
+    "content": [{"text": "<hook_context>x</hook_context>\n\nMake it green"}],
+}
+GEMINI_SAY = {"id": "2", "timestamp": WHEN.format(2), "type": "gemini", "content": ""}
+GEMINI_END = {"id": "3", "timestamp": WHEN.format(4), "type": "gemini", "content": "Done."}
+GEMINI = lines(
+    {"sessionId": SESSION, "projectHash": "e2", "kind": "main"},
+    {
+        "$set": {
+            "messages": [{"id": "0", "type": "user", "content": [{"text": "<session_context>"}]}]
+        }
+    },
+    GEMINI_ASK,
+    GEMINI_SAY,
+    {**GEMINI_SAY, "toolCalls": [{**GEMINI_CALL, "status": "executing"}]},
+    {**GEMINI_SAY, "toolCalls": [GEMINI_CALL]},
+    {**GEMINI_SAY, "toolCalls": [GEMINI_CALL, GEMINI_EDIT]},
+    {"id": "9", "type": "user", "content": [{"functionResponse": {"id": "g1"}}]},
+    GEMINI_END,
+)
+GEMINI_DOCUMENT = json.dumps(
+    {
+        "sessionId": SESSION,
+        "projectHash": "e2",
+        "messages": [
+            GEMINI_ASK,
+            {**GEMINI_SAY, "toolCalls": [GEMINI_CALL, GEMINI_EDIT]},
+            GEMINI_END,
+        ],
+    },
+    indent=1,
+).encode()
