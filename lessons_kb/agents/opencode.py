@@ -12,9 +12,9 @@ opencode has no hooks of its own but plugins, so the form is ours. The plugin se
     {"event": "stop", "sessionID": …, "text": …, "cwd": …}
     {"event": "end", "sessionID": …, "cwd": …}
 
-and takes one: ``context`` for the model (of a prompt: push it to ``output.system`` of the
-session's next main request; of a call: append it to ``output.output``; of a compaction: push it
-to ``output.context``) and ``message`` for the user (a toast, or the log).
+and takes one: ``context`` for the model (of ``after``: append it to ``output.output``; of
+``compact``: push it to ``output.context``; of the others: push it to ``output.system`` of the
+session's next main requests) and ``message`` for the user (a toast, or the log).
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ AGENTS: Mapping[str, Agent] = {
             "compact": "compact",
             "end": "end",
         },
-        context=("start", "prompt", "after", "compact"),
+        context=("start", "prompt", "before", "after", "failed", "compact"),
         lines=("prompt", "after", "failed", "stop"),
         within=0.5,
         silence="{}",
