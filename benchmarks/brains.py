@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from benchmarks.data import Doc
 
+MODEL = "LESSONS_BENCH_MODEL"
+"""Names a model folder: then every brain is searched by meaning too."""
 _UNSAFE = re.compile(r"[^a-zA-Z0-9]+")
 
 
@@ -35,9 +38,11 @@ def write_brain(
 
 
 def write_settings(folder: Path, *, engine: str = "tantivy", max_files: int = 1_000_000) -> None:
-    """Write a ``lessons.toml`` with everything at its default but the size and the engine."""
+    """Write a ``lessons.toml`` with everything at its default but size, engine and model."""
     folder.mkdir(parents=True, exist_ok=True)
     text = f'[index]\nengine = "{engine}"\nmax_files = {max_files}\n'
+    if model := os.environ.get(MODEL):
+        text += f"[semantic]\nenabled = true\nmodel = {json.dumps(model)}\n"
     (folder / "lessons.toml").write_text(text, encoding="utf-8")
 
 

@@ -66,10 +66,12 @@ def open_ours(docs: Sequence[Doc], *, engine: str = "tantivy") -> Iterator[Ours]
 def open_indexed(folder: Path) -> Iterator[Brain]:
     """Open a brain folder, its index brought up to date."""
     from lessons_kb import Brain
+    from lessons_kb.brain.meaning import encode_all
 
     own_brain(folder)
     with Brain.open(folder, directory=folder) as brain:
         brain.refresh()
+        encode_all(brain)
         yield brain
 
 

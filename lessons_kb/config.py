@@ -83,6 +83,14 @@ class Index(Value):
     max_file_bytes: int = 1_000_000
 
 
+class Semantic(Value):
+    """``[semantic]``: likeness in meaning beside likeness in words; needs the extra."""
+
+    enabled: bool = False
+    model: str = ""
+    """A folder (relative to the brain), or a name in the local Hugging Face cache."""
+
+
 class HookSettings(Value):
     """``[hooks]``: what happens inside a coding agent."""
 
@@ -126,6 +134,7 @@ class Settings(Value):
     index: Index = Index()
     ranking: Ranking = Ranking()
     gate: Gate = Gate()
+    semantic: Semantic = Semantic()
     preflight: PreflightSettings = PreflightSettings()
     hooks: HookSettings = HookSettings()
     journal: JournalSettings = JournalSettings()
@@ -138,6 +147,7 @@ SECTIONS: Mapping[str, type[Value]] = {
     "index": Index,
     "ranking": Ranking,
     "gate": Gate,
+    "semantic": Semantic,
     "preflight": PreflightSettings,
     "hooks": HookSettings,
     "journal": JournalSettings,

@@ -11,6 +11,7 @@
     ├── DuplicateCard      a card with this title exists
     ├── EditRefused        an edit would not keep the human's file
     ├── InputError         a value given by the caller cannot be used
+    ├── ModelMissing       the embedding model or its libraries; says what to install
     ├── StorageError       the disk said no: full, read-only, locked
     │   ├── IndexBusy      another process is writing the index
     │   └── IndexBroken    the index cannot be read; whoever meets it rebuilds
@@ -63,6 +64,10 @@ class EditRefused(LessonsError):
 
 class InputError(LessonsError):
     """A value from the caller that cannot be used."""
+
+
+class ModelMissing(LessonsError):
+    """An embedding model, or a library it needs, that is not there or cannot be used."""
 
 
 class StorageError(LessonsError):

@@ -99,8 +99,10 @@ class Hit(Value):
 
     card: Card
     score: float
-    """``bm25`` times every factor."""
+    """``bm25``, and ``meaning`` with it, times every factor."""
     bm25: float
+    meaning: float = 0.0
+    """Added to ``bm25`` for likeness in meaning, before the factors."""
     factors: tuple[tuple[str, float], ...] = ()
     matched: tuple[str, ...] = ()
     """Query terms found in the card, most telling first."""
@@ -196,7 +198,7 @@ class Event(Value):
     """What was said or run: the prompt, the answer, the feedback, the summary, the command line."""
     output: str = ""
     """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
-    record: dict[str, object] = {}  # noqa: RUF012 a default nobody can write into
+    record: dict[str, object] = {}
     """Plain JSON data beyond this: ``run`` (how a captured command ended), ``signals`` (what the
     guards said, their records)."""
 

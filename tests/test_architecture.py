@@ -16,23 +16,26 @@ NAMES = [str(path.relative_to(PACKAGE)) for path in FILES]
 
 PURE_ROOMS = ("text", "cards", "recall", "guards", "learn", "exchange")
 PURE_FILES = ("errors.py", "value.py", "model.py", "config.py")
-OWN_A_DIRECTORY = ("recall/engines",)
-"""An engine owns its index directory: the one exception to "nothing below storage opens a file"."""
+OWN_A_DIRECTORY = ("recall/engines", "recall/semantic")
+"""An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
+below storage opens a file"."""
 
 HOMES = {
     "filelock": ("storage", "brain/refresh.py"),
     "frontmatter": ("cards",),
     "markdown_it": ("cards",),
     "mcp": ("mcp_server",),
-    "numpy": ("recall/engines",),
+    "numpy": ("recall/engines", "recall/semantic", "brain/meaning.py"),
+    "onnxruntime": ("recall/semantic",),
     "pathspec": ("text",),
     "platformdirs": ("storage",),
     "rank_bm25": ("recall/engines", "cards/duplicates.py"),
     "rich": ("cli", "manage", "render.py"),
-    "sqlite3": ("storage", "brain", "recall/engines"),
+    "sqlite3": ("storage", "brain", "recall/engines", "recall/semantic"),
     "Stemmer": ("text",),
     "tantivy": ("recall/engines",),
     "textual": ("manage",),
+    "tokenizers": ("recall/semantic",),
     "tomlkit": ("agents",),
     "typer": ("cli",),
     "watchdog": ("storage",),
@@ -47,6 +50,7 @@ NEVER_IN_A_HOOK = {
     "markdown_it",
     "mcp",
     "numpy",
+    "onnxruntime",
     "pathspec",
     "platformdirs",
     "rich",

@@ -39,7 +39,7 @@ def check_health(brain: Brain | None, directory: str) -> list[Health]:
         return [*lines, Health(level="error", what="brain", detail="none here", mend=mend)]
     for layer in brain.layers:
         lines.append(Health(level="ok", what="brain", detail=f"{layer.root} ({layer.alias})"))
-        for check in (_settings, _index, _files, _cache, _journal):
+        for check in (_settings, _index, _meaning, _files, _cache, _journal):
             lines += _safely(check, layer)
     return lines
 
@@ -97,6 +97,25 @@ def _index(layer: Layer) -> Iterator[Health]:
     count = count_files(layer)
     detail = f"{count.files} files: {count.cards} cards, {count.notes} notes"
     yield Health(level="ok", what="index", detail=detail)
+
+
+def _meaning(layer: Layer) -> Iterator[Health]:
+    from lessons_kb.recall.semantic.model import INSTALL, find_absent_libraries
+
+    what, meaning = "semantic", layer.meaning
+    if meaning is None:
+        absent = find_absent_libraries()
+        detail = f"off, {', '.join(absent)} absent ({INSTALL})" if absent else "off"
+        yield Health(level="ok", what=what, detail=f"{detail}: cards are found by their words")
+    elif meaning.trouble:
+        detail, _, mend = meaning.trouble.partition("; ")
+        yield Health(level="warning", what=what, detail=f"off: {detail}", mend=mend)
+    else:
+        left = meaning.refresh(limit=0)
+        mend = "`lessons index` encodes them" if left else ""
+        detail = f"on, {left} files have no vectors yet" if left else "on, every file has vectors"
+        level = "warning" if left else "ok"
+        yield Health(level=level, what=what, detail=detail, mend=mend)
 
 
 def _files(layer: Layer) -> Iterator[Health]:

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 
 from lessons_kb.brain.refresh import Refresh, refresh
-from lessons_kb.config import Settings, settings_from_dict
+from lessons_kb.config import Semantic, Settings, settings_from_dict
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.recall.engines import open_engine
 from lessons_kb.storage.catalogue import Catalogue, is_disk_trouble
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+    from lessons_kb.brain.meaning import Meaning
     from lessons_kb.model import Card
     from lessons_kb.recall.engine import Engine
     from lessons_kb.storage.catalogue import State
@@ -47,6 +48,7 @@ class Layer:
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._journal: Journal | None = None
+        self._meaning: Meaning | None = None
         self._state: State | None = None
         self._seen = -1
         self._touched = False
@@ -106,6 +108,20 @@ class Layer:
             )
         return self._engine
 
+    @property
+    def meaning(self) -> Meaning | None:
+        """Vectors of the files; None unless ``[semantic]`` is enabled."""
+        state = self.state
+        wanted = {} if state is None else state.settings.get("semantic", {})
+        if self._meaning is not None and self._meaning.settings.as_dict() != wanted:
+            self._meaning.close()
+            self._meaning = None
+        if self._meaning is None and wanted.get("enabled"):
+            from lessons_kb.brain.meaning import Meaning
+
+            self._meaning = Meaning(self, Semantic(**wanted))
+        return self._meaning
+
     def engine_directory(self, state: State) -> str:
         """Return where the engine of this state's generation lives."""
         return os.path.join(self.cache, f"index-{state.generation}")
@@ -140,6 +156,8 @@ class Layer:
                 )
             )
             self._touched = bool(done.stale)
+            if self.meaning is not None:
+                done = self._encode_some(done, self.meaning, bounded=limit is not None)
             self.stale = done.stale
             return done
 
@@ -157,6 +175,16 @@ class Layer:
         """Note that this process has just written a card: no watcher knows of it yet."""
         self._touched = True
         drop_lease(self.cache)
+
+    def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
+        from lessons_kb.brain.meaning import AT_ONCE, ON_THE_WAY
+
+        try:
+            left = meaning.refresh(limit=ON_THE_WAY if bounded else AT_ONCE)
+        except StorageError as error:
+            return done.replace(stale=done.stale or str(error))
+        waiting = f"{left} files wait for their vectors from `lessons index`" if left else ""
+        return done.replace(stale=done.stale or waiting)
 
     def read(self, work: Callable[[Layer], T]) -> T:
         """Return ``work(self)``, done while no other thread uses catalogue or engine.
@@ -200,7 +228,10 @@ class Layer:
                 self._catalogue.close()
             if self._journal is not None:
                 self._journal.close()
+            if self._meaning is not None:
+                self._meaning.close()
             self._engine = self._catalogue = self._journal = self._state = None
+            self._meaning = None
 
     def _accept(self, state: State | None) -> None:
         if self._engine is not None:

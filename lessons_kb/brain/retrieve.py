@@ -47,13 +47,23 @@ def find(layer: Layer, query: Query) -> Found:
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
     guarding = _guarding(layer, query)
+    nearness = layer.meaning.near(query.text) if layer.meaning else None
     wanted, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
         scored = engine.search(reduced, weights, asked)
-        numbers = [(n, score) for n, score in scored if _is_wanted(n, query)]
-        numbers += [(n, 0.0) for n in guarding.difference(n for n, _score in numbers)]
-        cards = layer.cards(number for number, _score in numbers)
-        candidates = [(cards[n], score) for n, score in numbers if n in cards]
+        scores = {n: score for n, score in scored if _is_wanted(n, query)}
+        scores |= dict.fromkeys(guarding.difference(scores), 0.0)
+        more: dict[int, float] = {}
+        if nearness is not None:
+            more = nearness.add_to(
+                scores,
+                lambda n: _is_wanted(n, query),
+                terms=reduced,
+                frequencies=frequencies,
+                size=size,
+            )
+        cards = layer.cards(scores | more)
+        candidates = [(cards[n], scores.get(n, 0.0) + more.get(n, 0.0)) for n in cards]
         matches = {cards[n].id for n in guarding if n in cards}
         hits = rank(candidates, query, settings.ranking, path_matches=matches)[:wanted]
         if len(hits) >= wanted or len(scored) < asked:
@@ -66,9 +76,13 @@ def find(layer: Layer, query: Query) -> Found:
         **_found_in(engine, hits, cards, reduced),
         rivals=_rivals(layer, query),
     )
-    return Found(
-        hits=tuple(judge(hits, evidence, settings.gate)), frequencies=frequencies, size=size
-    )
+    numbers = {card.id: n for n, card in cards.items()}
+    if more:
+        hits = [_without(hit, more.get(numbers[hit.card.id], 0.0)) for hit in hits]
+    judged = judge(hits, evidence, settings.gate)
+    if nearness is not None:
+        judged = nearness.judge(judged, numbers, settings.gate)
+    return Found(hits=tuple(judged), frequencies=frequencies, size=size)
 
 
 def merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
@@ -94,6 +108,11 @@ def merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
         for layer, hit in scaled
     ]
     return sorted(named, key=lambda pair: -round(pair[1].score, 6))
+
+
+def _without(hit: Hit, meaning: float) -> Hit:
+    """Tell in a hit what of its score came from words and what from meaning."""
+    return hit.replace(bm25=hit.bm25 - meaning, meaning=meaning)
 
 
 def _guarding(layer: Layer, query: Query) -> set[int]:

@@ -17,6 +17,7 @@ from lessons_kb.exchange.annotations import Annotation, format_github, format_sa
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lessons_kb.brain.refresh import Refresh
     from lessons_kb.model import Finding
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -44,6 +45,11 @@ def index(
     workers = max(1, min(4, os.cpu_count() or 1))
     with _progress() as show:
         done = brain.refresh(workers=workers, progress=show, rebuild=rebuild, patience=600.0)
+        if any(layer.settings.semantic.enabled for layer in brain.layers):
+            from lessons_kb.brain.meaning import encode_all
+
+            encode_all(brain, show)
+            done = tuple(map(_left, done, brain.refresh()))
     counts = [count_files(layer) for layer in brain.layers]
     if options().json:
         rows = zip(brain.layers, counts, done, strict=True)
@@ -63,6 +69,11 @@ def index(
         )
         if run.stale:
             say(f"{name}{run.stale}")
+
+
+def _left(run: Refresh, after: Refresh) -> Refresh:
+    """Leave out of a run's account what was done since."""
+    return run.replace(stale=after.stale)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,214 @@
+"""The meaning of a brain's files: vectors kept up to date, and what is near to a text.
+
+Only for brains with ``[semantic] enabled = true``; nothing here is imported for the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from lessons_kb.brain.digest import read_document
+from lessons_kb.errors import ModelMissing, StorageError
+from lessons_kb.model import NOTE
+from lessons_kb.recall.semantic.fusion import (
+    FARTHEST,
+    NEAREST,
+    compute_most,
+    judge_meaning,
+    widen,
+)
+from lessons_kb.recall.semantic.model import QUERY, find_model, open_model
+from lessons_kb.recall.semantic.vectors import Vectors
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.config import Gate, Semantic
+    from lessons_kb.model import Document, Hit
+    from lessons_kb.recall.semantic.model import Floats, Model
+
+AT_ONCE = 32
+"""Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
+ON_THE_WAY = 2
+"""Files a refresh that is itself bounded encodes at most: a hook waits for it."""
+_BATCH = 16
+_MAX_SYMPTOMS = 8
+
+
+class Loaded(Value):
+    """The vectors of a brain as one matrix."""
+
+    numbers: list[int]
+    """Of the files that have vectors, in the order of their rows."""
+    places: dict[int, int]
+    """Number → its place in ``numbers``."""
+    starts: list[int]
+    """First row of each file."""
+    rows: Floats
+
+
+class Nearness:
+    """How near each file of a brain is to one text, as cosines of its nearest passage."""
+
+    def __init__(self, loaded: Loaded, query: Floats) -> None:
+        import numpy as np
+
+        self._loaded = loaded
+        self._cosines = np.maximum.reduceat(loaded.rows @ query, loaded.starts)
+        self._mean = float(self._cosines.mean())
+
+    def of(self, number: int) -> float | None:
+        """Return a file's cosine; None where it has no vector."""
+        place = self._loaded.places.get(number)
+        return None if place is None else float(self._cosines[place])
+
+    def nearest(self, count: int) -> list[tuple[int, float]]:
+        """Return the nearest files with their cosines, best first."""
+        import numpy as np
+
+        order = np.argsort(-self._cosines, kind="stable")[:count]
+        return [(self._loaded.numbers[place], float(self._cosines[place])) for place in order]
+
+    def add_to(
+        self,
+        scores: Mapping[int, float],
+        is_wanted: Callable[[int], bool],
+        *,
+        terms: Mapping[str, float],
+        frequencies: Mapping[str, int],
+        size: int,
+    ) -> dict[int, float]:
+        """Return number → what meaning adds to the BM25 scores, of the nearest files too."""
+        near = [(n, cosine) for n, cosine in self.nearest(4 * NEAREST) if is_wanted(n)]
+        found = {number: self.of(number) for number in scores}
+        found |= {n: cosine for n, cosine in near[:NEAREST] if cosine >= FARTHEST}
+        above = {n: cosine - self._mean for n, cosine in found.items() if cosine is not None}
+        return widen(scores, above, most=compute_most(terms, frequencies, size))
+
+    def judge(self, hits: Sequence[Hit], numbers: Mapping[str, int], gate: Gate) -> list[Hit]:
+        """Return the hits, judged by words, with the verdict on words and meaning together."""
+        return judge_meaning(hits, {card: self.of(n) for card, n in numbers.items()}, gate)
+
+
+class Meaning:
+    """The vectors of one layer. Whoever uses it holds the layer's lock."""
+
+    def __init__(self, layer: Layer, settings: Semantic) -> None:
+        self.settings = settings
+        self.trouble = ""
+        """Why meaning plays no part although it is enabled, "" when it does."""
+        self._layer = layer
+        self._ready: tuple[Model, Vectors] | None = None
+        self._loaded: tuple[object, Loaded] | None = None
+        try:
+            model = open_model(find_model(settings.model, root=layer.root))
+            self._ready = model, Vectors(layer.cache, model.key)
+        except (ModelMissing, StorageError) as error:
+            self.trouble = str(error)
+
+    def refresh(
+        self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Encode files that have no vectors yet, at most ``limit``; return how many are left.
+
+        Batches are kept as they are done. StorageError where the disk refuses.
+        """
+        if self._ready is None:
+            return 0
+        _model, vectors = self._ready
+        numbers = self._layer.catalogue.numbers()
+        paths = {digest: path for path, (_number, digest) in numbers.items() if digest}
+        absent = vectors.find_absent(paths)
+        todo = absent if limit is None else absent[:limit]
+        for start in range(0, len(todo), _BATCH):
+            self._encode(*self._ready, {d: paths[d] for d in todo[start : start + _BATCH]})
+            if progress is not None:
+                progress(min(start + _BATCH, len(todo)), len(todo))
+        if limit is None:
+            vectors.keep_only(paths.keys())
+        if todo:
+            self._loaded = None
+        return len(absent) - len(todo)
+
+    def near(self, text: str) -> Nearness | None:
+        """Return how near each file is to ``text``; None where nothing can be said of it."""
+        if self._ready is None or not text.strip():
+            return None
+        model, vectors = self._ready
+        try:
+            loaded = self._load(vectors)
+        except StorageError:
+            return None  # what cannot be read costs likeness in meaning, never the answer
+        query = model.encode([text], role=QUERY)[0]
+        if not loaded.numbers or not query.any():
+            return None
+        return Nearness(loaded, query)
+
+    def close(self) -> None:
+        """Release the files."""
+        if self._ready is not None:
+            self._ready[1].close()
+
+    def _encode(self, model: Model, vectors: Vectors, paths: dict[str, str]) -> None:
+        passages = {digest: self._passages(path, digest) for digest, path in paths.items()}
+        rows = model.encode([text for texts in passages.values() for text in texts])
+        found, place = [], 0
+        for digest, texts in passages.items():
+            own = rows[place : place + len(texts)]
+            found.append((digest, own[own.any(axis=1)] if len(texts) else own))
+            place += len(texts)
+        vectors.add(found)
+
+    def _passages(self, path: str, digest: str) -> list[str]:
+        """Return the texts that stand for a file: all of it, and each symptom by itself."""
+        settings = self._layer.settings
+        try:
+            data, document = read_document(
+                self._layer.root, path, settings.folders, settings.index.max_file_bytes
+            )
+        except StorageError:
+            return []
+        if hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
+            return []  # it changed a moment ago: its new digest will be asked for
+        return passages_of(document)
+
+    def _load(self, vectors: Vectors) -> Loaded:
+        state = self._layer.state
+        if self._loaded is None or self._loaded[0] is not state:
+            known = list(self._layer.catalogue.numbers().values())
+            owners, rows = vectors.read([digest for _number, digest in known])
+            starts = [
+                row for row, owner in enumerate(owners) if row == 0 or owners[row - 1] != owner
+            ]
+            numbers = [known[owners[row]][0] for row in starts]
+            places = {number: place for place, number in enumerate(numbers)}
+            loaded = Loaded(numbers=numbers, places=places, starts=starts, rows=rows)
+            self._loaded = (state, loaded)
+        return self._loaded[1]
+
+
+def encode_all(brain: Brain, progress: Callable[[int, int], None] | None = None) -> None:
+    """Encode every file that has no vectors yet; ``progress`` is told (files done, files to do).
+
+    Does nothing for brains without ``[semantic]``. StorageError where the disk refuses.
+    """
+    for layer in brain.layers:
+        with layer.lock:
+            if layer.meaning is not None:
+                layer.meaning.refresh(progress=progress)
+
+
+def passages_of(document: Document) -> list[str]:
+    """Return the texts whose vectors stand for a document.
+
+    A symptom is worded as a task would be, and is nearer to one than any whole card.
+    """
+    card = document.card
+    if card is None:
+        return []
+    symptoms = () if card.kind == NOTE else card.symptoms[:_MAX_SYMPTOMS]
+    return [text for text in (document.fields.get("body", card.title), *symptoms) if text.strip()]

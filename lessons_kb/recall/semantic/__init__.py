@@ -1,0 +1,1 @@
+"""Likeness in meaning, by a local embedding model: the optional extra ``[semantic]``."""

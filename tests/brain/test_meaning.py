@@ -1,0 +1,125 @@
+"""``[semantic]``: cards found by meaning, vectors kept up to date, and what happens without."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.meaning import encode_all
+
+CARD = """\
+---
+title: Retries need an idempotency key
+symptoms:
+  - customers are billed twice for one order
+---
+
+## Root Cause
+
+The first request had succeeded; only its answer was lost.
+
+## Prevention Checklist
+
+- Send the key with every payment request
+"""
+PROMPT = "Some people complain that they paid two times this week"
+
+
+@pytest.fixture
+def enable(root, write, minilm):
+    def enable(model: object = minilm) -> None:
+        write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
+
+    return enable
+
+
+def semantic(brain: Brain, root) -> list[tuple[str, str, str]]:
+    lines = check_health(brain, str(root))
+    return [(one.level, one.detail, one.mend) for one in lines if one.what == "semantic"]
+
+
+@pytest.mark.semantic
+def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable) -> None:
+    write("lessons/retry.md", CARD)
+    with Brain.open(root, directory=root) as brain:
+        assert not brain.preflight(PROMPT, context=False).lessons
+        enable()
+        encode_all(brain)
+        assert brain.refresh()[0].stale == ""
+        encode_all(brain)
+        (hit,) = brain.preflight(PROMPT, context=False).lessons
+        assert hit.card.id == "lessons/retry.md"
+        assert hit.meaning > 0
+        assert hit.score == pytest.approx(hit.bm25 + hit.meaning)
+        assert hit.reason.startswith("near in meaning")
+        assert semantic(brain, root) == [("ok", "on, every file has vectors", "")]
+        assert not brain.preflight("What is for lunch today?", context=False).lessons
+
+
+@pytest.mark.semantic
+def test_vectors_follow_the_files(root, write, telegram, enable, settle) -> None:
+    enable()
+    path = write("lessons/retry.md", CARD)
+    with Brain.open(root, directory=root) as brain:
+        assert brain.search(PROMPT)[0].card.id == "lessons/retry.md"
+        path.write_text(CARD.replace("billed twice for one order", "fond of bananas"))
+        assert brain.search("Who likes a banana?")[0].card.id == "lessons/retry.md"
+        path.unlink()
+        assert "lessons/retry.md" not in [hit.card.id for hit in brain.search(PROMPT)]
+
+
+@pytest.mark.semantic
+def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable) -> None:
+    enable()
+    for number in range(5):
+        write(f"lessons/{number}.md", CARD.replace("one order", f"order {number}"))
+    with Brain.open(root, directory=root) as brain:
+        assert "3 files wait for their vectors" in brain.refresh(limit=100)[0].stale
+        (line,) = semantic(brain, root)
+        assert line[0] in ("ok", "warning")
+        encode_all(brain)
+        assert brain.refresh()[0].stale == ""
+
+
+@pytest.mark.semantic
+def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch) -> None:
+    enable()
+    with Brain.open(root, directory=root) as brain:
+        brain.refresh()
+        brain.refresh(rebuild=True)
+        assert brain.layers[0].meaning.refresh(limit=0) == 0
+
+
+@pytest.mark.semantic
+def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> None:
+    write(
+        "lessons/ko.md",
+        "# 파일을 저장할 때는 인코딩을 항상 명시한다\n\n엑셀로 열면 글자가 깨진다\n",
+    )
+    prompt = "엑셀에서 글자가 깨져서 나와"
+    with Brain.open(root, directory=root) as brain:
+        before = brain.search(prompt)
+        enable()
+        encode_all(brain)
+        assert brain.search(prompt) == before
+
+
+@pytest.mark.parametrize("model", ["", "/nowhere", "org/none"])
+def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model: str) -> None:
+    with Brain.open(root, directory=root) as brain:
+        before = brain.search("telegram allowlist")
+        write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
+        assert brain.search("telegram allowlist") == before
+        ((level, detail, mend),) = semantic(brain, root)
+        assert level == "warning"
+        assert detail.startswith(("off: semantic.model", "off: semantic search is off"))
+        assert mend
+
+
+def test_the_doctor_says_that_it_is_off(root, telegram) -> None:
+    with Brain.open(root, directory=root) as brain:
+        ((level, detail, _mend),) = semantic(brain, root)
+    assert level == "ok"
+    assert detail.startswith("off")
+    assert detail.endswith("cards are found by their words")
