@@ -13,6 +13,7 @@ from lessons_kb.errors import EditRefused, InputError, LessonsError, StorageErro
 from lessons_kb.exchange.incoming import origin_key
 from lessons_kb.model import NOTE
 from lessons_kb.storage import files, sources
+from lessons_kb.text.analyzer import analyze
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -165,7 +166,8 @@ class _Shelf:
         self._near = near
         cards = brain.cards.all()
         self._known = Duplicates(cards)
-        self._added = Duplicates(())
+        self._added: dict[tuple[str, ...], list[Card]] = {}
+        """By the terms of their titles: what its source keeps apart is not ours to join."""
         self._origins = _find_origins(brain.layers)
         self._nearest = brain.layers[0]
         self._ids = {card.id: card for card in cards}
@@ -193,7 +195,7 @@ class _Shelf:
             if twin.action == BUMP:
                 self._origins[origin] = twin.card
             return step.replace(action=twin.action, card=twin.card, reason=twin.reason)
-        self._added.add(card)
+        self._added.setdefault(tuple(analyze(card.title)), []).append(card)
         self._taken.add(card.id)
         self._origins[origin] = card.id
         return step.replace(card=card.id)
@@ -201,19 +203,15 @@ class _Shelf:
     def _twin(self, card: Card) -> Step | None:
         """Return what becomes of a card that is there in other words, None where none is."""
         said = "\n".join((card.why, *card.checklist))
-        for shelf, there in ((self._known, True), (self._added, False)):
-            for twin in shelf.find(card.title, text=said):
-                step = Step(action=BUMP, title="", where="", card=twin.card.id, reason=twin.reason)
-                if twin.level == SAME:
-                    return step
-                # What its source keeps apart is not ours to join.
-                if twin.level == NEAR and there and self._near != "new":
-                    how = (
-                        ""
-                        if self._near == BUMP
-                        else "; --near new writes it, --near bump counts it"
-                    )
-                    return step.replace(action=self._near, reason=f"{twin.reason}{how}")
+        added = self._added.get(tuple(analyze(card.title)), ())
+        same = [twin for other in added if (twin := compare(card.title, other))]
+        for twin in (*self._known.find(card.title, text=said), *same):
+            step = Step(action=BUMP, title="", where="", card=twin.card.id, reason=twin.reason)
+            if twin.level == SAME:
+                return step
+            if twin.level == NEAR and twin not in same and self._near != "new":
+                how = "" if self._near == BUMP else _NEAR_HINT
+                return step.replace(action=self._near, reason=f"{twin.reason}{how}")
         return None
 
     def _parsed(self, lesson: Incoming) -> Card:

@@ -30,7 +30,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "number": ("#", "id", "no", "no.", "claim id", "claim-id", "ref"),
     "claim": ("claim", "claims", "finding", "claim text"),
     "state": ("state", "status", "evidence state", "evidence level"),
-    "maturity": ("spec-maturity", "spec maturity", "maturity", "category", "level"),
+    "maturity": ("spec-maturity", "spec maturity", "maturity"),
+    "category": ("category", "level"),
     "support": (
         *("supporting", "supported by", "supporting evidence", "evidence", "citation", "citations"),
         *("citation / resolving note", "raised by", "source", "sources", "supporters"),
@@ -119,16 +120,19 @@ _LOST = "it names no claim that is imported"
 
 def _walk(blocks: Sequence[Block]) -> Iterator[tuple[str, Block, Sequence[Block]]]:
     """Yield (topic of its section, block, what belongs to it) for headings, items and rows."""
-    topic, level = "", 0
+    topic, level, label = "", 0, -1
     for place, block in enumerate(blocks):
         text = unmarked(block.text)
         if block.kind == HEADING:
             if not topic or block.level <= level:
-                topic, level = _topic(text), block.level
+                topic, level, label = _topic(text), block.level, -1
                 continue
         elif block.kind != ROW and text.endswith(":") and _topic(text):
             topic, level = _topic(text), max(level, 1)
+            label = block.level if block.kind == ITEM else -1
             continue
+        elif block.kind == ITEM and block.level <= label:
+            topic, label = "", -1  # the next of the items of which one was the label
         yield topic, block, _below(blocks, place)
 
 
@@ -177,6 +181,8 @@ def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | Passed
     facts = [f"A claim of the review {base}, {evidence}."]
     if "maturity" in cells:
         facts.append(f"Spec maturity: {unmarked(cells['maturity'])}.")
+    if "category" in cells:
+        facts.append(f"Category: {unmarked(cells['category'])}.")
     if remark:
         facts.append(f"{remark[0].upper()}{remark[1:].rstrip('.')}.")
     parts = [(SITUATION, " ".join(facts)), (MISTAKE, rest)]
@@ -228,10 +234,10 @@ def _deferral(what: str, why: str, reopen: str, where: str, base: str) -> Incomi
 def _written_deferral(
     block: Block, below: Sequence[Block], where: str, base: str
 ) -> Incoming | None:
-    """Return a deferral told as a heading or an item with its reason and trigger."""
-    if block.kind not in (HEADING, ITEM) or _REOPEN.match(block.text) or _WHY.match(block.text):
+    """Return a deferral told as a heading, an item or a bold lead, with reason and trigger."""
+    if any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE)):
         return None
-    if block.kind == ITEM and _SOURCE.match(block.text):
+    if block.kind not in (HEADING, ITEM) and not block.text.startswith("**"):
         return None
     own = re.split(r"(?i)(?<=[.;\u2014(])\s*(?=\**(?:re-?open|revisit))", block.text, maxsplit=1)
     what = own[0].rstrip(" (;\u2014")
@@ -239,7 +245,7 @@ def _written_deferral(
     reopen = next((found[1] for text in texts if (found := _REOPEN.match(text))), "")
     why = next((found[1] for text in texts if (found := _WHY.match(text))), "")
     source = next((found[1] for text in texts if (found := _SOURCE.match(text))), "")
-    if block.kind == HEADING and not (reopen or why):
+    if block.kind != ITEM and not (reopen or why):
         return None
     made = _deferral(what, why, reopen.rstrip(")"), where, base)
     return made.replace(supported_by=_supporters(source.rstrip(".")))

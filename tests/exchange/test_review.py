@@ -94,6 +94,26 @@ def test_tables_of_plain_text_are_read() -> None:
     assert (lesson.title, lesson.supported_by) == ("It leaks", ("probe",))
 
 
+def test_a_list_of_questions_ends_where_the_next_label_begins() -> None:
+    text = (
+        "| # | Claim | Category | State |\n|---|---|---|---|\n| C1 | It leaks | design | Evidenced |\n"
+        "\n- **Open Questions:**\n  - OQ-1 (from C1): How much?\n- **Tags:** plan-level: C1\n"
+        "- **Decisions:** D-1\n"
+    )
+    found = read_review(text, name="r.md")
+    situation = dict(found.lessons[0].sections)["Situation"]
+    assert "Open question: OQ-1" in situation
+    assert "Category: design." in situation
+    assert "plan-level" not in situation
+    assert found.passed_over == ()
+
+
+def test_a_deferral_may_be_a_paragraph_with_a_bold_lead() -> None:
+    text = "## Deferred (YAGNI)\n\n**Side panel:** no caller. Reopen trigger: the sheet ships.\n"
+    (lesson,) = read_review(text, name="r.md").lessons
+    assert (lesson.title, lesson.reopen_when) == ("Side panel", "the sheet ships")
+
+
 def test_without_any_ledger_it_says_so() -> None:
     found = read_review("# Notes\n\nNothing here.\n", name="r.md")
     assert found.notes == ("r.md: no table with the columns Claim and State",)
