@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.agents.install.edit import get, put, take
-from lessons_kb.agents.install.jsonc import find_comments, parse
+from lessons_kb.agents.install.jsonc import find_comments, parse, read_data
 from lessons_kb.errors import InputError
 
 VALUE = {"type": "command", "args": ["x"], "n": 3}
@@ -47,6 +47,11 @@ def test_true_is_not_one() -> None:
 
 def test_missing_objects_and_lists_are_made() -> None:
     assert json.loads(put("{}", ("hooks", "Stop", 0), VALUE)) == {"hooks": {"Stop": [VALUE]}}
+
+
+def test_comments_within_what_is_replaced_go_with_it() -> None:
+    text = '{ /* a */ "k": [1 /* b */], // c\n}'
+    assert put(text, ("k",), 2) == '{ /* a */ "k": 2, // c\n}'
 
 
 def test_of_a_key_that_stands_twice_the_last_counts() -> None:
@@ -155,3 +160,14 @@ def test_taking_any_member_leaves_the_others(text: str) -> None:
     for key in before:
         left = parse(take(text, (key,))).data
         assert left == {name: value for name, value in before.items() if name != key}
+
+
+@given(texts())
+def test_the_quick_way_reads_the_same(text: str) -> None:
+    assert read_data(text) == parse(text).data
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "", "{", '{"a": 1} x'])
+def test_the_quick_way_refuses_the_same(text: str) -> None:
+    with pytest.raises(InputError, match="line 1"):
+        read_data(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from lessons_kb.agents.install.jsonc import find_comments, parse
+from lessons_kb.agents.install.jsonc import find_comments, parse, read_data
 from lessons_kb.errors import EditRefused, InputError
 
 TYPE_CHECKING = False
@@ -43,7 +43,8 @@ def put(text: str, path: Path, value: Any) -> str:
         if node.data == value and type(node.data) is type(value):
             return text
         new = _written(text, value, _line_indent(text, node.start), flat=_is_flat(text, node))
-        return _verified(text, text[: node.start] + new + text[node.end :], path, value)
+        before, behind = text[: node.start], text[node.end :]
+        return _verified(text, before + new + behind, path, value, kept=(before, behind))
     _check_container(node, deep[0], path)
     for key in reversed(deep[1:]):
         value = [value] if isinstance(key, int) else {key: value}
@@ -62,9 +63,9 @@ def take(text: str, path: Path) -> str:
         parent, node = node, part.node
     if part is None:
         return text
-    expected = _without(parse(text).data, path)
+    expected = _without(read_data(text), path)
     new = _removed(text, parent, part)
-    if parse(new).data != expected:
+    if read_data(new) != expected:
         raise EditRefused(
             "the settings file is written too unusually to be edited; edit it by hand"
         )
@@ -167,11 +168,15 @@ def _without(data: Any, path: Path) -> Any:
     return copy
 
 
-def _verified(old: str, new: str, path: Path, value: Any) -> str:
-    """Parse the result again: it must be the old data with this one value, all comments kept."""
-    before, after = parse(old).data, parse(new).data
+def _verified(old: str, new: str, path: Path, value: Any, kept: Sequence[str] = ()) -> str:
+    """Parse the result again: it must be the old data with this one value, all comments kept.
+
+    ``kept`` are the parts of the old text around a value that was replaced.
+    """
+    before, after = read_data(old), read_data(new)
     wanted = _with(before, path, value)
-    lost = [comment for comment in find_comments(old) if comment not in new]
+    comments = [comment for part in kept or (old,) for comment in find_comments(part)]
+    lost = [comment for comment in comments if comment not in new]
     if after != wanted or lost:
         raise EditRefused(
             "the settings file is written too unusually to be edited; edit it by hand"

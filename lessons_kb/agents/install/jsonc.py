@@ -6,6 +6,7 @@ only write them anew, without their comments.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 
@@ -48,10 +49,27 @@ class Part(Value):
     """Where the comma behind it stands, -1 without one."""
 
 
+def read_data(text: str) -> Any:
+    """Return the data of a text without the places; the same as ``parse(text).data``, sooner.
+
+    Settings may have megabytes (agents keep histories in them), and most hold no comment.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return parse(text).data
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+@functools.lru_cache(maxsize=4)
 def parse(text: str) -> Node:
     """Return the root of a text that holds one value, comments and trailing commas allowed.
 
-    Raises InputError naming line and column.
+    The data is shared between callers: nobody may change it. Raises InputError naming line and
+    column.
     """
     reader = _Reader(text)
     root = reader.value(reader.skip(0), 0)

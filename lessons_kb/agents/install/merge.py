@@ -7,7 +7,7 @@ import re
 
 from lessons_kb.agents.install.edit import get, put, take
 from lessons_kb.agents.install.hooks import HOOK, is_ours
-from lessons_kb.agents.install.jsonc import parse
+from lessons_kb.agents.install.jsonc import read_data
 from lessons_kb.errors import InputError
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
         for piece in target.pieces:
             text = _take(text, piece, model)
         marks = {piece.path[0] for piece in target.pieces if piece.form == "mark"}
-        data_left = parse(text).data
+        data_left = read_data(text)
         left = not isinstance(data_left, dict) or set(data_left) - marks
     if text == old:
         return data
@@ -77,7 +77,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
 
 
 def _add(text: str, piece: Piece) -> str:
-    data = parse(text).data
+    data = read_data(text)
     if piece.form == "mark":
         return text if get(data, piece.path) is not None else put(text, piece.path, piece.value)
     if piece.form == "entry":
@@ -91,7 +91,7 @@ def _add(text: str, piece: Piece) -> str:
     text = _take_stale(text, piece)
     for event, groups in piece.value.items():
         for group in groups:
-            present = get(parse(text).data, (*piece.path, event))
+            present = get(read_data(text), (*piece.path, event))
             if present is None:
                 text = put(text, (*piece.path, event), [group])
             elif not isinstance(present, list):
@@ -106,13 +106,13 @@ def _add(text: str, piece: Piece) -> str:
 def _model(like: bytes | None) -> Any:
     """Return the data of a former file, {} for one that cannot be read."""
     try:
-        return parse(_decoded(like)[0]).data
+        return read_data(_decoded(like)[0])
     except InputError:
         return {}
 
 
 def _take(text: str, piece: Piece, model: Any) -> str:
-    data = parse(text).data
+    data = read_data(text)
     if piece.form == "entry":
         if not _is_our_server(get(data, piece.path)):
             return text
@@ -122,11 +122,11 @@ def _take(text: str, piece: Piece, model: Any) -> str:
 
 def _take_stale(text: str, piece: Piece) -> str:
     """Take out what an earlier installation left: at most one of ours an event may stay."""
-    return _take_hooks(text, piece.path, piece.value, parse(text).data)
+    return _take_hooks(text, piece.path, piece.value, read_data(text))
 
 
 def _take_hooks(text: str, path: tuple[str, ...], keep: dict[str, Any], model: Any) -> str:
-    hooks = get(parse(text).data, path)
+    hooks = get(read_data(text), path)
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         if not isinstance(groups, list):
             continue
@@ -156,7 +156,7 @@ def _take_mixed(text: str, path: tuple[str | int, ...], group: Any) -> str:
 
 
 def _take_empty(text: str, path: tuple[str, ...], model: Any) -> str:
-    while path and get(parse(text).data, path) in ({}, []) and get(model, path) is None:
+    while path and get(read_data(text), path) in ({}, []) and get(model, path) is None:
         text = take(text, path)
         path = path[:-1]
     return text
