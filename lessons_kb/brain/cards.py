@@ -150,7 +150,7 @@ class Cards:
     def find_twins(self, card: Card) -> list[Twin]:
         """Return the cards that may be the same lesson as one that is not written yet."""
         text = "\n".join((card.why, *card.checklist))
-        return Duplicates(self.all()).find(card.title, text=text)
+        return self._find_twins(card.title, text)
 
     def bump(self, *names: str, task: str | None = None, today: str | None = None) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
@@ -205,13 +205,21 @@ class Cards:
         self._change(layer, card.id, lambda _document: {"status": "active"})
         return card.id, "activated"
 
+    def _find_twins(self, title: str, text: str = "") -> list[Twin]:
+        twins = Duplicates(self.all()).find(title, text=text)
+        if all(layer.meaning is None for layer in self._brain.layers):
+            return twins
+        from lessons_kb.brain.meaning import add_twins
+
+        return add_twins(self._brain, title, twins)
+
     def _find_twin(self, title: str, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with this title, and why; with ``near`` one that is like it."""
         key = normal_title(title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
                 return path, f"{path} has this title already"
-        for twin in Duplicates(self.all()).find(title):
+        for twin in self._find_twins(title):
             if twin.level == SAME or (near and twin.level == NEAR):
                 return twin.card.id, twin.reason
         return None

@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 
 from lessons_kb.brain.digest import read_document
+from lessons_kb.cards.duplicates import KIN, NEAR, SAME, Twin
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.recall.semantic.fusion import (
     FARTHEST,
     NEAREST,
+    TWIN,
     compute_most,
     judge_meaning,
     widen,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
     from lessons_kb.config import Gate, Semantic
-    from lessons_kb.model import Document, Hit
+    from lessons_kb.model import Card, Document, Hit
     from lessons_kb.recall.semantic.model import Floats, Model
 
 AT_ONCE = 32
@@ -36,6 +38,7 @@ AT_ONCE = 32
 ON_THE_WAY = 2
 """Files a refresh that is itself bounded encodes at most: a hook waits for it."""
 _BATCH = 16
+_LEVELS = (SAME, NEAR, KIN)
 _MAX_SYMPTOMS = 8
 
 
@@ -46,9 +49,12 @@ class Loaded(Value):
     """Of the files that have vectors, in the order of their rows."""
     places: dict[int, int]
     """Number → its place in ``numbers``."""
+    titles: Floats
+    """One row a file."""
     starts: list[int]
-    """First row of each file."""
+    """First row of each file in ``rows``."""
     rows: Floats
+    """Of all passages."""
 
 
 class Nearness:
@@ -148,6 +154,21 @@ class Meaning:
             return None
         return Nearness(loaded, query)
 
+    def titled_like(self, title: str) -> list[tuple[int, float]]:
+        """Return the files whose titles mean nearly the same, with their cosines, best first."""
+        if self._ready is None or not title.strip():
+            return []
+        model, vectors = self._ready
+        try:
+            loaded = self._load(vectors)
+        except StorageError:
+            return []
+        if not loaded.numbers:
+            return []
+        cosines = (loaded.titles @ model.encode([title])[0]).tolist()
+        alike = [(n, c) for n, c in zip(loaded.numbers, cosines, strict=True) if c >= TWIN]
+        return sorted(alike, key=lambda pair: (-pair[1], pair[0]))
+
     def close(self) -> None:
         """Release the files."""
         if self._ready is not None:
@@ -159,12 +180,12 @@ class Meaning:
         found, place = [], 0
         for digest, texts in passages.items():
             own = rows[place : place + len(texts)]
-            found.append((digest, own[own.any(axis=1)] if len(texts) else own))
+            kept = [n == 0 or bool(row.any()) for n, row in enumerate(own)]
+            found.append((digest, own[kept] if sum(kept) > 1 else own[:0]))
             place += len(texts)
         vectors.add(found)
 
     def _passages(self, path: str, digest: str) -> list[str]:
-        """Return the texts that stand for a file: all of it, and each symptom by itself."""
         settings = self._layer.settings
         try:
             data, document = read_document(
@@ -177,17 +198,22 @@ class Meaning:
         return passages_of(document)
 
     def _load(self, vectors: Vectors) -> Loaded:
-        state = self._layer.state
-        if self._loaded is None or self._loaded[0] is not state:
+        now = (self._layer.state, vectors.version())
+        if self._loaded is None or self._loaded[0] != now:
+            import numpy as np
+
             known = list(self._layer.catalogue.numbers().values())
             owners, rows = vectors.read([digest for _number, digest in known])
-            starts = [
-                row for row, owner in enumerate(owners) if row == 0 or owners[row - 1] != owner
-            ]
-            numbers = [known[owners[row]][0] for row in starts]
-            places = {number: place for place, number in enumerate(numbers)}
-            loaded = Loaded(numbers=numbers, places=places, starts=starts, rows=rows)
-            self._loaded = (state, loaded)
+            firsts = [n for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner]
+            numbers = [known[owners[first]][0] for first in firsts]
+            loaded = Loaded(
+                numbers=numbers,
+                places={number: place for place, number in enumerate(numbers)},
+                titles=rows[firsts],
+                starts=[first - place for place, first in enumerate(firsts)],
+                rows=np.delete(rows, firsts, axis=0),
+            )
+            self._loaded = (now, loaded)
         return self._loaded[1]
 
 
@@ -202,13 +228,36 @@ def encode_all(brain: Brain, progress: Callable[[int, int], None] | None = None)
                 layer.meaning.refresh(progress=progress)
 
 
+def add_twins(brain: Brain, title: str, twins: Sequence[Twin], *, limit: int = 3) -> list[Twin]:
+    """Return the twins found by their words and, behind them, those whose titles mean the same.
+
+    What is found by meaning is proposed, never ``same``.
+    """
+    found = {twin.card.id: twin for twin in twins}
+    for layer in brain.layers:
+        for card, cosine in layer.read(lambda one: _titled_like(one, title)):
+            if card.kind != NOTE and card.id not in found:
+                reason = (
+                    f"{card.id} means nearly the same (distance {1 - cosine:.2f}): {card.title}"
+                )
+                found[card.id] = Twin(card=card, level=NEAR, score=cosine, reason=reason)
+    return sorted(found.values(), key=lambda twin: _LEVELS.index(twin.level))[:limit]
+
+
+def _titled_like(layer: Layer, title: str) -> list[tuple[Card, float]]:
+    alike = layer.meaning.titled_like(title) if layer.meaning else []
+    cards = layer.cards(number for number, _cosine in alike)
+    return [(cards[number], cosine) for number, cosine in alike if number in cards]
+
+
 def passages_of(document: Document) -> list[str]:
     """Return the texts whose vectors stand for a document.
 
-    A symptom is worded as a task would be, and is nearer to one than any whole card.
+    Its title comes first: titles are held against titles, where twins are looked for. A symptom is
+    worded as a task would be, and is nearer to one than any whole card.
     """
     card = document.card
     if card is None:
         return []
     symptoms = () if card.kind == NOTE else card.symptoms[:_MAX_SYMPTOMS]
-    return [text for text in (document.fields.get("body", card.title), *symptoms) if text.strip()]
+    return [card.title, document.fields.get("body", card.title), *filter(str.strip, symptoms)]

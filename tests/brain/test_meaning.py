@@ -7,6 +7,8 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.doctor import check_health
 from lessons_kb.brain.meaning import encode_all
+from lessons_kb.errors import DuplicateCard
+from lessons_kb.model import Card
 
 CARD = """\
 ---
@@ -103,6 +105,23 @@ def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> N
         enable()
         encode_all(brain)
         assert brain.search(prompt) == before
+
+
+@pytest.mark.semantic
+def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -> None:
+    write("lessons/retry.md", "# A retried payment bills the customer twice\n\nText.\n")
+    title = "Customers get charged two times after payment retries"
+    with Brain.open(root, directory=root) as brain:
+        card = Card(id="new.md", kind="lesson", title=title)
+        assert not brain.cards.find_twins(card)
+        enable()
+        encode_all(brain)
+        (twin,) = brain.cards.find_twins(card)
+        assert (twin.card.id, twin.level) == ("lessons/retry.md", "near")
+        assert "means nearly the same (distance 0." in twin.reason
+        with pytest.raises(DuplicateCard, match="means nearly the same"):
+            brain.create(title)
+        assert brain.create(title, on_duplicate="bump").id != "lessons/retry.md"
 
 
 @pytest.mark.parametrize("model", ["", "/nowhere", "org/none"])

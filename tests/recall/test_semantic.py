@@ -77,11 +77,11 @@ def test_another_model_begins_anew(tmp_path) -> None:
     second = Vectors(str(tmp_path), "n")
     assert second.find_absent(["a"]) == ["a"]
     second.close()
-    assert [path.name for path in tmp_path.iterdir()] == ["vectors-1-n.db"]
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors-2-n.db"]
 
 
 def test_a_damaged_file_begins_anew(tmp_path) -> None:
-    (tmp_path / "vectors-1-m.db").write_bytes(b"no database" * 1000)
+    (tmp_path / "vectors-2-m.db").write_bytes(b"no database" * 1000)
     store = Vectors(str(tmp_path), "m")
     assert store.find_absent(["a"]) == ["a"]
     store.close()
@@ -90,7 +90,7 @@ def test_a_damaged_file_begins_anew(tmp_path) -> None:
 def test_damage_met_on_the_way_begins_anew(tmp_path) -> None:
     store = Vectors(str(tmp_path), "m")
     store.add([(f"digest {n}", np.ones((20, 384), dtype=np.float32)) for n in range(50)])
-    path = tmp_path / "vectors-1-m.db"
+    path = tmp_path / "vectors-2-m.db"
     path.write_bytes(path.read_bytes()[:4096] + b"x" * 400_000)
     with pytest.raises(StorageError, match="was damaged and is empty now"):
         store.read(["digest 1"])
@@ -152,6 +152,6 @@ def test_a_real_model_knows_what_is_alike(minilm) -> None:
 @pytest.mark.semantic
 def test_a_script_that_the_model_does_not_know_has_no_meaning(minilm) -> None:
     model = open_model(str(minilm))
-    unknown = ["엑셀로 열면 글자가 깨진다", "日本語のテスト"]
+    unknown = ["엑셀로 열면 글자가 깨진다", "日本語のテスト", "뷁쀍 꿻뛟 쒫쮋"]
     assert not model.encode(unknown).any()
     assert model.encode(["foo(bar[0]); x = get_user(id)"]).any()

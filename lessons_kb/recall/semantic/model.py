@@ -41,8 +41,9 @@ _FILES = (
 """Names under which exports keep the encoder, the first that exists is taken."""
 _MAX_TOKENS = 256
 _BATCH = 16
-_MOST_TOKENS = 0.7
+_MOST_TOKENS = 0.85
 """Tokens a character from which a text counts as unknown to a model."""
+_UNKNOWN = ("[UNK]", "<unk>")
 _SAMPLED = 1 << 20
 """Bytes of a large file, at either end, that tell it from another."""
 
@@ -127,6 +128,7 @@ class Model:
             ) from None
         self._tokenizer.enable_truncation(longest)
         self._tokenizer.no_padding()
+        self._unknown = next(filter(None, map(self._tokenizer.token_to_id, _UNKNOWN)), None)
         self._first_token = pooling.get("pooling_mode_cls_token") is True
         self._prompts = _read_json(folder, "config_sentence_transformers.json").get("prompts") or {}
         self._inputs = [given.name for given in self._session.get_inputs()]
@@ -145,13 +147,25 @@ class Model:
 
         prompt = self._prompts.get(role) or ""
         encodings = self._tokenizer.encode_batch([prompt + text for text in texts])
-        known = [n for n, encoding in enumerate(encodings) if _is_known(encoding.offsets)]
+        known = [n for n, encoding in enumerate(encodings) if self._knows(encoding)]
         known.sort(key=lambda number: len(encodings[number].ids))
         vectors = np.zeros((len(encodings), self.size), dtype=np.float32)
         for start in range(0, len(known), _BATCH):
             part = known[start : start + _BATCH]
             vectors[part] = self._encode_batch([encodings[number].ids for number in part])
         return vectors
+
+    def _knows(self, encoding: Any) -> bool:
+        """Tell whether the tokenizer has words for a text: what it does not know falls to letters.
+
+        English takes a token for four or five letters, code for two or three; Korean takes more
+        than a token a syllable where a model has not learnt it, half of one where it has.
+        """
+        letters = length = 0
+        for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            letters += end - start + 1 if token == self._unknown else int(end > start)
+            length = max(length, end)
+        return 0 < letters <= _MOST_TOKENS * length
 
     def _encode_batch(self, tokens: Sequence[Sequence[int]]) -> Floats:
         import numpy as np
@@ -171,16 +185,6 @@ class Model:
         length = np.linalg.norm(pooled, axis=1, keepdims=True)
         vectors: Floats = (pooled / np.maximum(length, 1e-9)).astype(np.float32)
         return vectors
-
-
-def _is_known(offsets: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a tokenizer has words for a text: what it does not know falls to letters.
-
-    English takes a token for four or five letters, code for two or three; Korean takes more than
-    a token a syllable where a model has not learnt it, half of one where it has.
-    """
-    ends = [end for start, end in offsets if end > start]
-    return bool(ends) and len(ends) <= _MOST_TOKENS * max(ends)
 
 
 def _read_json(*parts: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.recall.semantic.model import Floats
 
-FORMAT = 1
+FORMAT = 2
 """Version of what a file's vectors are made of; another one makes them anew."""
 _PREFIX = "vectors-"
 
@@ -78,6 +78,12 @@ class Vectors:
             parts.append(raw)
         rows = np.frombuffer(b"".join(parts), dtype="<f2").reshape(len(places) or 1, -1)
         return places, rows[: len(places)].astype(np.float32)
+
+    def version(self) -> tuple[int, int]:
+        """Return what changes when this or another process has changed the file."""
+        with self._using():
+            (others,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(others), self._db.total_changes
 
     def close(self) -> None:
         """Close the file."""
