@@ -52,6 +52,7 @@ class Layer:
         self._state: State | None = None
         self._seen = -1
         self._touched = False
+        self._reading = False
         self._cards: dict[int, Card] = {}
 
     @classmethod
@@ -91,7 +92,9 @@ class Layer:
 
     @property
     def state(self) -> State | None:
-        """What holds at the last commit of any process."""
+        """What holds at the last commit of any process; within ``read``, at its beginning."""
+        if self._reading:
+            return self._state
         version = self.catalogue.version()
         if self._state is None or version != self._seen:
             self._seen = version
@@ -195,7 +198,12 @@ class Layer:
         def again() -> T:
             if self.state is None:
                 self.refresh()
-            return work(self)
+            # Another process may commit at any moment: all of one work sees one commit.
+            outer, self._reading = self._reading, True
+            try:
+                return work(self)
+            finally:
+                self._reading = outer
 
         with self.lock:
             return self._mending(again)

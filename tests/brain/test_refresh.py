@@ -244,3 +244,19 @@ def test_the_catalogue_is_small_enough_to_delete_at_any_time(
     shutil.rmtree(cache)
     with Brain.open(root) as brain:
         assert ids(brain, "zebra") == ["lessons/a.md"]
+
+
+def test_all_of_one_reading_sees_one_commit(root: pathlib.Path, write: Write) -> None:
+    write("lessons/a.md", card("zebra"))
+    layer, other = Layer.open(str(root)), Layer.open(str(root))
+    layer.refresh()
+
+    def work(one: Layer) -> tuple[int, str]:
+        engine = one.engine
+        assert engine is not None
+        write("lessons/b.md", card("giraffe"))
+        other.refresh()
+        return engine.size(), one.settings.language
+
+    assert layer.read(work) == (1, "en")
+    assert len(layer.read(lambda one: one.catalogue.all_cards())) == 2
