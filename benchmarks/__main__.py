@@ -1,4 +1,4 @@
-"""``python -m benchmarks speed | quality | gate | dedup | triggers``: print tables, write JSON."""
+"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers``: print tables, write JSON."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _WORK = {
     "quality": "ranking beside plain retrieval tools",
     "gate": "silence on foreign prompts and recall on own ones",
     "dedup": "near-duplicates proposed and merged",
+    "postcheck": "flags of checklist items beside labelled cases",
     "triggers": "prompts taken for a complaint",
 }
 

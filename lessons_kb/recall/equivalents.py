@@ -272,13 +272,14 @@ CONDITION = (
 CONTRAST = r"(?i)\b(?:instead of|rather than|not just|but not)\b|, not\b"
 """Opens a part of an item that tells what is replaced."""
 
+# From here on: patterns for lower case, which search several times faster than (?i).
+
 NOT_DONE = (
-    r"(?i)\b(?:(?:did|have|has|had|was|were|could)(?:\s?n['’o]?t|\snot)|not\s(?:been|able|yet)|yet\sto|"
+    r"\b(?:(?:did|have|has|had|was|were|could)(?:\s?n['’o]?t|\snot)|not\s(?:been|able|yet)|yet\sto|"
     r"so\sfar|skipped|skipping|left\s(?:out|alone|for)|untouched|omitted|unable\sto|postponed|"
     r"deferred|out\sof\sscope|not\spart\sof|separate\s(?:task|change|ticket|issue|pr|pull)|"
     r"still\s(?:lacks?|runs?|needs?|open|uses?|has|have|not)|nothing\s(?:was|has\sbeen)|no\stime|"
     r"lacks|(?:is|are|still)\smissing|untested|unverified|nobody|no\sone|could\sonly|remains?|"
-    r""
     r"without\s(?:adding|writing|running|checking|testing|a\stest|tests))\b|"
     r"않았|지\s?못|못했|못\s했|생략|건너뛰|건너뛴|제외했|빠졌|빠져|미뤘|미루|아직|하지\s않습니다|"
     r"还没|没有|未能|ていません|しませんでした|まだ"
@@ -286,16 +287,16 @@ NOT_DONE = (
 """In an answer: this was not done."""
 
 DENIES = (
-    r"(?i)\b(?:is|are|do|does|can|will)(?:\s?n['’]t|\s?not)\b|"
+    r"\b(?:is|are|do|does|can|will)(?:\s?n['’]t|\s?not)\b|"
     r"\bno\b[^,;:.]*?\b(?:was|were|been|yet|tests?|testing|time|need)\b|"
     r"않습니다|않는다|없습니다|없다|없음"
 )
 """In an answer: this is not so; a denial unless it stands in a relative clause."""
 
-RELATIVE = r"(?i)\b(?:that|which|who|whose|if|when|where|unless|because|as|since|so)\b[^,;:]*$"
+RELATIVE = r"\b(?:that|which|who|whose|if|when|where|unless|because|as|since|so)\b[^,;:]*$"
 
 PUT_OFF = (
-    r"(?i)\b(?:you\s(?:may|might|should|could|can)|we\s(?:should|could|might|can)|(?:would|could)\sbe|"
+    r"\b(?:you\s(?:may|might|should|could|can)|we\s(?:should|could|might|can)|(?:would|could)\sbe|"
     r"i\swould\s(?:suggest|recommend)|consider(?:ed)?|recommend(?:ed)?|suggest|next\sstep|"
     r"follow-?up|todo|fixme|(?:for|until|it|that|them|do|add|fix|come|follow|done)\slater|tomorrow|"
     r"next\s(?:week|month|sprint)|at\ssome\spoint|one\sday|some\sday|in\s(?:the|a)\sfuture|"
@@ -307,7 +308,7 @@ PUT_OFF = (
 """In an answer: somebody may do this some day."""
 
 UNDONE = (
-    r"(?i)\b(?:no|not|never|none|nothing|without|removed?|removes|deleted?|dropped|drops|stopped|"
+    r"\b(?:no|not|never|none|nothing|without|removed?|removes|deleted?|dropped|drops|stopped|"
     r"stops|replaced?|replaces|switched|instead|fixed|solved|resolved|now|longer|only|changed|"
     r"moved|converted|migrated|rather|redact\w*|mask\w*|strip\w*|hid(?:e|es|den)|avoid\w*|"
     r"refus\w*|forbid\w*|\w+n['’]t|cannot|gone|zero|free\sof|out\sof|outside|separate\w*|"
@@ -316,9 +317,9 @@ UNDONE = (
 )
 """In an answer: something does not happen, or no longer."""
 
-TICKED = r"(?i)^\W*\[x\]|^[-*\s]*[✅✔☑✓]"
+TICKED = r"^\W*\[x\]|^[-*\s]*[✅✔☑✓]"
 UNTICKED = r"^[-*\s]*\[ \]|^[-*\s]*[❌✗✘☐⬜]"
 """In an answer: a box of a checklist."""
 
-REFERS_BACK = r"(?i)^\W*(?:\w+\W+){0,2}(?:that|this|it|those|these)\b"
+REFERS_BACK = r"^\W*(?:\w+\W+){0,2}(?:that|this|it|those|these)\b"
 """In an answer: a sentence that speaks of the one before."""

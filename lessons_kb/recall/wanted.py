@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from functools import cache, lru_cache
@@ -28,6 +29,9 @@ HEAD = 1.3
 
 PREFIX = 3
 """A stem keeps at least this many letters of its words."""
+
+DOUBT, ALL_KNOWN = 0.08, 3.5
+"""Doubt per logarithm of the ways to say a term that we know fewer than thirty."""
 
 _PART = r"[A-Z]{2,}s?(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[A-Z]|[0-9]+|[^\W\d_A-Za-z]+"
 _FIRST_WIDE = "\u2e80"
@@ -61,6 +65,7 @@ class Wanted:
         if key is not None:
             self.weights[key] *= HEAD
         self.total = sum(self.weights)
+        self.doubt = self._weigh_doubt(key)
 
     def _add_word(self, word: str, weight: float) -> None:
         if not is_wide(word):
@@ -87,6 +92,20 @@ class Wanted:
             place = self.pieces if other[0] >= _FIRST_WIDE else self.stems
             place.setdefault(other, {})[number] = SYNONYM
         shown_by.setdefault(entry, {})[number] = SAME
+
+    def _weigh_doubt(self, key: int | None) -> float:
+        """Return how little its not being found says of the item, 0 to 0.28.
+
+        The fewer words we know for its terms and its action, the likelier others were used.
+        """
+        ways = [0] * len(self.words)
+        for terms in (*self.stems.values(), *self.pieces.values()):
+            for number in terms:
+                ways[number] += 1
+        known = sum(w * math.log(n) for w, n in zip(self.weights, ways, strict=True))
+        known /= self.total or 1.0
+        known_key = known if key is None else math.log(ways[key])
+        return max(0.0, DOUBT * (ALL_KNOWN - (known + known_key) / 2))
 
     def _find_key(self, plain: str) -> int | None:
         """Return the term that names the action: the first telling word, in Korean the last."""
@@ -123,10 +142,25 @@ def is_hangul(character: str) -> bool:
 
 
 def prefixes_of(stems: Iterable[str]) -> set[str]:
-    """Return how words may begin whose stem is one of ``stems``: the cheapest filter."""
-    found = {stem[:PREFIX] for stem in stems}
-    lemmas = ((form, lemma) for form, lemma in IRREGULAR.items() if lemma[:PREFIX] in found)
-    return found | {form[:PREFIX] for form, _ in lemmas}
+    """Return how words may begin whose stem is one of ``stems``: the cheapest filter.
+
+    A stem differs from the beginning of its word in the last letter at most, as in copy, copi.
+    """
+    kept = set(stems)
+    plain = {stem[: max(PREFIX, len(stem) - 1)] for stem in kept}
+    plain |= {f"{stem[:-1]}y" for stem in kept if stem.endswith("i")}
+    short = {stem[:PREFIX] for stem in kept}
+    return plain | {form for form, lemma in IRREGULAR.items() if lemma[:PREFIX] in short}
+
+
+def starts_of(prefixes: Iterable[str]) -> set[str]:
+    """Return the first letters of ``prefixes``: what most words do not get past."""
+    return {prefix[:PREFIX] for prefix in prefixes}
+
+
+def may_begin(word: str, prefixes: set[str]) -> bool:
+    """Tell whether a word in lower case begins in one of the ways of ``prefixes_of``."""
+    return any(word[:length] in prefixes for length in range(PREFIX, len(word) + 1))
 
 
 def _aim(item: str) -> str:

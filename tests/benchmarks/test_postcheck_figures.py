@@ -1,0 +1,38 @@
+"""What the labelled post-check cases hold, and how flags on them are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.postcheck import SPLITS, count, read_cases
+
+
+def test_counts_of_flags():
+    case = read_cases()[0]
+    addressed, not_addressed = (case.replace(addressed=value) for value in (True, False))
+    pairs = [(addressed, True), (addressed, False), (not_addressed, True)]
+    counts = count([*pairs, (not_addressed, False), (not_addressed, True)])
+    assert (counts.cases, counts.unaddressed, counts.flagged, counts.right) == (5, 3, 3, 2)
+    assert counts.precision == pytest.approx(2 / 3)
+    assert counts.recall == pytest.approx(2 / 3)
+
+
+def test_no_flag_has_no_precision():
+    assert (count([]).precision, count([]).recall) == (None, None)
+
+
+def test_no_answer_stands_in_both_splits():
+    answers = {split: {c.answer for c in read_cases() if c.split == split} for split in SPLITS}
+    long = {split: {text for text in own if len(text) > 40} for split, own in answers.items()}
+    assert not long["dev"] & long["held-out"]
+
+
+def test_both_splits_are_large_and_mixed():
+    for split in SPLITS:
+        own = [case for case in read_cases() if case.split == split]
+        assert len(own) >= 400
+        assert 0.4 < sum(case.addressed for case in own) / len(own) < 0.6
+        assert len({case.kind for case in own}) == 9
+        assert Counter(case.lang for case in own)["ko"] >= 80
