@@ -27,7 +27,7 @@ COLUMNS = {
     "milliseconds": "ms",
 }
 """Figure → how it is called."""
-_DIGITS = {"tokens": 0, "milliseconds": 1}
+_DIGITS = {"tokens": 1, "milliseconds": 1}
 _SHOWN = 5
 
 Share = Annotated[float | None, typer.Option(min=0, max=1, metavar="SHARE")]

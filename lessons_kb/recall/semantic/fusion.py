@@ -32,7 +32,7 @@ _LEAST = 0.25
 # Log odds = WORDS logit(confidence by words) + MEANING cosine + BIAS
 _WORDS = 0.25
 _MEANING = 5.2
-_BIAS = -1.75
+_BIAS = -1.9
 _FLOOR = 0.02
 """Least confidence by words: that a card shares no word with the prompt tells little."""
 
