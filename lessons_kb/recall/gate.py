@@ -3,10 +3,10 @@
 Two kinds of evidence are weighed together, for either alone fails: how much of the prompt the card
 answers (a long prompt shares words with every card), and how surprising the shared words are (a
 short prompt, "run the tests", is answered in full by any card that holds two common words). The
-form and the constants were fitted by logistic regression on retrieval sets in English and Korean,
-rules, weaknesses, bug reports and lessons, with brains of 3 to 6,800 cards; each group of sets was
-judged by constants fitted without it, and the fit is flat: a constant a fifth larger or smaller
-changes little.
+form was found by logistic regression on retrieval sets in English and Korean (rules, weaknesses,
+bug reports, lessons; brains of 3 to 6,800 cards), each group of sets judged by constants fitted
+without it. It is flat: a constant a fifth larger or smaller changes little, and further features
+(gap to the next card, words of the title, how foreign the prompt is to the brain) gained nothing.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ if TYPE_CHECKING:
     from lessons_kb.config import Gate
     from lessons_kb.model import Hit
 
-# Log odds = BIAS + ANSWERED ln(r / (HALF + r)) + RIVALS ln(cards) + SURPRISE nats by chance
-#            - SHORT max(ENOUGH - nats in any text, 0) (+ GUARDED)
+# The log odds of a card are the sum of these times what each names.
 _BIAS = 2.3
 _ANSWERED = 2.5
 _HALF = 0.5
+"""ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
 _RIVALS = -0.65
-"""The best of many cards shares more with any prompt, by chance alone."""
+"""ln(cards): the best of many shares more with any prompt, by chance alone."""
 _SURPRISE = 0.45
+"""Nats it takes to find the shared words in a card of this length by chance."""
 _ENOUGH = 8.0
-_SHORT = 0.5
-"""Shared words that are common in any text convince little, however short the card."""
+_LACKING = -0.5
+"""Nats that the shared words lack in any text: common ones convince little in a short card too."""
 _GUARDED = 1.5
 """For a card whose globs match a file of the prompt. Not fitted: the sets name no files."""
 
@@ -126,7 +127,7 @@ def _weigh(
         + _ANSWERED * log(answered / (_HALF + answered))
         + _RIVALS * log(max(evidence.rivals or evidence.size, 1))
         + _SURPRISE * _chance(matched, evidence.lengths.get(hit.card.id, _PASSAGE))
-        - _SHORT * max(_ENOUGH - anywhere, 0)
+        + _LACKING * max(_ENOUGH - anywhere, 0)
         + (_GUARDED if _guards(hit) else 0)
     )
     return max(least, round(1 / (1 + exp(-max(min(odds, 50), -50))), 4))
