@@ -130,7 +130,7 @@ def _weigh(
         + _LACKING * max(_ENOUGH - anywhere, 0)
         + (_GUARDED if _guards(hit) else 0)
     )
-    return max(least, round(1 / (1 + exp(-max(min(odds, 50), -50))), 4))
+    return max(least, round(1 / (1 + exp(-max(min(odds, 9), -9))), 4))
 
 
 def _guards(hit: Hit) -> bool:
