@@ -310,11 +310,14 @@ def test_a_command_may_say_farewell(drive: Drive) -> None:
 
 def test_ctrl_c_works_while_the_reader_sleeps(drive: Drive) -> None:
     driven = drive("yes", options={"grace": 0.3}, stdout=subprocess.PIPE)
+    assert driven.process.stdout is not None
+    assert driven.process.stdout.readline() == b"y\n"
     time.sleep(0.7)
     driven.process.send_signal(signal.SIGINT)
     time.sleep(0.7)
-    assert driven.process.stdout is not None
-    driven.process.stdout.read()
+    end = time.monotonic() + 60
+    while driven.process.stdout.read(1_000_000):
+        assert time.monotonic() < end, "the command was not stopped"
     assert driven.ended()["state"] == "cancelled"
 
 
