@@ -5,8 +5,19 @@ from __future__ import annotations
 import importlib.util
 import os
 import pathlib
+import signal
 
 import pytest
+
+# A shell's background job is started with these ignored, and so would be all that tests start.
+for _signal, _usual in (
+    ("SIGINT", signal.default_int_handler),
+    ("SIGQUIT", signal.SIG_DFL),
+    ("SIGHUP", signal.SIG_DFL),
+):
+    _number = getattr(signal, _signal, None)
+    if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
