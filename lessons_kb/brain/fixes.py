@@ -6,7 +6,8 @@ import os
 
 from lessons_kb.errors import GitError
 from lessons_kb.learn.drafts import names_of, split_files
-from lessons_kb.storage.locate import git_top
+from lessons_kb.storage.locate import CONFIG_NAME, git_top
+from lessons_kb.storage.scan import IGNORE_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _SLACK_SECONDS = 2.0
 """File systems and clocks round."""
+_OURS = frozenset({CONFIG_NAME, IGNORE_NAME})
+"""A brain's own settings mend no test."""
 
 
 def find_fix(
@@ -37,6 +40,8 @@ def find_fix(
             continue
         for part in split_files(text):
             name = names_of(part)[-1]
+            if os.path.basename(name) in _OURS:
+                continue
             written = _written(os.path.join(top, name), unknown=until or since)
             if name and name not in parts and written >= since - _SLACK_SECONDS:
                 parts[name], times[name] = part, written

@@ -165,5 +165,7 @@ def fences_closed(lines):
     from markdown_it import MarkdownIt
 
     text = "\n".join(line.removeprefix("  ") for line in lines)
-    tokens = MarkdownIt().parse(text + "\n\nSENTINEL\n")
+    # Lists in lists may nest deeper than the reader goes by default, which then drops the rest.
+    reader = MarkdownIt("commonmark", {"maxNesting": 1_000})
+    tokens = reader.parse(text + "\n\nSENTINEL\n")
     return any(token.type == "inline" and "SENTINEL" in token.content for token in tokens)
