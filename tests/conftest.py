@@ -8,6 +8,7 @@ import pathlib
 import signal
 
 import pytest
+from hypothesis import settings
 
 # A shell's background job is started with these ignored, and so would be all that tests start.
 for _signal, _usual in (
@@ -18,6 +19,10 @@ for _signal, _usual in (
     _number = getattr(signal, _signal, None)
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+# A commit is green or red, whenever it is tested; HYPOTHESIS_PROFILE=default looks for new cases.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

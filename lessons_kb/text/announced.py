@@ -71,12 +71,18 @@ def _find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
     while found := announced.search(text, place):
         place = found.end("rest")
         kind = next(kind for kind in NAMES if found[kind])
-        if _speaks_about(found["word"], found["rest"]):
+        if _speaks_about(found["word"], found["rest"]) or _is_ours(text, found.start()):
             continue
         span = _quoted(found, kind) or _bare(found, kind)
         if span and span[1] > span[0]:
             place = span[1]
             yield *span, kind
+
+
+def _is_ours(text: str, start: int) -> bool:
+    """Tell that a name stands in a ``[redacted KIND]`` of an earlier pass."""
+    mark = _compiled(r"\[redacted [a-z ]{0,30}\Z")
+    return mark.search(text, max(start - 45, 0), start) is not None
 
 
 def _is_sure(found: re.Match[str], kind: str, value: str) -> bool:
