@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lessons_kb.cards.outline import MAX_STRUCTURE, Item, find_headings, find_items, first_paragraph
-from lessons_kb.text.prompts import split_sentences
+from lessons_kb.text.prompts import first_sentence
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -112,7 +112,7 @@ def read_checklist(sections: Sections) -> Checklist:
             if items:
                 return Checklist(items=tuple(items), origin=origin)
     for section in _in_order(sections, PREVENTION):
-        if sentence := _first_sentence(first_paragraph(section.text)):
+        if sentence := first_sentence(first_paragraph(section.text)):
             line = section.line + _first_line(section.text)
             return Checklist(items=(Item(text=sentence, line=line),), origin="sentence")
     return Checklist(items=(), origin="")
@@ -123,7 +123,7 @@ def read_why(sections: Sections) -> str:
     for role in (CAUSE, MISTAKE):
         for section in _in_order(sections, role):
             paragraph = first_paragraph(section.text)
-            sentence = _first_sentence(paragraph)
+            sentence = first_sentence(paragraph)
             if sentence.endswith(":") and sentence == paragraph:
                 items = find_items(section.text)
                 sentence = f"{sentence} {items[0].text}" if items else sentence
@@ -160,10 +160,6 @@ def _tiers(sections: Sections, role: str) -> list[list[Section]]:
 
 def _in_order(sections: Sections, role: str) -> list[Section]:
     return [section for tier in _tiers(sections, role) for section in tier]
-
-
-def _first_sentence(paragraph: str) -> str:
-    return next(iter(split_sentences(paragraph)), "")
 
 
 def _first_line(text: str) -> int:

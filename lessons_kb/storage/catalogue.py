@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-FORMAT = 2
+FORMAT = 3
 """Version of the tables below; another number in a file makes it be rebuilt."""
 
 _TABLES = """
@@ -164,9 +164,11 @@ class Catalogue:
         for start in range(0, len(wanted), _MANY):
             part = wanted[start : start + _MANY]
             marks = ",".join("?" * len(part))
-            sql = f"SELECT number, card FROM docs WHERE number IN ({marks})"  # noqa: S608
+            sql = f"SELECT number, path, card FROM docs WHERE number IN ({marks})"  # noqa: S608
             found |= {
-                number: card_from_json(text) for number, text in self._db.execute(sql, part) if text
+                number: card_from_json(path, text)
+                for number, path, text in self._db.execute(sql, part)
+                if text
             }
         return found
 
@@ -182,8 +184,8 @@ class Catalogue:
 
     def all_cards(self) -> list[Card]:
         """Return every usable file, notes included, by path."""
-        rows = self._db.execute("SELECT card FROM docs WHERE card IS NOT NULL ORDER BY path")
-        return [card_from_json(text) for (text,) in rows]
+        rows = self._db.execute("SELECT path, card FROM docs WHERE card IS NOT NULL ORDER BY path")
+        return [card_from_json(path, text) for path, text in rows]
 
     def findings(self) -> list[Finding]:
         """Return what parsing found, by path and line."""
@@ -210,17 +212,18 @@ def is_disk_trouble(error: Exception) -> bool:
 
 
 def card_to_json(card: Card) -> str:
-    """Return the card's fields that differ from their defaults as one JSON line."""
+    """Return the card's fields, but its id, that differ from their defaults as one JSON line."""
     data = card.as_dict()
     short = {key: value for key, value in data.items() if value != _EMPTY.get(key, ...)}
-    return json.dumps(short, ensure_ascii=False)
+    del short["id"]
+    return json.dumps(short, ensure_ascii=False, separators=(",", ":"))
 
 
-def card_from_json(text: str) -> Card:
-    """Rebuild a card from ``card_to_json``."""
+def card_from_json(path: str, text: str) -> Card:
+    """Rebuild a card from its path and ``card_to_json``."""
     data: dict[str, Any] = json.loads(text)
     fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
-    return Card(**fields)
+    return Card(id=path, **fields)
 
 
 _EMPTY: Mapping[str, Any] = {

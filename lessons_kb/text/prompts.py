@@ -235,14 +235,21 @@ def split_sentences(text: str) -> list[str]:
     List items, headings and lines of fenced code stand alone; a wrapped paragraph is joined.
     Abbreviations, numbers, versions and code spans are not split.
     """
-    sentences: list[str] = []
+    return list(_sentences(text))
+
+
+def first_sentence(text: str) -> str:
+    """Return the first of ``split_sentences``, "" if there is none; no further one is read."""
+    return next(_sentences(text), "")
+
+
+def _sentences(text: str) -> Iterator[str]:
     for paragraph in _paragraphs(text):
         start = 0
-        for end in _ends(paragraph):
-            sentences.append(paragraph[start:end].strip())
+        for end in [*_ends(paragraph), len(paragraph)]:
+            if sentence := paragraph[start:end].strip():
+                yield sentence
             start = end
-        sentences.append(paragraph[start:].strip())
-    return [sentence for sentence in sentences if sentence]
 
 
 def _paragraphs(text: str) -> Iterator[str]:
