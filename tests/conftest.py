@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import json
 import os
 import pathlib
 import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
@@ -60,3 +65,35 @@ def minilm(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         if name:
             os.symlink(pathlib.Path(spec.origin).parent / name, folder / name.rsplit("/", 1)[-1])
     return folder
+
+
+Mount = Callable[..., str]
+
+
+@pytest.fixture
+def mount() -> Iterator[Mount]:
+    """Mount file systems of our own, if this user may; ``mount(folder, *options)``."""
+    with contextlib.ExitStack() as stack:
+
+        def mount(path: object, *options: str) -> str:
+            if sys.platform != "linux" or os.geteuid() != 0:
+                pytest.skip("needs the right to mount")
+            os.makedirs(str(path), exist_ok=True)
+            if subprocess.run(["mount", *options, str(path)], capture_output=True).returncode:
+                pytest.skip("needs the right to mount")
+            stack.callback(subprocess.run, ["umount", "-l", str(path)], check=True)
+            return str(path)
+
+        yield mount
+
+
+@pytest.fixture
+def figure() -> Callable[[str, str], None]:
+    """Note a measured figure of a row of the table of trust: ``figure(row, text)``."""
+
+    def figure(row: str, text: str) -> None:
+        if path := os.environ.get("LESSONS_TRUST_FIGURES"):
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"row": row, "figure": text}, ensure_ascii=False) + "\n")
+
+    return figure

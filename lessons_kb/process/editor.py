@@ -7,6 +7,7 @@ import shlex
 import subprocess
 
 from lessons_kb.errors import InputError
+from lessons_kb.process.programs import find_program
 
 
 def open_editor(path: str) -> None:
@@ -19,6 +20,12 @@ def open_editor(path: str) -> None:
     if not command:
         return
     try:
-        subprocess.run([*shlex.split(command, posix=os.name != "nt"), path], check=False)
+        program, *arguments = shlex.split(command, posix=os.name != "nt")
+        # Where its folder is not given it is looked up here: Windows would begin with the working
+        # directory, in which a repository may have put a program of that name.
+        found = program if os.path.dirname(program) else find_program(program)
+        if found is None:
+            raise FileNotFoundError(2, "no such program on the PATH")
+        subprocess.run([found, *arguments, path], check=False)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot start the editor {command!r}: {error}; set $EDITOR") from None

@@ -16,6 +16,7 @@ import tempfile
 import threading
 
 from lessons_kb.errors import GitError
+from lessons_kb.process.programs import find_program
 from lessons_kb.value import Value
 
 MAX_BYTES = 4_000_000
@@ -72,7 +73,7 @@ def read_diff(cwd: str, revision: str | None = None) -> Diff:
     the working tree, or ``a..b``, ``a...b``. Nothing the repository configures is run and no
     network is used. Raises GitError where there is no git, no repository or no such revision.
     """
-    git = shutil.which("git")
+    git = find_program("git")
     if git is None:
         raise GitError("git is not installed; install it, or do without --diff")
     if not os.path.isdir(cwd):

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -49,20 +46,3 @@ def system(request, monkeypatch):
 
         monkeypatch.setattr(os, "link", no_links)
     return request.param
-
-
-@pytest.fixture
-def mount():
-    """Mount file systems of our own, if this user may; ``mount(folder, *options)``."""
-    with contextlib.ExitStack() as stack:
-
-        def mount(path, *options):
-            if sys.platform != "linux" or os.geteuid() != 0:
-                pytest.skip("needs the right to mount")
-            os.makedirs(path, exist_ok=True)
-            if subprocess.run(["mount", *options, path], capture_output=True).returncode:
-                pytest.skip("needs the right to mount")
-            stack.callback(subprocess.run, ["umount", "-l", path], check=True)
-            return str(path)
-
-        yield mount

@@ -29,14 +29,15 @@ def has_sdk() -> bool:
 
 
 def _find(name: str) -> str:
-    import shutil
     import sysconfig
+
+    from lessons_kb.process.programs import find_program
 
     # The interpreter's own folder, not where its link leads: a virtual environment is a link.
     places = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))
     for place in places:
-        if found := shutil.which(name, path=place):
-            return os.path.abspath(found)
-    if found := shutil.which(name):
-        return os.path.abspath(found)
+        if found := find_program(name, os.path.abspath(place)):
+            return found
+    if found := find_program(name):
+        return found
     raise InputError(f"no program {name} beside {sys.executable}; reinstall lessons-kb")

@@ -85,10 +85,11 @@ def counter(root):
 
 
 @pytest.mark.slow
-def test_eight_processes_lose_no_update_and_no_byte(root, counter):
+def test_eight_processes_lose_no_update_and_no_byte(root, counter, figure):
     processes = [start(BUMP, root, "25") for _ in range(8)]
     assert finish(processes) == [25] * 8
     assert read(counter) == BEFORE + b"200" + AFTER
+    figure("8 processes × 25 bumps of one card", "200 of 200, the other bytes unchanged")
     assert os.listdir(f"{root}/lessons") == ["card.md"]
     assert trash.entries(root) == []
 
@@ -96,7 +97,7 @@ def test_eight_processes_lose_no_update_and_no_byte(root, counter):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["in place", "by renaming"])
 def test_with_an_editor_in_between_every_line_it_saved_is_in_the_card_or_the_trash(
-    root, counter, monkeypatch, how
+    root, counter, monkeypatch, figure, how
 ):
     editor = start(PLAIN_EDITOR, counter, how)
     processes = [start(BUMP, root, "25") for _ in range(8)]
@@ -113,16 +114,19 @@ def test_with_an_editor_in_between_every_line_it_saved_is_in_the_card_or_the_tra
     assert found == set(range(saved))
     assert read(counter).startswith(BEFORE)
     assert AFTER in read(counter)
+    figure(
+        "the same with an editor that saves in between",
+        f"{how}: 200 bumps answered, {len(found)} of {saved} saves in the card or the trash",
+    )
     names = set(os.listdir(f"{root}/lessons")) - {"card.md", "card.md.stop"}
     assert names == set()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rounds", [30])
-def test_a_kill_at_any_moment_leaves_the_old_card_or_the_new(root, counter, rounds):
+@pytest.mark.amounts(8, 100)
+def test_a_kill_at_any_moment_leaves_the_old_card_or_the_new(root, counter, amount):
     chance = random.Random(7)
     count = 0
-    for _ in range(rounds):
+    for _ in range(amount):
         process = start(BUMP, root, "1000")
         process.stdout.readline()  # it is at work
         time.sleep(chance.random() * 0.02)

@@ -36,7 +36,7 @@ STILL_IN_USE = {"duplicate.md", "wrong-types.md"}
 @pytest.fixture
 def bad(root: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
     folder = root / "lessons"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "good.md").write_text(GOOD)
     for name, data in BAD_FILES.items():
         (folder / name).write_bytes(data)
@@ -95,7 +95,7 @@ def test_the_census_accounts_for_all(bad: pathlib.Path) -> None:
 @pytest.mark.slow
 def test_beyond_max_files_the_lessons_come_first(root: pathlib.Path) -> None:
     for folder, count in (("docs", 12_900), ("lessons", 100)):
-        (root / folder).mkdir()
+        (root / folder).mkdir(exist_ok=True)
         for number in range(count):
             (root / folder / f"{number}.md").write_text(f"# Note {number}\n")
     (root / "lessons/zebra.md").write_text(GOOD)
