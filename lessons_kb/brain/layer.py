@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
+from _thread import RLock  # what `threading` offers, without its import on a hook's path
 
 from lessons_kb.brain.refresh import Refresh, refresh
 from lessons_kb.config import Semantic, Settings, settings_from_dict
@@ -41,7 +41,7 @@ class Layer:
         self.root = root
         self.alias = alias
         self.cache = cache
-        self.lock = threading.RLock()
+        self.lock = RLock()
         """Held by whoever uses catalogue or engine: both are shared between threads."""
         self.stale = ""
         """Why the last commit was searched instead of a fresh index, "" when it was fresh."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import threading
 import time
+from _thread import RLock  # what `threading` offers, without its import on a hook's path
 
 from lessons_kb.errors import StorageError
 
@@ -42,7 +42,7 @@ class Database:
         """Where a damaged predecessor was moved by this process, "" when there was none."""
         self._migrations = migrations
         self._patience = patience
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._db = self._open()
 
     def close(self) -> None:
