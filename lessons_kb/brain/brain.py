@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.drafts import Drafts
     from lessons_kb.brain.journal import Journal
     from lessons_kb.brain.refresh import Refresh
+    from lessons_kb.brain.stats import Stats
     from lessons_kb.config import PreflightSettings
     from lessons_kb.model import Card, Finding, Hit
     from lessons_kb.text.tokens import TokenCounter
@@ -130,6 +131,13 @@ class Brain:
         from lessons_kb.brain.journal import Journal
 
         return Journal(self)
+
+    @property
+    def stats(self) -> Stats:
+        """What the cards did, and marks of help and harm."""
+        from lessons_kb.brain.stats import Stats
+
+        return Stats(self)
 
     def refresh(
         self,

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from contextlib import AbstractContextManager
 
+    from lessons_kb.storage.outcomes import Outcomes
+
 JOURNAL_NAME = "journal.db"
 
 INJECTED = "injected"
 """What is counted by the journal itself; the rest by those who know of it."""
 BUMPED = "bumped"
+TOKENS, SESSIONS = "tokens", "sessions"
+ALL = ""
+"""Counted in place of a card where all cards are meant: the sessions that were given any."""
 
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000
@@ -79,6 +84,28 @@ _MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE outcomes (
+      session TEXT NOT NULL,
+      card TEXT NOT NULL,
+      what TEXT NOT NULL,
+      at REAL NOT NULL,
+      PRIMARY KEY (session, card, what)
+    ) WITHOUT ROWID;
+    CREATE INDEX outcomes_by_time ON outcomes (at);
+    INSERT INTO counts
+      SELECT card, 'tokens', date(at, 'unixepoch', 'localtime') AS day, sum(tokens)
+      FROM injections WHERE tokens > 0 GROUP BY card, day;
+    INSERT INTO counts
+      SELECT card, 'sessions', date(first, 'unixepoch', 'localtime') AS day, count(*)
+      FROM (SELECT card, min(at) AS first FROM injections WHERE session != ''
+            GROUP BY card, session)
+      GROUP BY card, day;
+    INSERT INTO counts
+      SELECT '', 'sessions', date(first, 'unixepoch', 'localtime') AS day, count(*)
+      FROM (SELECT min(at) AS first FROM injections WHERE session != '' GROUP BY session)
+      GROUP BY day
+    """,
 )
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
 
@@ -98,6 +125,13 @@ class Journal:
         self.events = Events(self._db)
         self.runs = Runs(self._db, self.events)
         self._looked_after = False
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """What became of what was given."""
+        from lessons_kb.storage.outcomes import Outcomes
+
+        return Outcomes(self._db, self.count)
 
     @property
     def set_aside(self) -> str:
@@ -138,8 +172,16 @@ class Journal:
     def record_injections(
         self, session: str, *, turn: int, at: int, cards: Sequence[tuple[str, str, int]]
     ) -> None:
-        """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch."""
+        """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch.
+
+        Counted by day: injections, tokens, and the sessions that a card is new to.
+        """
         with self.transaction():
+            given = "SELECT DISTINCT card FROM injections WHERE session = ?"
+            known = {card for (card,) in self._db.run(given, (session,))}
+            new = {card for card, _digest, _tokens in cards if card not in known}
+            for card in (*new, *(() if known or not cards else (ALL,))) if session else ():
+                self.count(card, SESSIONS, at=at)
             for rank, (card, digest, tokens) in enumerate(cards, 1):
                 self._db.run(
                     "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
@@ -147,6 +189,8 @@ class Journal:
                     (session, turn, at, card, digest, rank, tokens),
                 )
                 self.count(card, INJECTED, at=at)
+                if tokens:
+                    self.count(card, TOKENS, at=at, times=tokens)
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block, of this session or of any, by rank."""
@@ -199,7 +243,8 @@ class Journal:
         return [
             (str(card_id), str(what), str(day), int(times))
             for card_id, what, day, times in self._db.run(
-                "SELECT card, what, day, times FROM counts WHERE ?1 IS NULL OR card = ?1"
+                "SELECT card, what, day, times FROM counts WHERE card = ?1 OR"
+                " (?1 IS NULL AND card != '')"
                 " ORDER BY card, day, what",
                 (card,),
             )
@@ -232,7 +277,13 @@ class Journal:
         return self._db.change(sql, (before,))
 
 
-_AGEING = {"events": "number", "injections": "id", "turns": "session", "guards": "session, part"}
+_AGEING = {
+    "events": "number",
+    "injections": "id",
+    "turns": "session",
+    "guards": "session, part",
+    "outcomes": "session, card, what",
+}
 """Tables whose rows are forgotten → their keys."""
 
 

@@ -131,8 +131,15 @@ def test_what_is_counted_by_day_outlives_what_is_forgotten(path: str) -> None:
     assert journal.last_injected(None) == []
     assert journal.guard_state("s") == "{}"
     counts = {(card, what): times for card, what, _day, times in journal.counts()}
-    assert counts == {("x.md", "injected"): 2, ("x.md", "bumped"): 1, ("y.md", "addressed"): 3}
-    assert [what for _card, what, _day, _times in journal.counts("x.md")] == ["injected", "bumped"]
+    assert counts == {
+        ("x.md", "injected"): 2,
+        ("x.md", "sessions"): 1,
+        ("x.md", "tokens"): 2,
+        ("x.md", "bumped"): 1,
+        ("y.md", "addressed"): 3,
+    }
+    whats = [what for _card, what, _day, _times in journal.counts("x.md")]
+    assert whats == ["injected", "sessions", "tokens", "bumped"]
     assert journal.counts("x.md")[0][2].startswith("1970-04-1")
     journal.close()
 

@@ -1,0 +1,235 @@
+"""The noun ``brain.stats``: what the cards did, what the journal counted of them, and marks."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections import Counter
+
+from lessons_kb.errors import InputError, StorageError
+from lessons_kb.learn.effect import (
+    ADDRESSED,
+    INJECTED,
+    MARKS,
+    RECURRED,
+    SESSIONS,
+    TOKENS,
+    UNADDRESSED,
+    WEEKS,
+    Effect,
+    Overview,
+    Period,
+    weigh,
+)
+from lessons_kb.model import NOTE
+from lessons_kb.storage.journal import ALL, BUMPED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.model import Card
+    from lessons_kb.storage.outcomes import Outcomes
+
+ANY = "any"
+"""What stands for a stage or project in a card that names none."""
+_HISTORY = (INJECTED, ADDRESSED, UNADDRESSED, RECURRED, BUMPED, *MARKS)
+_WEEKLY = (INJECTED, ADDRESSED, UNADDRESSED, RECURRED)
+
+
+class Stats:
+    """What the cards of a brain did. A journal that cannot be read counts as an empty one."""
+
+    def __init__(self, brain: Brain) -> None:
+        self._brain = brain
+
+    def overview(
+        self, *, stage: str | None = None, project: str | None = None, today: str | None = None
+    ) -> Overview:
+        """Return totals and the effect of each card, of all or of one stage's or project's.
+
+        ``today`` (ISO) ends the last week and says which cards have been idle for long.
+        """
+        day = today or _today()
+        found = [(layer, *self._cards(layer, stage, project)) for layer in self._layers()]
+        cards = [card for _layer, cards, _notes in found for card in cards]
+        filtered = stage is not None or project is not None
+        counted = [_Counted.of(layer) for layer, _cards, _notes in found]
+        effects: list[Effect] = []
+        for (layer, own, _notes), counts in zip(found, counted, strict=True):
+            stale = layer.settings.learn.stale_days
+            effects += [
+                counts.weigh(card, idle=_is_idle(card, counts.first_day, day, stale))
+                for card in own
+                if card.status != "archived"
+            ]
+        effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
+        chosen = {layer: {card.id for card in own} for layer, own, _notes in found}
+        days = [
+            row
+            for (layer, _own, _notes), counts in zip(found, counted, strict=True)
+            for row in counts.days(chosen[layer] if filtered else None)
+        ]
+        sums: Counter[str] = Counter()
+        for (_layer, own, _notes), counts in zip(found, counted, strict=True):
+            for card in own:
+                sums.update(counts.totals.get(card.id, {}))
+        return Overview(
+            cards=len(cards),
+            notes=sum(notes for _layer, _own, notes in found),
+            occurrences=sum(card.occurrences for card in cards),
+            drafts=self._brain.drafts.count(),
+            by_kind=_ranked(card.kind for card in cards),
+            by_stage=_ranked(s for card in cards for s in card.stages or (ANY,)),
+            by_project=_ranked(card.project or ANY for card in cards),
+            by_severity=_ranked(card.severity for card in cards),
+            by_source=_ranked(card.source for card in cards),
+            by_status=_ranked(card.status for card in cards),
+            sessions=sum(
+                counts.sessions(chosen[layer] if filtered else None)
+                for (layer, _own, _notes), counts in zip(found, counted, strict=True)
+            ),
+            injections=sums[INJECTED],
+            tokens=sums[TOKENS],
+            checked=sums[ADDRESSED] + sums[UNADDRESSED],
+            addressed=sums[ADDRESSED],
+            recurrences=sums[RECURRED],
+            periods=_weekly(days, day),
+            effects=tuple(effects),
+        )
+
+    def effect(self, name: str, *, today: str | None = None) -> Effect:
+        """Return what one card did; ``name`` as in ``Cards.find``."""
+        layer, card = self._brain.cards.find(name)
+        counts = _Counted.of(layer, card.id)
+        stale = layer.settings.learn.stale_days
+        return counts.weigh(card, idle=_is_idle(card, counts.first_day, today or _today(), stale))
+
+    def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
+        """Return (ISO day, what was counted, how often) of one card, oldest first."""
+        layer, card = self._brain.cards.find(name)
+        try:
+            rows = layer.journal.counts(card.id)
+        except StorageError:
+            return ()
+        return tuple((day, what, n) for _card, what, day, n in rows if what in _HISTORY)
+
+    def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
+        """Note that a card helped or misled, in a session once; return its effect.
+
+        ``what`` is ``helpful`` or ``harmful``; without ``session`` the one that this process runs
+        in is meant, if an agent says so. The card stays as it is.
+        """
+        from lessons_kb.brain.running import session_of
+
+        if what not in MARKS:
+            raise InputError(f"a mark is one of {', '.join(MARKS)}, not {what!r}")
+        layer, card = self._brain.cards.find(name)
+        known = session_of()[0] if session is None else session
+        layer.journal.outcomes.note(known, card.id, what, at=time.time())
+        return self.effect(name)
+
+    def _layers(self) -> Sequence[Layer]:
+        self._brain.refresh()
+        return self._brain.layers
+
+    def _cards(
+        self, layer: Layer, stage: str | None, project: str | None
+    ) -> tuple[list[Card], int]:
+        """Return the cards of one brain that are meant, and how many notes it has."""
+        files = layer.read(lambda one: one.catalogue.all_cards())
+        cards = [
+            card
+            for card in files
+            if card.kind != NOTE
+            and (stage is None or stage in card.stages)
+            and (project is None or project == card.project)
+        ]
+        return cards, sum(card.kind == NOTE for card in files)
+
+
+class _Counted:
+    """What the journal of one brain counted, of all cards or of one."""
+
+    def __init__(self, outcomes: Outcomes | None, card: str | None) -> None:
+        self._outcomes = outcomes
+        self.totals: dict[str, dict[str, int]] = {}
+        self.first_day: str | None = None
+        self._span: dict[str, tuple[str, str]] = {}
+        if outcomes is not None:
+            self.totals = outcomes.totals(None if card is None else [card])
+            self.first_day = outcomes.first_day()
+            self._span = outcomes.span(card)
+
+    @classmethod
+    def of(cls, layer: Layer, card: str | None = None) -> _Counted:
+        try:
+            return cls(layer.journal.outcomes, card)
+        except StorageError:
+            return cls(None, card)
+
+    def weigh(self, card: Card, *, idle: bool) -> Effect:
+        first, last = self._span.get(card.id, (None, None))
+        return weigh(card, self.totals.get(card.id, {}), first=first, last=last, idle=idle)
+
+    def days(self, cards: set[str] | None) -> list[tuple[str, str, int]]:
+        return [] if self._outcomes is None else self._outcomes.days(_WEEKLY, cards)
+
+    def sessions(self, cards: set[str] | None) -> int:
+        if self._outcomes is None:
+            return 0
+        if cards is None:
+            return self.totals.get(ALL, {}).get(SESSIONS, 0)
+        return self._outcomes.sessions(cards)
+
+
+def _is_idle(card: Card, watched: str | None, today: str, stale_days: int) -> bool:
+    """Return whether a card could have been given for long, as far as its dates tell."""
+    dated = [day for day in (card.created, card.last_seen) if day]
+    since = [day for day in map(_date, (*dated, watched or today)) if day]
+    now = _date(today)
+    return bool(dated and now and since and (now - max(since)).days >= stale_days)
+
+
+def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, ...]:
+    weeks: dict[dt.date, Counter[str]] = {}
+    for day, what, times in days:
+        if date := _date(day):
+            weeks.setdefault(_monday(date), Counter())[what] += times
+    if not weeks:
+        return ()
+    last = max(_monday(_date(today) or max(weeks)), *weeks)
+    first = max(min(weeks), last - dt.timedelta(weeks=WEEKS - 1))
+    mondays = [first + dt.timedelta(weeks=n) for n in range((last - first).days // 7 + 1)]
+    return tuple(
+        Period(
+            start=monday.isoformat(),
+            injections=seen[INJECTED],
+            checked=seen[ADDRESSED] + seen[UNADDRESSED],
+            addressed=seen[ADDRESSED],
+            recurrences=seen[RECURRED],
+        )
+        for monday in mondays
+        for seen in [weeks.get(monday, Counter())]
+    )
+
+
+def _monday(date: dt.date) -> dt.date:
+    return date - dt.timedelta(days=date.weekday())
+
+
+def _ranked(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _date(text: str) -> dt.date | None:
+    try:
+        return dt.date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+def _today() -> str:
+    return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()

@@ -1,0 +1,344 @@
+"""Does a lesson prevent its mistake? From counts to a verdict that says how sure it is.
+
+A share seen ``times`` out of ``of`` is known as Beta(1 + times, 1 + of - times): what was seen,
+and beside it one session with the mistake and one without, so that few sessions say little. The
+interval holds the middle 90 % of that belief, and a lesson prevents its mistake as surely as the
+belief that the share after it is smaller than the share before.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import exp, lgamma, log, log1p
+
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lessons_kb.model import Card
+
+VERDICTS = ("helps", "harms", "no effect", "too early", "never used")
+PROPOSALS = ("", "edit", "archive", "promote")
+MARKS = ("helpful", "harmful")
+
+PRIOR = 1
+"""Sessions with the mistake, and as many without, that are believed before any was seen."""
+TAIL = 0.05
+"""Left out at each end of an interval; a verdict is as sure as one end of it."""
+MIN_SESSIONS = 8
+"""Before and after each: with fewer sessions it is too early to say that nothing changed."""
+MIN_COMPARED = 3
+"""Before and after each: with fewer sessions nothing is compared."""
+OFTEN = 0.25
+"""A mistake that surely comes back in more than this share of the sessions is not prevented."""
+MIN_HARMFUL = 2
+"""Marks of harm, and more than twice as many as of help, that settle it."""
+SELDOM_ADDRESSED = 0.25
+"""Items that are surely addressed in less than this share of the answers are to be rewritten."""
+MIN_RETURNS = 3
+"""Sessions in which the mistake came back in spite of the lesson, before that is made louder."""
+WEEKS = 26
+_TOP = 10
+
+INJECTED, SESSIONS, TOKENS = "injected", "sessions", "tokens"
+ADDRESSED, UNADDRESSED, RECURRED = "addressed", "unaddressed", "recurred"
+BEFORE, BEFORE_RECURRED = "before", "before recurred"
+"""What is counted of a card by day. The last two are of the sessions before it was first given:
+those that it would have been given to, and those of them in which its mistake was seen."""
+
+
+class Rate(Value):
+    """A share that was observed."""
+
+    times: int
+    of: int
+    low: float
+    """5 % and 95 % points of the belief: the share lies between with 90 % probability."""
+    high: float
+    mean: float
+
+
+class Effect(Value):
+    """What is known of one card's work."""
+
+    card: Card
+    injections: int
+    sessions: int
+    """Sessions that it was given to."""
+    tokens: int
+    checked: int
+    """Checklist items held against answers."""
+    addressed: int
+    """Of those, items that were visible."""
+    recurrences: int
+    """Sessions in which the mistake was seen again after the card was given."""
+    helpful: int
+    harmful: int
+    before: Rate
+    """Sessions with the mistake, of those before its first day that it would have been given to."""
+    after: Rate
+    """Sessions with the mistake, of those that it was given to."""
+    prevents: float
+    """Probability that ``after`` is smaller than ``before``."""
+    verdict: str
+    """One of VERDICTS."""
+    proposal: str
+    """One of PROPOSALS."""
+    reason: str
+    """One sentence for verdict and proposal."""
+    first_injected: str | None
+    """ISO date."""
+    last_injected: str | None
+    """ISO date."""
+
+
+class Period(Value):
+    """A week of all cards together."""
+
+    start: str
+    """ISO date of its Monday."""
+    injections: int
+    checked: int
+    addressed: int
+    recurrences: int
+
+
+class Overview(Value):
+    """Everything about a brain on one page. Pairs are (name, cards), most first."""
+
+    cards: int
+    notes: int
+    occurrences: int
+    drafts: int
+    by_kind: tuple[tuple[str, int], ...]
+    by_stage: tuple[tuple[str, int], ...]
+    by_project: tuple[tuple[str, int], ...]
+    by_severity: tuple[tuple[str, int], ...]
+    by_source: tuple[tuple[str, int], ...]
+    by_status: tuple[tuple[str, int], ...]
+    sessions: int
+    injections: int
+    tokens: int
+    checked: int
+    addressed: int
+    recurrences: int
+    periods: tuple[Period, ...]
+    """Weeks, oldest first, without gaps, at most 26; none before anything happened."""
+    effects: tuple[Effect, ...]
+    """Of every card that is not archived, the most injected first."""
+
+
+def top(overview: Overview, limit: int = _TOP) -> tuple[Effect, ...]:
+    """Return the cards that were given most often, those never given left out."""
+    return tuple(effect for effect in overview.effects[:limit] if effect.injections)
+
+
+def never_used(overview: Overview) -> tuple[Effect, ...]:
+    """Return the active cards that no session was ever given, by id."""
+    found = (e for e in overview.effects if not e.injections and e.card.status == "active")
+    return tuple(sorted(found, key=lambda effect: effect.card.id))
+
+
+def noisy(overview: Overview) -> tuple[Effect, ...]:
+    """Return the cards that take room and do not help: harmful, or hardly ever addressed.
+
+    The most injected stand first.
+    """
+    return tuple(
+        effect
+        for effect in overview.effects
+        if effect.verdict == "harms" or (effect.injections and is_ignored(effect))
+    )
+
+
+def is_ignored(effect: Effect) -> bool:
+    """Return whether a card's items are surely addressed in few of the answers only."""
+    return rate(effect.addressed, effect.checked).high < SELDOM_ADDRESSED
+
+
+@lru_cache(maxsize=4096)
+def rate(times: int, of: int) -> Rate:
+    """Return a share with its 90 % interval; more ``times`` than ``of`` count as all."""
+    of = max(of, 0)
+    times = min(max(times, 0), of)
+    a, b = PRIOR + times, PRIOR + of - times
+    return Rate(
+        times=times,
+        of=of,
+        low=beta_quantile(TAIL, a, b),
+        high=beta_quantile(1 - TAIL, a, b),
+        mean=a / (a + b),
+    )
+
+
+@lru_cache(maxsize=4096)
+def probability_less(after: Rate, before: Rate) -> float:
+    """Return the probability that ``after`` is the smaller share of the two.
+
+    With whole parameters the integral of one belief over the other is a finite sum (J. Cook,
+    "Exact calculation of beta inequalities", 2005), taken over the successes of ``before``.
+    """
+    a, b = PRIOR + after.times, PRIOR + after.of - after.times
+    c, d = PRIOR + before.times, PRIOR + before.of - before.times
+    total = 0.0
+    for i in range(c):
+        total += exp(_log_beta(a + i, b + d) - log(d + i) - _log_beta(1 + i, d) - _log_beta(a, b))
+    return min(max(total, 0.0), 1.0)
+
+
+def beta_quantile(share: float, a: float, b: float) -> float:
+    """Return x with ``beta_cdf(x, a, b)`` = ``share``, to twelve places."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        if beta_cdf(middle, a, b) < share:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function I_x(a, b), for positive ``a`` and ``b``.
+
+    By its continued fraction (Lentz's method; Press et al., "Numerical Recipes", §6.4).
+    """
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    front = exp(a * log(x) + b * log1p(-x) - _log_beta(a, b))
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(x, a, b) / a
+    return 1 - front * _fraction(1 - x, b, a) / b
+
+
+_TINY, _CLOSE = 1e-300, 1e-14
+_STEPS = 10_000
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    c, d = 1.0, 1 / _nonzero(1 - (a + b) * x / (a + 1))
+    found = d
+    for m in range(1, _STEPS):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / _nonzero(1 + term * d)
+            c = _nonzero(1 + term / c)
+            found *= c * d
+        if abs(c * d - 1) < _CLOSE:
+            break
+    return found
+
+
+def _nonzero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY
+
+
+def _log_beta(a: float, b: float) -> float:
+    return lgamma(a) + lgamma(b) - lgamma(a + b)
+
+
+def weigh(
+    card: Card,
+    counts: Mapping[str, int],
+    *,
+    first: str | None = None,
+    last: str | None = None,
+    idle: bool = False,
+) -> Effect:
+    """Return what a card's counts say.
+
+    ``counts`` maps what was counted to its sum over all days; ``first`` and ``last`` are the days
+    (ISO) of its injections; ``idle`` says that a card never given has had its time.
+    """
+    seen = counts.get
+    before = rate(seen(BEFORE_RECURRED, 0), seen(BEFORE, 0))
+    after = rate(seen(RECURRED, 0), seen(SESSIONS, 0))
+    addressed, unaddressed = seen(ADDRESSED, 0), seen(UNADDRESSED, 0)
+    effect = Effect(
+        card=card,
+        injections=seen(INJECTED, 0),
+        sessions=seen(SESSIONS, 0),
+        tokens=seen(TOKENS, 0),
+        checked=addressed + unaddressed,
+        addressed=addressed,
+        recurrences=seen(RECURRED, 0),
+        helpful=seen("helpful", 0),
+        harmful=seen("harmful", 0),
+        before=before,
+        after=after,
+        prevents=probability_less(after, before),
+        verdict="",
+        proposal="",
+        reason="",
+        first_injected=first,
+        last_injected=last,
+    )
+    verdict, why = _judge(effect)
+    effect = effect.replace(verdict=verdict)
+    proposal, what = _propose(effect, idle=idle)
+    return effect.replace(proposal=proposal, reason=f"{why}; {what}" if what else why)
+
+
+def _judge(effect: Effect) -> tuple[str, str]:
+    """Return the verdict and why, without a full stop."""
+    helpful, harmful = effect.helpful, effect.harmful
+    before, after = effect.before, effect.after
+    change = f"the mistake came back in {_of(after)} sessions with it, {_of(before)} before it"
+    if harmful >= MIN_HARMFUL and harmful > 2 * helpful:
+        return "harms", f"marked harmful {harmful}×, helpful {helpful}×"
+    if not effect.injections:
+        return "never used", "no prompt has called for it yet"
+    compared = min(before.of, after.of) >= MIN_COMPARED
+    if compared and effect.prevents >= 1 - TAIL:
+        return "helps", f"{change}: it prevents it with {_percent(effect.prevents)} probability"
+    if compared and effect.prevents <= TAIL:
+        worse = _percent(1 - effect.prevents)
+        return "harms", f"{change}: it is more frequent with {worse} probability"
+    if after.of >= MIN_SESSIONS and after.low > OFTEN:
+        return "no effect", f"the mistake came back in {_of(after)} sessions in spite of it"
+    if after.of >= MIN_SESSIONS and before.of >= MIN_SESSIONS:
+        return "no effect", f"{change}: no difference that could not be chance"
+    if not before.of and after.of:
+        return "too early", (
+            f"the mistake came back in {_of(after)} sessions with it, and none before it is known"
+        )
+    return "too early", f"{change}: too few to tell"
+
+
+def _propose(effect: Effect, *, idle: bool) -> tuple[str, str]:
+    """Return what its human might do, and why, without a full stop."""
+    card = effect.card
+    if effect.verdict == "harms":
+        return "archive", "put it away or rewrite it"
+    if effect.injections and is_ignored(effect):
+        return "edit", (
+            f"{effect.addressed} of {effect.checked} items were visible in the answers: "
+            "say what to check in plainer words"
+        )
+    if effect.verdict != "helps" and effect.after.times >= MIN_RETURNS:
+        if card.severity != "high":
+            return "promote", "it returns: raise its severity"
+        if card.gate != "ask" and card.paths:
+            return "promote", "it returns: let it ask before its files are changed (gate: ask)"
+        return "edit", "it returns: its checklist does not stop it"
+    if idle and effect.verdict == "never used":
+        return "archive", "it has had its time"
+    return "", ""
+
+
+def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:
+    """Return how many cards have each verdict, in the order of VERDICTS."""
+    found = [effect.verdict for effect in effects]
+    return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+
+def _of(share: Rate) -> str:
+    return f"{share.times} of {share.of}"
+
+
+def _percent(share: float) -> str:
+    return ">99 %" if share > 0.995 else f"{share:.0%}".replace("%", " %")  # noqa: PLR2004
