@@ -21,6 +21,8 @@ _BELOW = "ps_d"
 _ANY_FOLDERS = "(?:/.+)?"
 _ANY_ROOT = "^(?:.+/)?"
 _LITERAL = r"(?:\\.|\[(?:\\.|[^\]\\])+\](?![*+?])|[^\\\[\]/()|^$*+?{}.])+"
+_CLASS = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
+_SET_OPERATOR = r"(?s)(\\.)|(?<=-)-|(?<=&)&|(?<=~)~|(?<=\|)\||\["
 _STAR_BEFORE_STAR = rf"\[\^/\]\*({_LITERAL})(?=\[\^/\]\*)"
 
 
@@ -45,6 +47,7 @@ def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
                 regex, include = GitIgnoreSpecPattern.pattern_to_regex(alternative)
                 if regex is None or include is None:
                     raise InputError(mend)
+                regex = re.sub(_CLASS, _quiet, regex)
                 re.compile(regex)
             except (ValueError, re.error):
                 raise InputError(mend) from None
@@ -108,6 +111,14 @@ def _expand_braces(pattern: str, mend: str) -> Iterator[str]:
 def _without_dot(pattern: str) -> str:
     sign = "!" if pattern.startswith("!") else ""
     return sign + pattern.removeprefix("!").removeprefix("./")
+
+
+def _quiet(found: re.Match[str]) -> str:
+    """Escape in a class what Python may one day take for set operations, and warns about today."""
+    text = found[0]
+    if text[0] != "[":
+        return text
+    return "[" + re.sub(_SET_OPERATOR, lambda one: one[1] or "\\" + one[0], text[1:])
 
 
 def _hint(pattern: str) -> str:

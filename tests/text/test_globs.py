@@ -150,3 +150,20 @@ def test_matching_needs_no_pathspec(python_path):
         [sys.executable, "-c", code], capture_output=True, text=True, env=python_path
     )
     assert done.stdout.split() == ["True", "False"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("glob", "matched"),
+    [
+        ("[[a]x", "[x"),
+        ("[+--]", ","),
+        ("[a&&b]", "&"),
+        ("[a||b]", "|"),
+        ("[a~~b]", "~"),
+        ("[]a[]", "["),
+        ("\\[a[[]", "[a["),
+    ],
+)
+def test_a_class_may_hold_what_looks_like_a_set_operation(glob, matched):
+    """Python warns of such classes, on the standard error of whoever compiles them."""
+    assert match_globs(compile_globs([glob]), matched)
