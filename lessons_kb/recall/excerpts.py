@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from heapq import nsmallest
 from math import log
 
 from lessons_kb.text.analyzer import analyze
@@ -65,8 +64,8 @@ def weigh_paragraphs(source: str, weights: Mapping[str, float]) -> list[Paragrap
     if len(texts) > _MAX_SCORED:
         lowered = [text.casefold() for text in texts]
         rough = [sum(w for term, w in weights.items() if term in text) for text in lowered]
-        likely = nsmallest(_MAX_SCORED, numbers, key=lambda number: (-rough[number], number))
-        numbers = sorted(likely)
+        likely = sorted(numbers, key=lambda number: (-rough[number], number))
+        numbers = sorted(likely[:_MAX_SCORED])
     return [
         Paragraph(number=number, overlap=overlap(texts[number], weights), lines=blocks[number])
         for number in numbers
