@@ -137,6 +137,12 @@ def read_keys(
     return fields, problems, {name: entry.line for name, entry in winning.items()}
 
 
+def read_value(entry: Entry) -> Read:
+    """Return what one key of KEYS says, None for nothing; ValueError for a wrong value."""
+    name = canonical(entry.key)
+    return _FORMS[KEYS[name].form](entry, KEYS[name], name)
+
+
 def _text(entry: Entry, _key: Key, _name: str) -> str | None:
     if entry.shape != "scalar":
         raise ValueError("a list" if entry.shape == "list" else "nested")

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 # Letters first, and nothing that YAML, or a hasty reader, gives a meaning to.
 _PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[_ .,;/()+=@%^$&*!?<>'\"~|-])*(?<![ \t])")
-_TYPED = re.compile(r"[0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_TYPED = re.compile(
+    r"[0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]{5,15}(?:Z|[+-][0-9]{2}:[0-9]{2}))?", re.ASCII
+)
 _WORDS_WITH_MEANING = ("null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf")
 # The question mark is PyYAML's own addition.
 _IN_FLOW = re.compile(r"[,?\[\]{}]")

@@ -73,9 +73,7 @@ def read_diff(cwd: str, revision: str | None = None) -> Diff:
     the working tree, or ``a..b``, ``a...b``. Nothing the repository configures is run and no
     network is used. Raises GitError where there is no git, no repository or no such revision.
     """
-    git = find_program("git")
-    if git is None:
-        raise GitError("git is not installed; install it, or do without --diff")
+    git = find_git(", or do without --diff")
     if not os.path.isdir(cwd):
         raise GitError(f"no folder {cwd!r}; name a folder inside a git repository")
     if revision is not None and (not revision.strip() or revision.startswith("-")):
@@ -84,6 +82,14 @@ def read_diff(cwd: str, revision: str | None = None) -> Diff:
     if revision is None:
         return repository.diff(repository.head(), untracked=True)
     return repository.diff(revision, untracked=False)
+
+
+def find_git(else_: str = "") -> str:
+    """Return the path of git; GitError when there is none, ``else_`` telling a way without."""
+    git = find_program("git")
+    if git is None:
+        raise GitError(f"git is not installed; install it{else_}")
+    return git
 
 
 class _Repository:
@@ -184,46 +190,54 @@ class _Repository:
             raise GitError(_explain(done.error, self.cwd))
         return done.output
 
-    def run(self, *arguments: str, **environment: str) -> _Done:
+    def run(self, *arguments: str, **environment: str) -> Done:
         """Run git in the work tree, for a bounded time, with bounded output."""
-        kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
-        command = [self.git, "--no-pager", *_SAFE, *arguments]
-        with (
-            tempfile.TemporaryFile() as errors,
-            subprocess.Popen(
-                command,
-                cwd=self.cwd,
-                env=kept | _ENVIRONMENT | environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            ) as process,
-        ):
-            late = threading.Event()
+        return run_git(self.git, self.cwd, *arguments, **environment)
 
-            def end() -> None:
-                late.set()
+
+def run_git(git: str, cwd: str, *arguments: str, **environment: str) -> Done:
+    """Run git in ``cwd`` so that the repository there starts no program of its own.
+
+    Raises GitError after 30 seconds; what it prints is cut at MAX_BYTES.
+    """
+    kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
+    command = [git, "--no-pager", *_SAFE, *arguments]
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=kept | _ENVIRONMENT | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process,
+    ):
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(_SECONDS, end)
+        timer.start()
+        try:
+            output = process.stdout.read(MAX_BYTES + 1) if process.stdout else b""
+            truncated = len(output) > MAX_BYTES
+            if truncated:
                 process.kill()
-
-            timer = threading.Timer(_SECONDS, end)
-            timer.start()
-            try:
-                output = process.stdout.read(MAX_BYTES + 1) if process.stdout else b""
-                truncated = len(output) > MAX_BYTES
-                if truncated:
-                    process.kill()
-                code = process.wait()
-            finally:
-                timer.cancel()
-                process.kill()
-            if late.is_set():
-                raise GitError(f"git took more than {_SECONDS:.0f} seconds; name a smaller range")
-            errors.seek(0)
-            error = errors.read(10_000).decode("utf-8", "replace")
-        return _Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
+            code = process.wait()
+        finally:
+            timer.cancel()
+            process.kill()
+        if late.is_set():
+            raise GitError(f"git took more than {_SECONDS:.0f} seconds; name a smaller range")
+        errors.seek(0)
+        error = errors.read(10_000).decode("utf-8", "replace")
+    return Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
 
 
-class _Done(Value):
+class Done(Value):
     """A finished run of git."""
 
     code: int

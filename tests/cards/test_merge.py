@@ -1,0 +1,313 @@
+"""Three versions of a card made one: what the rules promise, without git."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessons_kb.cards import parse_card
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.merge import Merged, merge_cards
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.model import Card
+
+CARD = """\
+---
+type: lesson
+title: Money in floats  # the ledger
+applies-to: [money, billing]
+severity: medium
+# counted by hand until March
+occurrences: 3
+last-seen: 2026-03-01
+created: 2026-01-10
+examples:
+  - Pay out refunds
+symptoms:
+  - "cents are missing"
+my-own: kept
+---
+# Money in floats
+
+## Situation
+
+Totals were off by a cent.
+
+## Prevention Checklist
+
+- Use Decimal
+"""
+
+
+def by_lines(base: str, ours: str, theirs: str) -> tuple[str, bool]:
+    """The simplest text merge that can be trusted: one side, or everything in conflict."""
+    if ours in (base, theirs):
+        return theirs, False
+    if theirs == base:
+        return ours, False
+    ends = ["\n" * (side[-1:] not in "\r\n") for side in (ours, theirs)]
+    return f"<<<<<<<\n{ours}{ends[0]}=======\n{theirs}{ends[1]}>>>>>>>\n", True
+
+
+def merge(base: str, ours: str, theirs: str) -> Merged:
+    return merge_cards(base, ours, theirs, merge_text=by_lines)
+
+
+def card_of(text: str) -> Card:
+    card = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS).card
+    assert card
+    return card
+
+
+def bumped(text: str, times: int = 1, *, day: str = "2026-04-01", tasks: str = "") -> str:
+    for number in range(times):
+        card = card_of(text)
+        changes: dict[str, str | int | tuple[str, ...]] = {
+            "occurrences": card.occurrences + 1,
+            "last-seen": day,
+        }
+        if tasks:
+            changes["examples"] = (*card.examples, f"{tasks} {number}")[-5:]
+        text = edit_header(text, changes)
+    return text
+
+
+def test_counts_add_up_and_the_later_day_stays() -> None:
+    ours, theirs = bumped(CARD, 5, day="2026-04-02"), bumped(CARD, 2, day="2026-04-09")
+    merged = merge(CARD, ours, theirs)
+    assert not merged.conflict
+    assert card_of(merged.text).occurrences == 3 + 5 + 2
+    assert card_of(merged.text).last_seen == "2026-04-09"
+
+
+def test_two_equal_bumps_are_two() -> None:
+    assert card_of(merge(CARD, bumped(CARD, 5), bumped(CARD, 5)).text).occurrences == 13
+
+
+def test_a_count_never_falls_below_one() -> None:
+    ours = CARD.replace("occurrences: 3", "occurrences: 1")
+    theirs = CARD.replace("occurrences: 3", "occurrences: 2")
+    assert card_of(merge(CARD, ours, theirs).text).occurrences == 1
+
+
+def test_a_count_that_the_base_lacks_was_one() -> None:
+    base = CARD.replace("occurrences: 3\n", "")
+    assert card_of(merge(base, bumped(base, 2), bumped(base, 3)).text).occurrences == 6
+
+
+def test_only_the_lines_of_changed_keys_differ() -> None:
+    ours, theirs = bumped(CARD, 1, day="2026-05-01"), bumped(CARD, 1)
+    text = merge(CARD, ours, theirs).text
+    assert text == CARD.replace("occurrences: 3", "occurrences: 5").replace(
+        "last-seen: 2026-03-01", "last-seen: 2026-05-01"
+    )
+
+
+def test_neighbouring_keys_changed_on_two_sides_are_no_conflict() -> None:
+    ours = CARD.replace("severity: medium", "severity: high")
+    theirs = CARD.replace("applies-to: [money, billing]", "applies-to: [money, billing, tax]")
+    merged = merge(CARD, ours, theirs)
+    assert not merged.conflict
+    assert merged.text == ours.replace("[money, billing]", "[money, billing, tax]")
+
+
+def test_the_earlier_creation_stays_and_dates_with_a_time_compare() -> None:
+    ours = CARD.replace("created: 2026-01-10", "created: 2026-01-08")
+    theirs = CARD.replace("created: 2026-01-10", "created: 2026-01-05")
+    ours = ours.replace("last-seen: 2026-03-01", "last-seen: 2026-04-01T23:30:00.000+00:00")
+    theirs = theirs.replace("last-seen: 2026-03-01", "last-seen: 2026-04-02T01:00:00.000+09:00")
+    text = merge(CARD, ours, theirs).text
+    assert "created: 2026-01-05\n" in text
+    assert "last-seen: 2026-04-01T23:30:00.000+00:00\n" in text
+
+
+def test_examples_are_united_to_the_last_five_the_later_side_last() -> None:
+    ours = bumped(CARD, 3, day="2026-04-05", tasks="ours")
+    theirs = bumped(CARD, 3, day="2026-04-02", tasks="theirs")
+    expected = ("theirs 1", "theirs 2", "ours 0", "ours 1", "ours 2")
+    assert card_of(merge(CARD, ours, theirs).text).examples == expected
+    assert card_of(merge(CARD, theirs, ours).text).examples == expected
+
+
+def test_lists_are_merged_as_sets_in_order() -> None:
+    ours = CARD.replace("[money, billing]", "[money, billing, tax]")
+    theirs = CARD.replace("[money, billing]", "[billing, vat]")
+    merged = merge(CARD, ours, theirs)
+    assert not merged.conflict
+    assert card_of(merged.text).topics == ("billing", "tax", "vat")
+
+
+def test_added_items_of_a_block_list_keep_the_comments_of_the_others() -> None:
+    base = CARD.replace('missing"', 'missing"  # seen in March')
+    line = '  - "cents are missing"  # seen in March\n'
+    merged = merge(
+        base, base.replace(line, f"{line}  - odd\n"), base.replace(line, f"{line}  - b\n")
+    )
+    assert not merged.conflict
+    assert f"symptoms:\n{line}  - odd\n  - b\nmy-own: kept\n" in merged.text
+
+
+def test_a_contradiction_stands_in_markers_beside_what_could_be_merged() -> None:
+    ours = bumped(CARD.replace("severity: medium", "severity: high"))
+    theirs = bumped(CARD.replace("severity: medium", "severity: low"))
+    merged = merge(CARD, ours, theirs)
+    assert merged.conflict
+    expected = "<<<<<<<\nseverity: high\n=======\nseverity: low\n>>>>>>>\n"
+    wanted = CARD.replace("severity: medium\n", expected).replace(
+        "occurrences: 3", "occurrences: 5"
+    )
+    assert merged.text == wanted.replace("2026-03-01", "2026-04-01")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [("severity: 'high'", "severity: high"), ("severity: high", "severity:   high  # really")],
+)
+def test_the_same_value_written_differently_is_no_conflict(ours: str, theirs: str) -> None:
+    old = "severity: medium"
+    merged = merge(CARD, CARD.replace(old, ours), CARD.replace(old, theirs))
+    assert not merged.conflict
+    assert ours in merged.text
+
+
+def test_unknown_keys_are_kept_and_conflict_in_markers() -> None:
+    ours, theirs = CARD.replace("kept", "mine"), CARD.replace("kept", "yours")
+    assert merge(CARD, ours, bumped(CARD)).text == bumped(ours)
+    merged = merge(CARD, ours, theirs)
+    assert merged.conflict
+    assert "<<<<<<<\nmy-own: mine\n=======\nmy-own: yours\n>>>>>>>\n" in merged.text
+
+
+def test_keys_added_on_either_side_find_their_places() -> None:
+    ours = CARD.replace("severity: medium\n", "severity: medium\nproject: shop\n")
+    theirs = CARD.replace("my-own: kept\n", "my-own: kept\nstage: TEST\n")
+    merged = merge(CARD, ours, theirs)
+    assert not merged.conflict
+    assert merged.text == ours.replace("my-own: kept\n", "my-own: kept\nstage: TEST\n")
+
+
+def test_a_removed_key_is_gone_and_one_removed_and_changed_conflicts() -> None:
+    removed = CARD.replace("severity: medium\n", "")
+    assert merge(CARD, removed, bumped(CARD)).text == bumped(removed)
+    assert merge(CARD, removed, CARD.replace("medium", "high")).conflict
+
+
+def test_keys_moved_on_one_side_stay_moved() -> None:
+    moved = CARD.replace("type: lesson\n", "").replace(
+        "my-own: kept\n", "my-own: kept\ntype: lesson\n"
+    )
+    assert merge(CARD, bumped(CARD), moved).text == bumped(moved)
+    assert merge(CARD, moved, bumped(CARD)).text == bumped(moved)
+
+
+def test_comments_change_like_everything_else() -> None:
+    ours = CARD.replace("# counted by hand until March\n", "# counted\n")
+    assert merge(CARD, ours, bumped(CARD)).text == bumped(ours)
+    theirs = CARD.replace("# counted by hand until March\n", "# by hand\n")
+    assert merge(CARD, ours, theirs).conflict
+
+
+def test_a_header_that_one_side_added_is_kept() -> None:
+    base = "# Money in floats\n\n- Use Decimal\n"
+    ours = edit_header(base, {"occurrences": 2, "last-seen": "2026-04-01"})
+    merged = merge(base, ours, base + "- Round once\n")
+    assert not merged.conflict
+    assert merged.text == ours + "- Round once\n"
+
+
+def test_two_cards_of_one_name_without_a_common_beginning() -> None:
+    other = CARD.replace("created: 2026-01-10", "created: 2026-01-02").replace("kept", "other")
+    merged = merge("", CARD, other)
+    assert card_of(merge("", CARD, CARD.replace("01-10", "01-02")).text).occurrences == 6
+    assert merged.conflict
+    assert "created: 2026-01-02\n" in merged.text
+
+
+@pytest.mark.parametrize("ends", ["\r\n", "\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_byte_order_mark_stay(ends: str, mark: str) -> None:
+    base = mark + CARD.replace("\n", ends)
+    merged = merge(base, bumped(base, 2), bumped(base, 5))
+    assert merged.text == bumped(base, 7)
+
+
+def test_one_side_may_convert_every_line_end() -> None:
+    assert merge(CARD, CARD.replace("\n", "\r\n"), bumped(CARD)).text == bumped(CARD).replace(
+        "\n", "\r\n"
+    )
+    crlf = CARD.replace("\n", "\r\n")
+    assert merge(crlf, bumped(crlf), CARD).text == bumped(CARD)
+
+
+UNREADABLE = [
+    CARD.replace("---\n# Money", "# Money"),
+    CARD.replace("severity: medium", "severity: low\nseverity: high"),
+    "---\n{type: lesson, title: a}\n---\nBody\n",
+    "---\n- a list\n---\nBody\n",
+]
+
+
+@pytest.mark.parametrize("bad", UNREADABLE)
+@pytest.mark.parametrize("side", [0, 1, 2])
+def test_what_cannot_be_read_is_merged_by_lines_alone(bad: str, side: int) -> None:
+    versions = [CARD, bumped(CARD), bumped(CARD, 2)]
+    versions[side] = bad
+    base, ours, theirs = versions
+    expected, conflict = by_lines(base, ours, theirs)
+    assert merge(base, ours, theirs) == Merged(text=expected, conflict=conflict)
+
+
+def test_a_wrong_count_is_left_to_the_human() -> None:
+    ours = CARD.replace("occurrences: 3", "occurrences: many")
+    merged = merge(CARD, ours, bumped(CARD))
+    assert merged.conflict
+    assert "<<<<<<<\noccurrences: many\n=======\noccurrences: 4\n>>>>>>>\n" in merged.text
+
+
+def test_headers_that_are_not_yaml_are_merged_key_by_key_too() -> None:
+    base = CARD.replace("title: Money", "title: `Money` in: floats")
+    merged = merge(base, bumped(base, 2), bumped(base, 3))
+    assert not merged.conflict
+    assert merged.text == bumped(base, 5)
+
+
+lines = st.sampled_from(["a: 1\n", "# c\n", "severity: high\n", "tags: [x, y]\n", "---\n", "- b\n"])
+drawn = st.builds(lambda rows: "---\n" + "".join(rows), st.lists(lines, max_size=8))
+cards = st.builds(
+    lambda count, day, more: edit_header(
+        CARD, {"occurrences": count, "last-seen": f"2026-02-{day:02d}", "examples": tuple(more)}
+    ),
+    st.integers(1, 40),
+    st.integers(1, 28),
+    st.lists(st.sampled_from(["one", "two: b", "three", "네 번째"]), max_size=5, unique=True),
+)
+texts = st.one_of(drawn, cards, st.text(max_size=60), st.just(CARD.replace("\n", "\r\n")))
+
+
+@settings(max_examples=50)
+@given(texts, texts)
+def test_what_one_side_alone_changed_is_taken_as_it_stands(base: str, changed: str) -> None:
+    assert merge(base, base, changed).text == changed
+    assert merge(base, changed, base).text == changed
+
+
+@settings(max_examples=50)
+@given(texts, texts, texts)
+def test_any_three_texts_merge_and_nothing_is_invented(base: str, ours: str, theirs: str) -> None:
+    merged = merge(base, ours, theirs)
+    known = set(f"{base} {ours} {theirs}".split()) | {"<<<<<<<", "=======", ">>>>>>>"}
+    digits = {word for word in merged.text.split() if word not in known}
+    assert all(word.strip("[],'\"").isdigit() or set(word) & set("[],'\"") for word in digits)
+
+
+@settings(max_examples=50)
+@given(cards, cards, cards)
+def test_counts_dates_and_examples_do_not_depend_on_the_side(
+    base: str, ours: str, theirs: str
+) -> None:
+    one, other = merge(base, ours, theirs), merge(base, theirs, ours)
+    assert one.conflict == other.conflict is False
+    first, second = card_of(one.text), card_of(other.text)
+    assert (first.occurrences, first.last_seen) == (second.occurrences, second.last_seen)
+    assert set(first.examples) == set(second.examples) or len(first.examples) == 5
