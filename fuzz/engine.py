@@ -1,0 +1,23 @@
+"""One target under atheris, in a process of its own: libFuzzer ends the process it runs in."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Fuzz ``argv[1]``; the other arguments are libFuzzer's."""
+    import atheris
+
+    with atheris.instrument_imports(include=["lessons_kb", "tomllib", "yaml"]):
+        from fuzz.targets import TARGETS, run
+
+        target = TARGETS[sys.argv[1]]
+        if sys.argv[1] == "payload":
+            run(target, target.own[0])  # imports what is imported on the way
+    atheris.Setup([sys.argv[0], *sys.argv[2:]], lambda data: run(target, data))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
