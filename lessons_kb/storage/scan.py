@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".md", ".markdown")
 IGNORE_NAME = ".lessonsignore"
 _SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
+_BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
 _SKIPPED_FOLDERS = frozenset({"node_modules"})
 
 
@@ -107,6 +108,14 @@ def signature(info: os.stat_result) -> str:
     return f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
 
 
+def _open_folder(path: str) -> int | str:
+    """Return what to list a folder by: its descriptor saves resolving ``path`` for each file.
+
+    Where the platform has no such thing, the path itself.
+    """
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY) if _BY_DESCRIPTOR else path
+
+
 class _Walk:
     """One walk over a tree; symlinked files are kept apart until the real ones are known."""
 
@@ -134,17 +143,28 @@ class _Walk:
         while pending:
             prefix, real = pending.pop()
             try:
-                with os.scandir(os.path.join(self.root, prefix) if prefix else self.root) as it:
-                    entries = list(it)
+                folder = _open_folder(os.path.join(self.root, prefix) if prefix else self.root)
             except OSError as error:
                 self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
                 continue
-            if real == prefix and not self.ignored and prefix not in self.transit:
-                entries = self._take_plain(entries, prefix)
-            for entry in entries:
-                folder = self._take(entry, prefix, real)
-                if folder is not None:
-                    pending.append(folder)
+            try:
+                pending += self._run_folder(folder, prefix, real)
+            finally:
+                if isinstance(folder, int):
+                    os.close(folder)
+
+    def _run_folder(self, folder: int | str, prefix: str, real: str) -> list[tuple[str, str]]:
+        """Note the files of one folder; return (path, real path) of the folders to enter."""
+        try:
+            with os.scandir(folder) as listing:
+                entries: list[os.DirEntry[str]] = list(listing)
+        except OSError as error:
+            self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
+            return []
+        if real == prefix and not self.ignored and prefix not in self.transit:
+            entries = self._take_plain(entries, prefix)
+        found = (self._take(entry, prefix, real) for entry in entries)
+        return [inner for inner in found if inner is not None]
 
     def _take_plain(self, entries: list[os.DirEntry[str]], prefix: str) -> list[os.DirEntry[str]]:
         """Note what is plainly a card file, for little more than its stat; return the rest."""
