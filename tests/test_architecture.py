@@ -23,6 +23,7 @@ below storage opens a file"."""
 HOMES = {
     "filelock": ("storage", "brain/refresh.py"),
     "frontmatter": ("cards",),
+    "jinja2": ("report",),
     "markdown_it": ("cards",),
     "mcp": ("mcp_server",),
     "numpy": ("recall/engines", "recall/semantic", "brain/meaning.py"),

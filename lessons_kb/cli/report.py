@@ -1,0 +1,91 @@
+"""The command that writes everything about a brain onto one page: report."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, relative_path, say
+from lessons_kb.errors import InputError
+from lessons_kb.text.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lessons_kb.brain import Brain
+    from lessons_kb.model import Card
+
+FILE = "lessons-report.html"
+STDOUT = "-"
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's command."""
+    app.command("report")(report)
+
+
+def report(
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Write it there; - prints it.")
+    ] = FILE,
+    stage: Annotated[str | None, typer.Option(help="Only this stage's cards.")] = None,
+    project: Annotated[str | None, typer.Option(help="Only this project's cards.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Cards in each list.")] = 20,
+) -> None:
+    """Write one HTML page: what was given, what came back, which cards help.
+
+    It needs nothing but a browser: no network, no script. Links to cards stay good when page and
+    brain are moved together, if the page lies in the brain or above it.
+
+    Example: lessons report -o report.html
+    """
+    from lessons_kb.report import build_page
+    from lessons_kb.storage.sources import write_export
+    from lessons_kb.storage.templates import read_template
+
+    if options().json and output == STDOUT:
+        raise InputError("--json and -o - would both print; leave one out")
+    brain = open_brain()
+    overview = brain.stats.overview(stage=stage, project=project)
+    path = os.path.realpath(output)
+    page = build_page(
+        overview,
+        template=read_template("report.html"),
+        brain=" + ".join(os.path.basename(layer.root) for layer in brain.layers),
+        made=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat(),
+        link=_linker(brain, None if output == STDOUT else os.path.dirname(path)),
+        scope=", ".join(
+            f"{name} {value}" for name, value in (("stage", stage), ("project", project)) if value
+        ),
+        rows=rows,
+    )
+    if output == STDOUT:
+        print(page)
+        return
+    write_export(path, page.split("\n"))
+    if options().json:
+        figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
+        print_json({"file": path, **{name: getattr(overview, name) for name in figures}})
+        return
+    print(clean_line(relative_path(path)))
+    say("open it in any browser")
+
+
+def _linker(brain: Brain, page_folder: str | None) -> Callable[[Card], str]:
+    """Return what gives a card's URL; a card that two brains name alike is told by its text."""
+    from lessons_kb.report.links import file_link
+
+    several = brain.layers[1:]
+    known = {
+        layer: set(layer.read(lambda one: one.catalogue.all_cards())) if several else set()
+        for layer in brain.layers
+    }
+
+    def link(card: Card) -> str:
+        home = next((layer for layer in brain.layers if card in known[layer]), brain.layers[0])
+        return file_link(os.path.join(home.root, *card.id.split("/")), page_folder=page_folder)
+
+    return link

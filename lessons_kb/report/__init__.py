@@ -1,0 +1,7 @@
+"""What a brain has done, as one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+from lessons_kb.report.page import build_page
+
+__all__ = ["build_page"]

@@ -1,0 +1,213 @@
+"""The page: what it says, what it lets in, what it holds back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import pathlib
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessons_kb.learn.effect import Effect, Overview
+from lessons_kb.report.page import describe
+from lessons_kb.text.sanitize import clean_line
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "report" / "small.html"
+VOID = {"meta", "link"}
+Attributes = dict[str, str | None]
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser does, and insists that every element is closed in its turn."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, Attributes]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs), f"{tag} names an attribute twice"
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] != "style" and data.strip():
+            self.texts.append(" ".join(data.split()))
+
+    def values(self, name: str) -> list[str]:
+        return [attrs[name] or "" for _tag, attrs in self.elements if name in attrs]
+
+    def shape(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(tag, tuple(attrs)) for tag, attrs in self.elements]
+
+
+def test_golden(page: Callable[..., str], small: Overview, request: pytest.FixtureRequest) -> None:
+    shown = re.sub(r"<style>.*?</style>", "<style>…</style>", page(small), flags=re.DOTALL)
+    shown = re.sub(r"sha256-[^']+", "sha256-…", shown) + "\n"
+    if request.config.getoption("--update"):
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(shown, "utf-8")
+    assert shown == GOLDEN.read_text("utf-8")
+
+
+def test_every_name_on_the_page_is_there_once(page: Callable[..., str], small: Overview) -> None:
+    read = Reader(page(small))
+    ids = read.values("id")
+    assert len(set(ids)) == len(ids)
+    wanted = [name for value in read.values("aria-labelledby") for name in value.split()]
+    wanted += [value[1:] for value in read.values("href") if value.startswith("#")]
+    assert wanted
+    assert set(wanted) <= set(ids)
+
+
+def test_each_chart_has_a_title_and_is_told_in_words(
+    page: Callable[..., str], small: Overview
+) -> None:
+    read = Reader(page(small))
+    charts = [attrs for tag, attrs in read.elements if tag == "svg" and "aria-hidden" not in attrs]
+    assert len(charts) == 3
+    assert all(chart["role"] == "img" and chart["aria-labelledby"] for chart in charts)
+    tags = [tag for tag, _attrs in read.elements]
+    assert tags.count("desc") == 3
+    assert "16 in 4 weeks; the most, 9, in the week from 2026-10-26; 1 in the last" in " ".join(
+        read.texts
+    )
+
+
+def test_the_page_asks_nothing_of_anybody(page: Callable[..., str], small: Overview) -> None:
+    text = page(small)
+    read = Reader(text)
+    for address in (*read.values("href"), *read.values("src")):
+        assert re.match(r"#\w|data:,$|brain/lessons/[\w-]+\.md$", address), address
+    assert "://" not in text
+    assert not re.search(r"url\(|@import", text)
+    tags = {tag for tag, _attrs in read.elements}
+    assert not tags & {"script", "iframe", "img", "object", "embed", "form", "base"}
+    assert not [name for _tag, attrs in read.elements for name in attrs if name.startswith("on")]
+
+
+def test_the_policy_lets_in_the_style_sheet_and_nothing_else(
+    page: Callable[..., str], small: Overview
+) -> None:
+    text = page(small)
+    style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert len(style) == 1
+    digest = base64.b64encode(hashlib.sha256(style[0].encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'" in text
+    assert not Reader(text).values("style")
+
+
+def test_a_title_that_is_a_script_is_shown_as_text(
+    page: Callable[..., str], small: Overview
+) -> None:
+    text = page(small)
+    assert "<script" not in text
+    assert "<script>alert(1)</script>" in Reader(text).texts
+
+
+words = st.text(max_size=60) | st.sampled_from(
+    ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}{% raw %}", "&lt;",
+     "</title></style></svg>", "-->", "a\n\tb", "'", "\u202e", "=1+1"]
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(title=words, name=words, brain=words, scope=words, href=words)
+def test_whatever_a_text_holds_the_page_keeps_its_shape(
+    page: Any, effect: Any, overview: Any, title: str, name: str, brain: str, scope: str, href: str
+) -> None:
+    plain = effect(1, title="plain", injected=3, sessions=3)
+    odd = plain.replace(card=plain.card.replace(title=title or "x", project=name, id=name or "x"))
+    made = [
+        Reader(
+            page(
+                overview(one, by_project=((project, 1),)), brain=brain_name, scope=limits,
+                link=lambda _card, url=url: url,
+            )
+        )
+        for one, project, brain_name, limits, url in (
+            (plain, "p", "shop", "s" if clean_line(scope) else "", "l"),
+            (odd, name, brain, scope, href),
+        )
+    ]  # fmt: skip
+    assert made[1].shape() == made[0].shape()
+    if shown := clean_line(title):
+        assert shown in made[1].texts
+    assert made[1].values("href").count(href) >= made[0].values("href").count("l")
+
+
+def test_an_empty_brain_is_told_how_to_begin(page: Callable[..., str], overview: Any) -> None:
+    text = " ".join(Reader(page(overview(notes=0))).texts)
+    assert "This brain is empty." in text
+    assert "There is no card yet." in text
+    assert "Over time" not in text
+
+
+def test_an_empty_journal_draws_nothing(
+    page: Callable[..., str], overview: Any, effect: Any
+) -> None:
+    read = Reader(page(overview(effect(1), effect(2))))
+    text = " ".join(read.texts)
+    assert "2 cards; none of them has been given to an agent yet." in text
+    assert "there is nothing to draw" in text
+    assert "2 cards have never been given" in text
+    assert "None yet: proposals need some weeks of use." in text
+    assert "nan" not in text.lower()
+
+
+def test_one_card_is_one_card(page: Callable[..., str], overview: Any, effect: Any) -> None:
+    one = effect(1, injected=1, sessions=1, tokens=80, addressed=1)
+    text = " ".join(Reader(page(overview(one, sessions=1))).texts)
+    assert "1 card. In 1 session, lessons were given once. Of 1 checklist item looked for" in text
+    assert "1 card has" not in text
+    assert not re.search(r"\b1 (?:cards|sessions|times|items)\b", text)
+
+
+def test_the_lead_says_what_came_back(overview: Any, effect: Any) -> None:
+    assert describe(overview(effect(1))) == "1 card; it has not been given to an agent yet."
+    once = effect(1, injected=2, sessions=2, recurred=1)
+    assert describe(overview(once)).endswith("A mistake came back all the same once.")
+    assert describe(overview(effect(1, injected=2, sessions=2))).endswith("No mistake came back.")
+
+
+def test_proposals_stand_under_what_to_do(page: Callable[..., str], small: Overview) -> None:
+    texts = Reader(page(small)).texts
+    proposed = {e.proposal for e in small.effects} - {""}
+    assert proposed == {"archive", "promote"}
+    at = texts.index("archive")
+    assert "환불 작업자가 주문의 통화를 무시했다" in texts[at : texts.index("promote")]
+
+
+@pytest.mark.parametrize("rows", [1, 20])
+def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(
+    page: Callable[..., str], overview: Any, effect: Any, rows: int
+) -> None:
+    def many(first: Effect, count: int) -> list[Effect]:
+        return [
+            first.replace(card=first.card.replace(id=f"{first.card.id}-{n}")) for n in range(count)
+        ]
+
+    used, idle = effect(1, injected=4, sessions=4), effect(2)
+    text = page(overview(*many(used, 4_000), *many(idle, 8_000)), rows=rows)
+    assert len(text) < 100_000
+    told = " ".join(Reader(text).texts)
+    assert f"… and {4_000 - rows:,} more of this kind" in told
+    assert f"… and {8_000 - rows:,} more never given" in told
+    assert "12,000 cards." in told
