@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 2.0
 DEADLINE_VARIABLE = "LESSONS_HOOK_DEADLINE"
 """Overrides the deadline, in seconds."""
+DEBUG_VARIABLE = "LESSONS_DEBUG"
+"""Has the log tell more than what went wrong."""
 MAX_INPUT_BYTES = 32_000_000
 _LONGEST = 600.0
+_LOG_SECONDS = 0.3
 _USAGE = "usage: lessons-hook AGENT  (an agent calls it; `lessons install AGENT` sets it up)"
 _MODULES = {
     "claude-code": "claude_code",
@@ -40,11 +43,12 @@ def main() -> None:
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     once = _thread.allocate_lock()
     silence = "" if agent in ("claude-code", "codex") else "{}"
-    if agent not in _MODULES:
-        _leave(once, "", _USAGE)
-    _thread.start_new_thread(_watch, (once, agent, silence))
     output, line = silence, ""
     try:
+        _hold_standard_files()
+        if agent not in _MODULES:
+            _leave(once, "", _USAGE)
+        _thread.start_new_thread(_watch, (once, agent, silence))
         output, line = answer_event(agent, _read_input(), os.environ, leave_open=True)
     except BaseException as error:
         _log(agent, "input", error)
@@ -121,6 +125,8 @@ def _answer(
         return table.silence, ""
     if answer.trouble:
         _log(host, name, answer.trouble)
+    for line in answer.debug if environment.get(DEBUG_VARIABLE) else ():
+        _log(host, name, f"debug: {line}")
     from lessons_kb.agents.said import put_into_words
 
     said = put_into_words(answer)
@@ -150,10 +156,18 @@ def _directories(
             return project, cwd or project
     roots = payload.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else cwd
-    directory = first if os.path.isabs(first) and os.path.isdir(first) else os.getcwd()
+    directory = first if os.path.isabs(first) and os.path.isdir(first) else _current_directory()
     from lessons_kb.storage.pins import pin_directory
 
     return pin_directory(f"{host} {session}", directory), cwd or directory
+
+
+def _current_directory() -> str:
+    """Return the working directory, or the root when that is gone: there is no brain."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.path.abspath(os.sep)
 
 
 def _parse(data: bytes | str) -> Payload | None:
@@ -171,14 +185,29 @@ def _parse(data: bytes | str) -> Payload | None:
     return payload if isinstance(payload, dict) else None
 
 
+def _hold_standard_files() -> None:
+    """Put nothing in the place of a standard file that is closed.
+
+    Else the first file that is opened would get its number, and our answer be written into it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
 def _read_input() -> bytes:
     parts: list[bytes] = []
-    left = MAX_INPUT_BYTES + 1
-    while left > 0 and (part := os.read(0, min(left, 1 << 20))):
-        parts.append(part)
-        left -= len(part)
-    if left <= 0:
-        raise ValueError(f"an event of more than {MAX_INPUT_BYTES:,} bytes")
+    size = 0
+    while part := os.read(0, 1 << 20):
+        size += len(part)
+        if size <= MAX_INPUT_BYTES:
+            parts.append(part)
+        else:  # read to its end all the same: an agent may take a broken pipe for our failure
+            parts.clear()
+    if size > MAX_INPUT_BYTES:
+        raise ValueError(f"an event of {size:,} bytes, more than {MAX_INPUT_BYTES:,}")
     return b"".join(parts)
 
 
@@ -187,13 +216,26 @@ def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
     import time
 
     try:
-        deadline = min(float(os.environ.get(DEADLINE_VARIABLE) or DEADLINE_SECONDS), _LONGEST)
+        deadline = float(os.environ.get(DEADLINE_VARIABLE) or DEADLINE_SECONDS)
     except ValueError:
         deadline = DEADLINE_SECONDS
-    time.sleep(max(0, deadline))
-    if once.acquire(blocking=False):
-        _write(1, silence)
+    deadline = min(deadline, _LONGEST) if deadline > 0 else DEADLINE_SECONDS  # nan is not
+    time.sleep(deadline)
+    if not once.acquire(blocking=False):
+        return
+    logged = _thread.allocate_lock()
+
+    def log() -> None:
         _log(agent, "deadline", f"no answer within {deadline:g} s; nothing was said")
+        logged.release()
+
+    try:
+        _write(1, silence)
+        logged.acquire()
+        # What holds the answer up, such as a home that hangs, may hold the log up as well.
+        _thread.start_new_thread(log, ())
+        logged.acquire(timeout=_LOG_SECONDS)
+    finally:
         os._exit(0)
 
 
@@ -210,7 +252,10 @@ def _write(file: int, text: str) -> None:
     data = (text + "\n").encode("utf-8", "replace") if text else b""
     try:
         while data:
-            data = data[os.write(file, data) :]
+            try:
+                data = data[os.write(file, data) :]
+            except BlockingIOError:
+                os.set_blocking(file, True)
     except OSError:
         return
 

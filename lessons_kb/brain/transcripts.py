@@ -6,9 +6,9 @@ import os
 import time
 from collections import Counter
 
+from lessons_kb.brain.spoken import without_markup
 from lessons_kb.errors import InputError
 from lessons_kb.exchange import entries
-from lessons_kb.exchange.markup import strip_tool_markup
 from lessons_kb.exchange.transcripts import AGENTS, MAX_LINE_BYTES, Transcript
 from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.model import DONE, FAILURES, Event
@@ -29,7 +29,6 @@ _DAY = 86_400
 _BATCH = 200
 """Events written in one transaction: hooks wait no longer than for these."""
 _TEXT_KEY = 300
-_MAX_CALLS_TOLD = 20
 
 
 class Session(Value):
@@ -121,7 +120,7 @@ class Transcripts:
             output=entry.output,
         )
         if entry.kind == entries.ANSWER:
-            yield _without_markup(event)
+            yield without_markup(event)
         elif entry.kind != entries.CALL:
             yield event
         elif entry.tool:
@@ -196,13 +195,3 @@ def _outcome(entry: Entry) -> str:
     if entry.ended == entries.FAILED:
         return kind_of_failure(entry.output)
     return {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")
-
-
-def _without_markup(event: Event) -> Event:
-    text, calls = strip_tool_markup(event.text)
-    if not calls:
-        return event
-    told: list[object] = [
-        {"tool": call.name, "malformed": call.malformed} for call in calls[:_MAX_CALLS_TOLD]
-    ]
-    return event.replace(text=text, record={"text_calls": told})

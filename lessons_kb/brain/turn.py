@@ -30,6 +30,8 @@ HANDLERS: Mapping[str, tuple[str, str]] = {
 """Occasion → module beside this one and its function: a hook imports one of them."""
 
 JOURNAL_PATIENCE = 1.0
+MAX_TEXT_CHARS = 1_000_000
+"""Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
 
 
 class Occasion(Value):
@@ -95,6 +97,8 @@ class Answer(Value):
     """Tell the user which lessons ``block`` has."""
     trouble: str = ""
     """What went wrong and cost no more than a part of the answer; for the log."""
+    debug: tuple[str, ...] = ()
+    """What is worth a line in the log only for somebody who looks for a fault."""
 
 
 NOTHING = Answer()
@@ -179,6 +183,9 @@ def respond(
 
     module, name = HANDLERS[occasion.what]
     house = House(occasion.directory, find)
+    if len(occasion.text) > MAX_TEXT_CHARS:
+        half = MAX_TEXT_CHARS // 2
+        occasion = occasion.replace(text=f"{occasion.text[:half]}\n{occasion.text[-half:]}")
     try:
         # Not importlib.import_module: that module is one more for every hook to load.
         handler = getattr(__import__(f"lessons_kb.brain.{module}", fromlist=[name]), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lessons_kb.brain.spoken import find_malformed, without_markup
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import make_drafts
 from lessons_kb.brain.turn_state import BLOCK, now, turn_state
@@ -48,24 +49,29 @@ def _checked(house: House, occasion: Occasion) -> Answer:
         scope=scope,
         text=occasion.text,
     )
+    answer = without_markup(answer)
+    debug = find_malformed(answer)
     with turn_state(journal, occasion) as state:
         journal_missed(house, occasion, state)
         if not journal.events.append(answer, within=occasion.within):
             return NOTHING
+        said = Answer(debug=debug) if debug else NOTHING
         # Lessons that still wait for an occasion were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
-        cards, since = [] if waits else list(state.cards), state.since
-    if not cards or not occasion.text:
-        return NOTHING
+        cards, after = [] if waits else list(state.cards), state.after
+    if not cards or not answer.text:
+        return said
     given = _cards(house, cards)
-    done = journal.events.find(session=occasion.session, kinds=CALLS, since=since)
-    evidence = [f"{event.text}\n{event.output}" for event in done[-_MAX_EVIDENCE:]]
+    done = journal.events.numbered(
+        session=occasion.session, kinds=CALLS, after=after, limit=_MAX_EVIDENCE
+    )
+    evidence = [f"{event.text}\n{event.output}" for _number, event in done]
     from lessons_kb.recall.postcheck import find_unaddressed_items
 
-    check = find_unaddressed_items(occasion.text, given, evidence)
+    check = find_unaddressed_items(answer.text, given, evidence)
     _count(house, given, check, at=now(occasion))
     language = house.brain.layers[0].settings.language
-    return Answer(check=check, language=language) if check.unaddressed else NOTHING
+    return said.replace(check=check, language=language) if check.unaddressed else said
 
 
 def _cards(house: House, given: list[list[str]]) -> list[Card]:

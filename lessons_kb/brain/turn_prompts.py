@@ -45,12 +45,11 @@ def started(house: House, occasion: Occasion, reach: Reach) -> Answer:
 def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     """Return the lessons for a prompt; the second report of one prompt gets nothing."""
     brain, journal, scope = house.brain, house.journal, house.scope
-    at = now(occasion)
     with turn_state(journal, occasion) as state:
         journal_missed(house, occasion, state)
         prompt = Event(
             kind="prompt",
-            at=at,
+            at=now(occasion),
             session=occasion.session,
             id=occasion.id,
             agent=occasion.agent,
@@ -60,7 +59,7 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         if not journal.events.append(prompt, within=occasion.within):
             return NOTHING
         state.begun = True
-        state.since, state.cards = at, []
+        state.after, state.cards = journal.events.last_number(), []
         state.waiting = [pair for pair in state.waiting if pair[0] == FILES]
     brain, trouble = freshen(brain)
     settings = brain.layers[0].settings

@@ -28,8 +28,8 @@ class TurnState:
     """The memory of a session between its hooks. Read and write it in one transaction."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        self.since: float = _number(data.get("since"))
-        """When the turn began."""
+        self.after: int = int(_number(data.get("after")))
+        """Number of the journal's last event before the turn: clocks jump, numbers do not."""
         self.turn: int = int(_number(data.get("turn")))
         """Its number, as the journal counts them."""
         self.begun: bool = data.get("begun") is True
@@ -46,7 +46,7 @@ class TurnState:
     def to_json(self) -> str:
         """Return it as it is kept."""
         data = {
-            "since": self.since,
+            "after": self.after,
             "turn": self.turn,
             "begun": self.begun,
             "cards": self.cards[-_MAX_LISTED:],

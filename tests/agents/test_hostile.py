@@ -1,0 +1,245 @@
+"""A hook in surroundings that work against it: exit 0, valid output, in time, nothing broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from lessons_kb.agents.hook import answer_event
+from lessons_kb.agents.table import AGENTS
+from lessons_kb.storage.hook_log import read_troubles
+from lessons_kb.storage.state import state_dir
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="closed files and homes of POSIX")
+
+PROMPT = "Add a telegram command that restarts the service"
+HOOK = "from lessons_kb.agents.hook import main; main()"
+ADVICE = "Reject every chat id"
+MEGABYTE = 1_000_000
+
+
+def prompt(project: pathlib.Path, session: str = "s1", text: str = PROMPT) -> bytes:
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
+    return json.dumps({"session_id": session, "cwd": str(project)} | event).encode()
+
+
+def run(
+    shell: str, data: bytes, cwd: pathlib.Path, *, agent: str = "claude-code", **variables: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the hook as ``"$@"`` of a line of shell; the interpreter's own time is granted."""
+    begun = time.monotonic()
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", sys.executable, "-c", HOOK, agent],
+        input=data,
+        capture_output=True,
+        cwd=cwd,
+        env=os.environ | {"LESSONS_HOOK_DEADLINE": "20"} | variables,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stdout + done.stderr
+    if done.stdout.strip():
+        json.loads(done.stdout)
+    limit = 25 if "LESSONS_HOOK_DEADLINE" not in variables else 8
+    assert time.monotonic() - begun < limit
+    return done
+
+
+@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null", "", "relative/home"])
+def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path) -> None:
+    # An empty or relative one falls back to the account's, which no test may touch.
+    away = {} if home.startswith("/") else {"XDG_STATE_HOME": str(tmp_path / "state")}
+    away |= {"XDG_DATA_HOME": str(tmp_path / "data")} if away else {}
+    done = run('exec "$@"', prompt(project), project, HOME=home, **away)
+    assert done.stdout == b""
+    for event in ("PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
+        data = {"session_id": "s", "cwd": str(project), "hook_event_name": event}
+        assert run('exec "$@"', json.dumps(data).encode(), project, HOME=home, **away).stdout == b""
+
+
+def test_a_home_that_may_not_be_written_is_silence(project) -> None:
+    state = pathlib.Path(os.environ["HOME"], ".local", "state")
+    shutil.rmtree(state)
+    state.write_text("no folder")
+    assert run('exec "$@"', prompt(project), project).stdout == b""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_closed_standard_files_harm_no_file(project, closed) -> None:
+    run('exec "$@"', prompt(project, "before"), project)
+    run(f'exec "$@" {closed}', prompt(project), project)
+    # A card that changes has every file of the index written.
+    card = project / "lessons" / "telegram-allowlist.md"
+    card.write_text(card.read_text() + "\nChanged.\n")
+    run(f'exec "$@" {closed}', prompt(project, "s2"), project)
+    assert ADVICE.encode() in run('exec "$@"', prompt(project, "s3"), project).stdout
+    assert not [t for t in read_troubles() if "not a JSON object" not in t.message]
+
+
+def test_an_endless_event_is_read_and_refused(project) -> None:
+    data = prompt(project, text="telegram " * (50 * MEGABYTE // 9))
+    assert run('exec "$@"', data, project).stdout == b""
+    assert "an event of 50,0" in read_troubles()[-1].message
+
+
+@pytest.mark.parametrize("letter", ["x", "telegram ", "\ud800", "/a/b.py:12 "])
+def test_the_largest_event_is_answered_in_time(project, letter) -> None:
+    text = letter * (15 * MEGABYTE // len(json.dumps(letter)))
+    run('exec "$@"', prompt(project, text=text), project, LESSONS_HOOK_DEADLINE="2")
+    call = {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_use_id": "t"}
+    call |= {"tool_input": {"command": text}, "error": text, "session_id": "s", "cwd": str(project)}
+    run('exec "$@"', json.dumps(call).encode(), project, LESSONS_HOOK_DEADLINE="2")
+    assert not read_troubles()
+
+
+def test_bytes_that_are_no_text_are_read_around(project) -> None:
+    data = prompt(project).replace(b"telegram", b"telegram \xff\xfe")
+    assert ADVICE.encode() in run('exec "$@"', data, project).stdout
+
+
+def test_nobody_reads_the_answer(project) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", HOOK, "gemini-cli"],
+            input=prompt(project),
+            stdout=writes,
+            stderr=subprocess.PIPE,
+        )
+    finally:
+        os.close(writes)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_answer_goes_whole_into_a_pipe_that_does_not_wait(project) -> None:
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    full = b"x" * 65_536
+    os.write(writes, full)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOOK, "claude-code"], stdin=subprocess.PIPE, stdout=writes
+    ) as process:
+        os.close(writes)
+        assert process.stdin is not None
+        process.stdin.write(prompt(project))
+        process.stdin.close()
+        time.sleep(0.5)
+        with os.fdopen(reads, "rb") as pipe:
+            said = pipe.read()[len(full) :]
+    assert ADVICE in json.loads(said)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_journal_that_another_writer_holds_is_waited_for_briefly(project, enter) -> None:
+    enter("claude-code", json.loads(prompt(project)))
+    holder = sqlite3.connect(
+        pathlib.Path(state_dir(str(project))) / "journal.db", isolation_level=None
+    )
+    holder.execute("BEGIN IMMEDIATE")
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"}
+    named = {"session_id": "s2", "cwd": str(project)}
+    try:
+        for event in ("UserPromptSubmit", "PostToolUse"):
+            data = json.dumps(named | call | {"hook_event_name": event, "prompt": PROMPT}).encode()
+            begun = time.monotonic()
+            assert run('exec "$@"', data, project, LESSONS_HOOK_DEADLINE="").stdout == b""
+            assert time.monotonic() - begun < 3.5
+            assert any(
+                word in read_troubles()[-1].message for word in ("locked", "no answer within 2 s")
+            )
+    finally:
+        holder.close()
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "cursor", "opencode"])
+def test_a_brain_that_goes_away_in_a_session_is_silence(project, enter, agent) -> None:
+    event = {"session_id": "s1", "sessionID": "s1", "conversation_id": "s1", "cwd": str(project)}
+    event |= {"generation_id": "g"} if agent == "cursor" else {}
+    enter("claude-code", json.loads(prompt(project)))
+    shutil.rmtree(project)
+    project.mkdir()
+    for name in AGENTS[agent].events:
+        key = "event" if agent == "opencode" else "hook_event_name"
+        said, _ = enter(agent, event | {key: name, "prompt": PROMPT, "text": PROMPT})
+        assert said == {}
+    assert list(project.iterdir()) == []
+
+
+def test_a_working_directory_that_is_gone_keeps_its_session_s_brain(project) -> None:
+    run('exec "$@"', prompt(project, text="rename this variable"), project)
+    gone = project / "bot" / "gone"
+    gone.mkdir()
+    done = run(f'cd "{gone}" && rmdir "{gone}" && exec "$@"', prompt(gone), project)
+    assert ADVICE.encode() in done.stdout
+    gone.mkdir()
+    other = prompt(gone, "other")
+    assert run(f'cd "{gone}" && rmdir "{gone}" && exec "$@"', other, project).stdout == b""
+    assert not read_troubles()
+
+
+def test_a_clock_that_jumps_back_loses_nothing_of_the_turn(project, monkeypatch) -> None:
+    def fire(name: str, **fields: Any) -> Any:
+        data = {"session_id": "s", "cwd": str(project), "hook_event_name": name} | fields
+        output, _line = answer_event("claude-code", json.dumps(data), {})
+        return json.loads(output) if output else {}
+
+    real = time.time
+    assert ADVICE in str(fire("UserPromptSubmit", prompt=PROMPT))
+    monkeypatch.setattr(time, "time", lambda: real() - 86_400)
+    done = "Reject each chat id that is not on the allowlist, and cover the rejection with a test"
+    edit = {"file_path": str(project / "bot" / "a.py"), "new_string": done}
+    call = {"tool_name": "Edit", "tool_input": edit, "tool_use_id": "t1", "tool_response": {}}
+    fire("PostToolUse", **call)
+    assert fire("Stop", last_assistant_message="It is done.") == {}
+    assert fire("UserPromptSubmit", prompt=PROMPT) == {}
+    assert not read_troubles()
+
+
+@pytest.mark.parametrize("deadline", ["nan", "-1", "0", "soon", ""])
+def test_a_deadline_that_is_none_is_the_usual_one(project, deadline) -> None:
+    run('exec "$@"', prompt(project, "before"), project)
+    done = run('exec "$@"', prompt(project), project, LESSONS_HOOK_DEADLINE=deadline)
+    assert ADVICE.encode() in done.stdout or read_troubles()[-1].message.startswith("no answer")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "import _thread; _thread.start_new_thread = lambda *_: 1 / 0",
+        "import os; os.fstat = lambda *_: 1 / 0",
+        "import json; json.loads = None",
+    ],
+)
+def test_a_system_that_gives_nothing_is_silence(project, broken) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{broken}\n{HOOK}", "cursor"],
+        input=prompt(project),
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+
+
+def test_a_log_that_hangs_holds_nobody_up(project) -> None:
+    hang = "import time, lessons_kb.storage.hook_log as l; l.log_trouble = lambda *_: time.sleep(9)"
+    begun = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{hang}\n{HOOK}", "cursor"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"LESSONS_HOOK_DEADLINE": "0.3"},
+    ) as process:
+        assert process.wait(timeout=30) == 0
+        assert process.stdout is not None
+        assert process.stdout.read() == b"{}\n"
+        assert process.stdin is not None
+        process.stdin.close()
+    assert time.monotonic() - begun < 5
