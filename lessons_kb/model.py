@@ -153,9 +153,10 @@ CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")
 EVENTS = (
     *("prompt", "answer", "feedback", "interrupt", "compaction"),
     *CALLS,
-    *("rollback", "rejection", "stage"),
+    *("rollback", "rejection", "stage", "preflight"),
 )
-"""What can be observed. ``rejection``: a call was denied; ``stage``: a workflow stage ended."""
+"""What can be observed. ``rejection``: a call was denied; ``stage``: a workflow stage ended;
+``preflight``: lessons were asked for outside of a hook, by a command, MCP or the library."""
 
 FAILURES = (
     "invalid_arguments",
@@ -200,7 +201,7 @@ class Event(Value):
     """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
     record: dict[str, object] = {}
     """Plain JSON data beyond this: ``run`` (how a captured command ended), ``signals`` (what the
-    guards said, their records)."""
+    guards said, their records), ``lessons`` (what was given for a prompt and what held back)."""
 
 
 class Signal(Value):

@@ -7,8 +7,10 @@ from lessons_kb.text.sanitize import clean_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from lessons_kb.brain.why import Verdict, Why
     from lessons_kb.model import Check, Finding, Hit, Preflight, Unaddressed
 
 _WORDS = {
@@ -65,6 +67,60 @@ def hit_data(hit: Hit) -> dict[str, Any]:
         "passed": hit.passed,
         "reason": hit.reason,
     }
+
+
+def why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[str]:
+    """Yield the lines that say what a prompt brought and what was held back by which setting.
+
+    ``when`` says when it was; nothing is wrapped.
+    """
+    given = [one for one in why.verdicts if one.given]
+    held = [one for one in why.verdicts if not one.given]
+    if when:
+        agent = f" ({clean_line(why.agent)})" if why.agent else ""
+        session = clean_line(why.session)
+        yield f"{f'Session {session}{agent}' if session else 'Outside of any session'}, {when}"
+    if why.prompt:
+        yield f"Prompt: {_shortened(clean_line(why.prompt))}"
+    if given:
+        ids = ", ".join(clean_line(one.id) for one in given)
+        yield _WORDS[language]["footer"].format(count=len(given), ids=ids)
+    yield ""
+    yield f"Given ({why.tokens} tokens):" if given and why.tokens else "Given:"
+    yield from _verdict_lines(given, "✓")
+    yield "Held back:"
+    yield from _verdict_lines(held, "✗")
+    for title, verdicts in (
+        ("Given since:", why.later),
+        ("In the context from before:", why.earlier),
+    ):
+        if verdicts:
+            yield title
+            yield from _verdict_lines(verdicts, "✓")
+
+
+def _verdict_lines(verdicts: Sequence[Verdict], mark: str) -> Iterator[str]:
+    for one in verdicts:
+        facts = [clean_line(one.id)]
+        if one.given:
+            yield f"  {mark} {clean_line(one.title) or 'a card that is gone'}"
+        if one.confidence is not None:
+            facts.append(f"confidence {one.confidence:.2f}")
+        if one.changed:
+            facts.append("changed since")
+        yield f"    {', '.join(facts)}" if one.given else f"  {mark} {', '.join(facts)}"
+        reason = clean_line(one.reason).removeprefix("held back: ")
+        if reason:
+            yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
+    if not verdicts:
+        yield "  nothing"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_PROMPT else text[: _MAX_PROMPT - 1] + "…"
+
+
+_MAX_PROMPT = 300
 
 
 def explain_hit(hit: Hit) -> str:

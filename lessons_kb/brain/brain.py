@@ -6,7 +6,7 @@ import os
 
 from lessons_kb.brain.discovery import name_roots
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.memory import Memory, last_injected
+from lessons_kb.brain.memory import Memory, last_injected, note_preflight
 from lessons_kb.brain.retrieve import find, merge
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Check, Preflight, Query
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.brain.cards import Cards
     from lessons_kb.brain.drafts import Drafts
+    from lessons_kb.brain.exchange import Exchange
     from lessons_kb.brain.journal import Journal
     from lessons_kb.brain.refresh import Refresh
     from lessons_kb.brain.stats import Stats
@@ -126,6 +127,13 @@ class Brain:
         return Drafts(self)
 
     @property
+    def exchange(self) -> Exchange:
+        """Lessons in from other systems, and out to them."""
+        from lessons_kb.brain.exchange import Exchange
+
+        return Exchange(self)
+
+    @property
     def journal(self) -> Journal:
         """Note what happens in a session, and look it up."""
         from lessons_kb.brain.journal import Journal
@@ -193,6 +201,7 @@ class Brain:
         max_chars: int | None = None,
         fresh: bool = True,
         remember: bool = True,
+        noted: bool = False,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
@@ -200,7 +209,8 @@ class Brain:
         added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
         ``lessons.toml``. Within one ``session`` a lesson is not given twice until it changed or
         ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is searched as
-        it is, without ``remember`` nothing is journalled.
+        it is, without ``remember`` nothing is journalled. ``noted`` says that the caller notes the
+        prompt and what came of it; else that becomes an event of the ``session``.
         """
         if fresh:
             self.refresh()
@@ -210,7 +220,7 @@ class Brain:
         notes: list[tuple[Layer, Hit]] = []
         if settings.context:
             notes = self._find(query.replace(kinds=(NOTE,)))[0]
-        memory = Memory(self.layers, session)
+        memory = Memory(self.layers, session, counting=remember)
         block = pack(
             [hit for _layer, hit in hits],
             [(hit, _body(layer, hit) if hit.passed else "") for layer, hit in notes],
@@ -224,6 +234,8 @@ class Brain:
         )
         if remember:
             memory.record(hits, block)
+            if session is not None and not noted:
+                note_preflight(self.layers[0], session, prompt, block, self.directory)
         return block
 
     def check(
@@ -382,14 +394,7 @@ def _relative(path: str, directory: str) -> str:
 
 
 def _body(layer: Layer, hit: Hit) -> str:
-    """Return the text of a note, "" if it vanished meanwhile."""
-    from lessons_kb.brain.digest import read_document
-    from lessons_kb.errors import StorageError
+    from lessons_kb.brain.digest import read_body
 
     settings = layer.settings
-    try:
-        return read_document(
-            layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes
-        )[1].body
-    except StorageError:
-        return ""
+    return read_body(layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes)

@@ -32,6 +32,14 @@ def read_document(
     return data, parse_bytes(data, path=path, folders=folders)
 
 
+def read_body(root: str, path: str, folders: Mapping[str, str], max_bytes: int) -> str:
+    """Return the text of a file behind its header, "" if it vanished meanwhile."""
+    try:
+        return read_document(root, path, folders, max_bytes)[1].body
+    except StorageError:
+        return ""
+
+
 def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: int) -> Entry:
     try:
         data, document = read_document(root, path, folders, max_bytes)

@@ -15,6 +15,7 @@ from lessons_kb.errors import (
     InputError,
     LessonsError,
 )
+from lessons_kb.model import EVENTS
 from lessons_kb.storage.drafts import DraftFolder
 from lessons_kb.value import Value
 
@@ -213,7 +214,7 @@ class Drafts:
 
         journal = self._layer.journal.events
         if session is None:
-            latest = journal.find(limit=1)
+            latest = journal.find(kinds=[kind for kind in EVENTS if kind != "preflight"], limit=1)
             session = latest[0].session if latest else None
         events = journal.find(session=session, limit=_MAX_EVENTS) if session is not None else []
         if not events:

@@ -19,18 +19,29 @@ if TYPE_CHECKING:
     from lessons_kb.brain.layer import Layer
     from lessons_kb.model import Card, Hit, Preflight
 
+OUTCOME = "lessons"
+"""Key of an event's record under which `outcome` stands."""
+_MAX_OUTCOME = 8
 _TROUBLE = (sqlite3.Error, StorageError)
 
 
 class Memory:
-    """One prompt's view of the journals; ``session`` None remembers for `last_injected` only."""
+    """One prompt's view of the journals; ``session`` None remembers for `last_injected` only.
 
-    def __init__(self, layers: Sequence[Layer], session: str | None) -> None:
+    Unless it is ``counting`` the prompt, nothing is written.
+    """
+
+    def __init__(
+        self, layers: Sequence[Layer], session: str | None, *, counting: bool = True
+    ) -> None:
         self.session = session
         self.turns: dict[Layer, int] = {}
         for layer in layers if session else ():
             try:
-                self.turns[layer] = layer.journal.next_turn(session or "")
+                if counting:
+                    self.turns[layer] = layer.journal.next_turn(session or "")
+                else:
+                    self.turns[layer] = layer.journal.injections.turn(session or "") + 1
             except _TROUBLE:
                 continue
 
@@ -63,6 +74,39 @@ class Memory:
                 )
             except _TROUBLE:
                 continue
+
+
+def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, scope: str) -> None:
+    """Journal that lessons were asked for, and what came of it."""
+    from lessons_kb.model import Event
+
+    event = Event(
+        kind="preflight",
+        at=time.time(),
+        session=session,
+        scope=scope.replace("\\", "/"),
+        text=prompt,
+        record={OUTCOME: outcome(block)},
+    )
+    try:
+        layer.journal.events.append(event)
+    except _TROUBLE:
+        return
+
+
+def outcome(block: Preflight) -> list[dict[str, object]]:
+    """Return what a block gave, then what it held back, eight at most, for an event's record."""
+    hits = (*block.lessons, *block.notes, *block.withheld)[:_MAX_OUTCOME]
+    given = len(block.lessons) + len(block.notes)
+    return [
+        {
+            "id": shown_name(hit),
+            "given": place < given,
+            "confidence": round(hit.confidence, 4),
+            "reason": hit.reason,
+        }
+        for place, hit in enumerate(hits)
+    ]
 
 
 def last_injected(layer: Layer, session: str | None) -> set[str]:

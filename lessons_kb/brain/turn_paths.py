@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
     from lessons_kb.brain.turn import House, Occasion, Reach
-    from lessons_kb.model import Card
+    from lessons_kb.model import Card, Preflight
 
 _CHANGES = ("edit", "create", "remove", "command", "test")
 _MAX_FILES = 50
@@ -40,14 +40,23 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
         shown = set(state.shown)
         new = [found for found in guarding if not shown.issuperset(_keys(found))]
         state.shown += [key for found in new for key in _keys(found) if key not in shown]
-        context = ""
+        context, block = "", None
         if new:
-            texts, given = _block(brain, occasion, reach, new)
+            block, given = _block(brain, occasion, reach, new)
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
-            context = state.deliver(texts, reach)
+            context = state.deliver([(BLOCK, block.text)] if block.text else [], reach)
     ask = _reason(asking) if reach.ask else ""
-    return Answer(context=context, ask=ask) if context or ask else NOTHING
+    if not (context or ask or (block is not None and block.lessons)):
+        return NOTHING
+    settings = brain.layers[0].settings
+    return Answer(
+        context=context,
+        ask=ask,
+        block=block,
+        language=settings.language,
+        footer=settings.hooks.footer,
+    )
 
 
 def _files(house: House, occasion: Occasion) -> tuple[str, ...]:
@@ -91,7 +100,7 @@ def _keys(found: Guarding) -> list[str]:
 
 def _block(
     brain: Brain, occasion: Occasion, reach: Reach, found: Sequence[Guarding]
-) -> tuple[list[tuple[str, str]], list[list[str]]]:
+) -> tuple[Preflight, list[list[str]]]:
     """Return the block of these cards, those left out that the session has in its context."""
     from lessons_kb.brain.memory import card_digest
     from lessons_kb.recall.preflight import pack, shown_name
@@ -128,8 +137,7 @@ def _block(
         layer.journal.record_injections(
             occasion.session, turn=turn, at=int(now(occasion)), cards=[row]
         )
-    texts = [(BLOCK, block.text)] if block.text else []
-    return texts, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]
+    return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]
 
 
 def _reason(asking: Sequence[Card]) -> str:

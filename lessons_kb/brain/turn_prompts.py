@@ -71,8 +71,12 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         max_chars=reach.chars,
         counter=counter_for(reach),
         fresh=False,
+        noted=True,
     )
+    from lessons_kb.brain.memory import OUTCOME, outcome
+
     with turn_state(journal, occasion) as state:
+        journal.events.tell(prompt, OUTCOME, outcome(block))
         state.turn = journal.next_turn(occasion.session, by=0)
         state.cards = _given(brain, block.lessons)
         context = state.deliver([(BLOCK, block.text)] if block.text else [], reach)
@@ -109,7 +113,13 @@ def compacted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         texts = [(BLOCK, block.text)] if block.text else []
         texts += [(FILES, signal.message) for signal in signals]
         context = state.deliver(texts, reach)
-    return Answer(context=context)
+    settings = brain.layers[0].settings
+    return Answer(
+        context=context,
+        block=block,
+        language=settings.language,
+        footer=settings.hooks.footer,
+    )
 
 
 def journal_missed(house: House, occasion: Occasion, state: TurnState) -> None:

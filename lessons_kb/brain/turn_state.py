@@ -94,6 +94,11 @@ def turn_state(journal: Journal, occasion: Occasion) -> Iterator[TurnState]:
             journal.keep_guard_state(session, after, _PART)
 
 
+def read_shown(journal: Journal, session: str) -> list[str]:
+    """Return ``brain:card:file`` of every guarded file that the session was about to touch."""
+    return TurnState(_loaded(journal.guard_state(session, _PART))).shown
+
+
 def count_chars(text: str) -> int:
     """Return the length as agents written in JavaScript count it: UTF-16 units."""
     return len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)

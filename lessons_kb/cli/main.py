@@ -19,6 +19,7 @@ from lessons_kb.cli import (
     journal,
     learn,
     recall,
+    why,
 )
 from lessons_kb.cli.options import Options, set_options
 from lessons_kb.errors import LessonsError
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for _module in (brains, cards, recall, journal, learn, exchange, evaluation, index, agents):
+for _module in (brains, cards, recall, why, journal, learn, exchange, evaluation, index, agents):
     _module.register(app)
 
 DEBUG = "LESSONS_DEBUG"

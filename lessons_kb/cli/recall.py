@@ -81,7 +81,7 @@ def preflight(
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
     block = brain.preflight(
-        text, stage=stage, paths=paths, session=session, budget=budget, context=context
+        text, stage=stage, paths=paths, session=session or "", budget=budget, context=context
     )
     language = brain.layers[0].settings.language
     if options().json:

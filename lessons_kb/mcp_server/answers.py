@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain import Brain
     from lessons_kb.model import Card, Event
 
-_SYSTEM_ROWS = ("compaction", "stage")
+_SYSTEM_ROWS = ("compaction", "stage", "preflight")
 """Kinds of events that neither the user nor the agent did."""
 
 RETROSPECTIVE = """\

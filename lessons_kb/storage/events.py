@@ -58,6 +58,20 @@ class Events:
         sql = f"INSERT INTO events ({names}) SELECT {marks} WHERE NOT {_KNOWN}"
         return self._db.change(sql, {**row, "within": within}) > 0
 
+    def tell(self, event: Event, what: str, told: Any) -> None:
+        """Let the record of an event that was appended say ``what``, and nothing else.
+
+        It is found by its session, kind and time; ``told`` is plain JSON data.
+        """
+        text = json.dumps({what: told}, ensure_ascii=False)
+        clean = redact(text)
+        if clean != text:
+            clean = json.dumps(_redacted({what: told}), ensure_ascii=False)
+        self._db.run(
+            "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
+            (_storable(clean), event.session[:_MAX_NAME_CHARS], event.at, event.kind),
+        )
+
     def find(
         self,
         *,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from contextlib import AbstractContextManager
 
+    from lessons_kb.storage.injections import Injections
     from lessons_kb.storage.outcomes import Outcomes
 
 JOURNAL_NAME = "journal.db"
@@ -125,6 +126,13 @@ class Journal:
         self.events = Events(self._db)
         self.runs = Runs(self._db, self.events)
         self._looked_after = False
+
+    @property
+    def injections(self) -> Injections:
+        """What sessions were given, for whoever asks afterwards."""
+        from lessons_kb.storage.injections import Injections
+
+        return Injections(self._db)
 
     @property
     def outcomes(self) -> Outcomes:

@@ -1,0 +1,200 @@
+"""Why a session was given what it was given: noted by hooks, recomputed, or asked for dry."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sqlite3
+import time
+
+import pytest
+
+from lessons_kb.brain import Brain
+from lessons_kb.brain.turn import Occasion, Reach, respond
+from lessons_kb.brain.why import DRY, NOTED, RECOMPUTED, Why, explain_prompt, find_rule, find_why
+from lessons_kb.model import Event
+
+PROMPT = "Add a Telegram command that runs a shell script"
+TELEGRAM = "lessons/telegram-allowlist.md"
+ROOM = Reach(context=True)
+MIGRATION = """\
+---
+type: lesson
+title: A migration without a way back
+paths: ["migrations/**"]
+---
+
+## Prevention Checklist
+
+- Write the downgrade too
+"""
+
+
+@pytest.fixture
+def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Brain:
+    write("lessons/migration.md", MIGRATION)
+    write(
+        "lessons/shell.md",
+        "# Every run of the importer locks the table\n\n## Fix\n\n- Add a lock\n",
+    )
+    monkeypatch.setenv("LESSONS_BRAIN", str(root))
+    return Brain.open(root, directory=root)
+
+
+def hook(brain: Brain, what: str, **fields: object) -> object:
+    occasion = Occasion(
+        what=what, agent="claude-code", session="s1", directory=brain.directory, **fields
+    )
+    return respond(occasion, ROOM, find=lambda _directory: brain)
+
+
+def rows(brain: Brain) -> list[object]:
+    path = os.path.join(brain.layers[0].journal._db.path)
+    with sqlite3.connect(path) as db:
+        tables = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return [db.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)]
+
+
+def told(brain: Brain, session: str | None = None) -> Why:
+    why = find_why(brain, session)
+    assert why is not None
+    return why
+
+
+def test_nothing_is_known_of_an_empty_journal(brain: Brain) -> None:
+    assert find_why(brain) is None
+    assert find_why(brain, "s1") is None
+
+
+def test_a_prompt_is_told_with_what_was_held_back(brain: Brain) -> None:
+    hook(brain, "prompt", text=PROMPT, id="p1")
+    why = told(brain)
+    assert (why.source, why.session, why.agent, why.prompt) == (NOTED, "s1", "claude-code", PROMPT)
+    given = [one for one in why.verdicts if one.given]
+    assert [one.id for one in given] == [TELEGRAM]
+    assert given[0].title == "Telegram remote execution must require an allowlist"
+    assert given[0].confidence is not None
+    assert given[0].confidence > 0.5
+    assert "telegram" in given[0].reason
+    assert why.tokens > 0
+    held = [one for one in why.verdicts if not one.given]
+    assert held
+    assert {one.rule for one in held} <= {"gate.min_confidence", "preflight.weakest"}
+
+
+def test_what_was_noted_stands_though_the_cards_changed(brain: Brain, telegram) -> None:
+    hook(brain, "prompt", text=PROMPT, id="p1")
+    before = told(brain).verdicts[0]
+    telegram.write_text(telegram.read_text().replace("Cover the rejection", "Prove the rejection"))
+    brain.refresh()
+    assert told(brain).verdicts[0].reason == before.reason
+    telegram.unlink()
+    brain.refresh()
+    gone = told(brain).verdicts[0]
+    assert (gone.id, gone.title) == (TELEGRAM, "")
+
+
+def test_a_prompt_that_brought_nothing_says_so(brain: Brain) -> None:
+    hook(brain, "prompt", text=PROMPT, id="p1")
+    hook(brain, "prompt", text="What is for lunch?", id="p2")
+    why = told(brain)
+    assert (why.source, why.prompt) == (NOTED, "What is for lunch?")
+    assert not [one for one in why.verdicts if one.given]
+    assert [one.id for one in why.earlier] == [TELEGRAM]
+
+
+def test_what_is_in_the_context_already_names_the_rule(brain: Brain) -> None:
+    hook(brain, "prompt", text=PROMPT, id="p1")
+    hook(brain, "prompt", text=f"{PROMPT} now", id="p2")
+    (verdict,) = [one for one in told(brain).verdicts if one.id == TELEGRAM]
+    assert (verdict.given, verdict.rule) == (False, "preflight.reinject_after")
+
+
+def test_cards_before_a_call_and_after_a_compaction_are_told(brain: Brain) -> None:
+    hook(brain, "prompt", text=PROMPT, id="p1")
+    call = {"tool": "Edit", "arguments": {"file_path": "migrations/7.sql"}, "id": "t1"}
+    hook(brain, "before", **call)
+    (before,) = told(brain).later
+    assert (before.id, before.how) == ("lessons/migration.md", "file")
+    assert before.reason == "guards migrations/7.sql"
+    hook(brain, "compact", text="", id="c1", at=time.time() + 60)
+    later = told(brain).later
+    assert [one.how for one in later] == ["file", "compaction", "compaction"], later
+    assert {one.id for one in later} == {"lessons/migration.md", TELEGRAM}
+    assert [one.id for one in told(brain).verdicts if one.given] == [TELEGRAM]
+
+
+def test_an_older_session_is_recomputed_and_says_so(brain: Brain) -> None:
+    journal = brain.layers[0].journal
+    at = time.time() - 5
+    journal.events.append(Event(kind="prompt", at=at, session="old", text=PROMPT))
+    turn = journal.next_turn("old")
+    journal.record_injections("old", turn=turn, at=int(at), cards=[("lessons/shell.md", "x", 9)])
+    why = told(brain, "old")
+    assert why.source == RECOMPUTED
+    assert [one.id for one in why.verdicts if one.given] == ["lessons/shell.md"]
+    assert why.verdicts[0].changed
+    assert why.tokens == 9
+    (today,) = [one for one in why.verdicts if one.id == TELEGRAM]
+    assert not today.given
+    assert today.reason.startswith("would be given today: ")
+
+
+def test_a_session_with_lessons_but_no_prompt(brain: Brain) -> None:
+    journal = brain.layers[0].journal
+    cards = [(TELEGRAM, "x", 9)]
+    journal.record_injections("bare", turn=journal.next_turn("bare"), at=1_000, cards=cards)
+    why = told(brain)
+    assert (why.session, why.prompt, [one.id for one in why.verdicts]) == ("bare", "", [TELEGRAM])
+
+
+def test_the_library_and_the_command_line_are_told_too(brain: Brain) -> None:
+    brain.preflight(PROMPT, session="mine")
+    assert told(brain).session == "mine"
+    brain.preflight(f"{PROMPT} again", session="")
+    assert told(brain).prompt == f"{PROMPT} again"
+    assert [e.kind for e in brain.journal.events()] == ["preflight", "preflight"]
+
+
+def test_a_hook_writes_one_event_a_prompt(brain: Brain) -> None:
+    hook(brain, "prompt", text=PROMPT, id="p1")
+    (event,) = brain.journal.events()
+    assert event.kind == "prompt"
+    assert event.record["lessons"][0]["id"] == TELEGRAM  # type: ignore[index]
+
+
+def test_asking_about_a_prompt_writes_nothing(brain: Brain) -> None:
+    hook(brain, "prompt", text=PROMPT, id="p1")
+    before = rows(brain)
+    why = explain_prompt(brain, PROMPT)
+    assert why.source == DRY
+    assert why.verdicts[0].given
+    again = explain_prompt(brain, PROMPT, session="s1")
+    assert again.verdicts[0].rule == "preflight.reinject_after"
+    assert explain_prompt(brain, PROMPT, session="unknown").verdicts[0].given
+    assert rows(brain) == before
+
+
+def test_a_secret_is_not_noted_in_a_reason(brain: Brain) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    event = Event(kind="prompt", at=5.5, session="s", text="x")
+    journal = brain.layers[0].journal
+    journal.events.append(event)
+    journal.events.tell(event, "lessons", [{"id": "a.md", "reason": f'rare terms: {secret}"'}])
+    (kept,) = journal.events.find(session="s")
+    assert secret not in str(kept.record)
+    assert kept.record["lessons"][0]["id"] == "a.md"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("reason", "rule"),
+    [
+        ("held back: only common words matched (run)", "gate.min_confidence"),
+        ("far weaker than the first: 1.00 to 9.00", "preflight.weakest"),
+        ("beyond max_lessons = 3", "preflight.max_lessons"),
+        ("does not fit into 800 tokens for lessons", "preflight.budget"),
+        ("covers 100%", ""),
+    ],
+)
+def test_a_reason_names_its_setting(reason: str, rule: str) -> None:
+    assert find_rule(reason) == rule
