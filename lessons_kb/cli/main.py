@@ -19,6 +19,7 @@ from lessons_kb.cli import (
     journal,
     learn,
     recall,
+    report,
     why,
 )
 from lessons_kb.cli.options import Options, set_options
@@ -33,7 +34,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for _module in (brains, cards, recall, why, journal, learn, exchange, evaluation, index, agents):
+for _module in (
+    brains,
+    cards,
+    recall,
+    why,
+    journal,
+    learn,
+    exchange,
+    evaluation,
+    report,
+    index,
+    agents,
+):
     _module.register(app)
 
 DEBUG = "LESSONS_DEBUG"
