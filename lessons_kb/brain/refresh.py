@@ -65,7 +65,7 @@ def refresh(
     state = layer.state
     if state is not None and not rebuild and is_current(state):
         if leased and is_leased(layer.cache):
-            return Refresh(files=state.manifest.count("\n") - 1)
+            return Refresh(files=scans.count_files(state.manifest))
         seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
         if seen.manifest == state.manifest:
             return Refresh(files=len(seen.files))
