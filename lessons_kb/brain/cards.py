@@ -10,6 +10,7 @@ import time
 
 from lessons_kb.brain.composing import compose
 from lessons_kb.brain.digest import read_document
+from lessons_kb.brain.sharing import merges_cards
 from lessons_kb.cards import edit_header, normal_title, parse_bytes, slug
 from lessons_kb.cards.duplicates import NEAR, SAME, Duplicates
 from lessons_kb.errors import (
@@ -17,6 +18,7 @@ from lessons_kb.errors import (
     CardNotFound,
     DuplicateCard,
     EditRefused,
+    GitError,
     InputError,
     StorageError,
 )
@@ -156,11 +158,15 @@ class Cards:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
 
         ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
-        before the first file is touched.
+        before the first file is touched. Where git merges the card key by key, ``last-seen``
+        holds the time as well: of two files with the same bytes git keeps one and asks nobody,
+        so that the counts of two clones that bumped on the same day would not add up.
         """
         found = [self.find(name) for name in names]
-        change = _bumped(task, _today(today))
-        return [self._bump(layer, card.id, change) for layer, card in found]
+        return [
+            self._bump(layer, card.id, _bumped(task, today or _now(layer.root, card.id)))
+            for layer, card in found
+        ]
 
     def set_status(self, status: str, *names: str) -> list[Card]:
         """Make cards ``active``, ``ignored`` or ``archived``."""
@@ -310,6 +316,16 @@ def _not_found(name: str, ids: Sequence[str]) -> str:
 def _choose(what: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def _now(root: str, path: str) -> str:
+    """Return today's date, with the time for a card that is merged key by key."""
+    moment = dt.datetime.now(tz=dt.UTC).astimezone()
+    try:
+        timed = merges_cards(root, path)
+    except GitError:
+        timed = False
+    return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
 
 
 def _today(today: str | None) -> str:

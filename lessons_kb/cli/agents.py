@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lessons_kb.cli.options import options, print_json, say
+from lessons_kb.cli.sharing import GIT, set_up
 from lessons_kb.errors import InputError, LessonsError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ Agent = Annotated[
     str | None,
     typer.Argument(
         metavar="AGENT",
-        help="claude-code, codex, gemini-cli, cursor, copilot-cli, vscode or opencode.",
+        help="claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.",
     ),
 ]
 Scope = Annotated[str, typer.Option(help="user: everywhere; project: this one.")]
@@ -60,8 +61,12 @@ def install(
     """Set hooks and MCP server up in a coding agent's own settings.
 
     Comments and other entries stay; doing it twice changes nothing; `lessons uninstall` restores.
+    With `git`, git merges cards key by key: counts add up, dates and lists are united.
     Example: lessons install claude-code --dry-run
     """
+    if agent == GIT and not every:
+        set_up(scope=scope, shared=shared, dry_run=dry_run, undo=False)
+        return
     _run(agent, every, scope=scope, shared=shared, via=via, dry_run=dry_run, undo=False)
 
 
@@ -76,6 +81,9 @@ def uninstall(
 
     Example: lessons uninstall --all
     """
+    if agent == GIT and not every:
+        set_up(scope=scope, shared=shared, dry_run=dry_run, undo=True)
+        return
     _run(agent, every, scope=scope, shared=shared, via="command", dry_run=dry_run, undo=True)
 
 

@@ -20,6 +20,7 @@ from lessons_kb.cli import (
     learn,
     recall,
     report,
+    sharing,
     why,
 )
 from lessons_kb.cli.options import Options, set_options
@@ -46,6 +47,7 @@ for _module in (
     report,
     index,
     agents,
+    sharing,
 ):
     _module.register(app)
 

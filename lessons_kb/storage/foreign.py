@@ -96,6 +96,19 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
     return made
 
 
+def overwrite(path: str, data: bytes) -> None:
+    """Write into a temporary file of another program, which waits for us to end.
+
+    Raises StorageError; then it may hold a part, and our exit code has to say so.
+    """
+    try:
+        with open(path, "r+b") as file:
+            file.write(data)
+            file.truncate()
+    except OSError as error:
+        raise storage_error(error, path) from None
+
+
 def remove_empty(folders: list[str]) -> None:
     """Remove those folders, innermost first, that hold nothing."""
     for folder in sorted(folders, key=len, reverse=True):

@@ -1,0 +1,44 @@
+"""The merge driver: git hands over three files, the first of its own gets the merged card."""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.cards.merge import merge_cards
+from lessons_kb.process.git_merge import merge_lines
+from lessons_kb.storage.foreign import overwrite, read_settings_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LABELS = ("ours", "base", "theirs")
+
+
+def merge_files(
+    base: str, ours: str, theirs: str, *, labels: Sequence[str] = LABELS, marker_size: int = 7
+) -> bool:
+    """Merge three versions of a card into the file ``ours``; return whether it conflicts.
+
+    ``labels`` name ours, base and theirs in conflict markers. What is no text in UTF-8 is merged
+    by lines alone. Raises GitError or StorageError, and then ``ours`` is as it was.
+    """
+    versions = [read_settings_file(path) or b"" for path in (base, ours, theirs)]
+    here = os.getcwd()
+
+    def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
+        return merge_lines(base, ours, theirs, labels=labels, marker_size=marker_size, cwd=here)
+
+    def by_text(base: str, ours: str, theirs: str) -> tuple[str, bool]:
+        merged, conflict = by_lines(base.encode(), ours.encode(), theirs.encode())
+        return merged.decode(), conflict
+
+    try:
+        texts = [data.decode() for data in versions]
+    except UnicodeDecodeError:
+        data, conflict = by_lines(*versions)
+    else:
+        merged = merge_cards(*texts, merge_text=by_text)
+        data, conflict = merged.text.encode(), merged.conflict
+    overwrite(ours, data)
+    return conflict

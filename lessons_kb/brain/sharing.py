@@ -1,0 +1,244 @@
+"""Set git up to merge the cards of a brain key by key, and take that out again.
+
+Git is no agent: nothing of it watches a session, and what is written follows from where brains
+lie and which folders they map. So this is a use case of a brain, beside making and trusting one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import shlex
+
+from lessons_kb.errors import BrainNotFound, InputError, StorageError
+from lessons_kb.exchange.gitattributes import (
+    DRIVER,
+    build_patterns,
+    find_patterns,
+    put_block,
+    take_block,
+)
+from lessons_kb.process import git_merge
+from lessons_kb.storage import foreign
+from lessons_kb.storage.disk import relative, shown
+from lessons_kb.storage.locate import git_top
+from lessons_kb.storage.settings import read_settings
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+TITLE = "lessons_kb: cards are merged key by key"
+PLACEHOLDERS = "%O %A %B %L %P %S %X %Y"
+"""What git hands over: the three files, the size of its markers, the path, the three labels (of
+which an older git knows nothing and leaves the letters)."""
+COMMITTED = ".gitattributes"
+
+
+class SharingChange(Value):
+    """What is or would be done to one place."""
+
+    path: str
+    """A file, or the key of git's configuration."""
+    action: str
+    """``created``, ``changed``, ``unchanged`` or ``removed``."""
+    diff: str = ""
+
+
+def share(
+    roots: Sequence[str],
+    *,
+    program: str,
+    scope: str = "user",
+    shared: bool = False,
+    dry_run: bool = False,
+) -> list[SharingChange]:
+    """Let git merge the cards of the brains at ``roots`` with our driver; twice is once.
+
+    ``program`` is how ``lessons`` is called. The driver is written to git's configuration of this
+    user or, by ``scope`` ``project``, of each clone; the attributes to the clone's own file or,
+    with ``shared``, to ``.gitattributes``. Raises BrainNotFound, InputError, GitError,
+    StorageError.
+    """
+    found = _by_work_tree(roots, scope)
+    plans = [
+        _plan(_attributes_file(top, shared=shared), _patterns(top, brains))
+        for top, brains in found.items()
+    ]
+    return _carry_out(plans, found, build_command(program), scope, dry_run=dry_run)
+
+
+def unshare(
+    roots: Sequence[str], *, scope: str = "user", shared: bool = False, dry_run: bool = False
+) -> list[SharingChange]:
+    """Take out what ``share`` wrote. A file that nobody else changed gets its former bytes."""
+    found = _by_work_tree(roots, scope)
+    plans = [_plan(_attributes_file(top, shared=shared), None) for top in found]
+    return _carry_out(plans, found, None, scope, dry_run=dry_run)
+
+
+def build_command(program: str) -> str:
+    """Return the driver's command line: ours, and git's own merge where ``lessons`` is gone.
+
+    Without the second a vanished program would leave our version alone in the file, as a conflict
+    that shows no markers.
+    """
+    quoted = shlex.quote(program).replace("%", "%%")
+    plain = "git merge-file --marker-size=%L %A %O %B"
+    return (
+        f"if command -v {quoted} >/dev/null 2>&1;"
+        f" then {quoted} merge-driver {PLACEHOLDERS}; else {plain}; fi"
+    )
+
+
+def merges_cards(root: str, path: str) -> bool:
+    """Tell whether git hands a card of the brain at ``root`` to our driver."""
+    if git_top(root) is None:
+        return False
+    return git_merge.read_merge_attribute(root, path) == DRIVER
+
+
+def find_sharing(root: str) -> tuple[bool, bool] | None:
+    """Tell whether the brain's cards are named to git, and whether a driver is configured.
+
+    None outside a git work tree. Raises GitError.
+    """
+    if git_top(root) is None:
+        return None
+    driver = git_merge.read_driver(root, DRIVER)[0]
+    return merges_cards(root, "lessons/a.md"), driver is not None
+
+
+def _by_work_tree(roots: Sequence[str], scope: str) -> dict[str, list[str]]:
+    if scope not in git_merge.SCOPES:
+        scopes = ", ".join(git_merge.SCOPES)
+        raise InputError(f"--scope must be one of {scopes}, not {scope!r}")
+    found: dict[str, list[str]] = {}
+    for root in roots:
+        top = git_top(root)
+        if top is not None:
+            found.setdefault(top, []).append(os.path.realpath(root))
+    if not found and scope == "project":
+        where = ", ".join(map(shown, roots)) or "here"
+        raise BrainNotFound(
+            f"no brain in a git repository ({where}); run it inside one, or name it with --brain"
+        )
+    return found
+
+
+def _patterns(top: str, brains: Sequence[str]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for brain in brains:
+        inside = "" if brain == top else relative(top, brain)
+        folders = read_settings(brain)[0].folders
+        found.update(dict.fromkeys(build_patterns(inside, tuple(folders))))
+    return tuple(found)
+
+
+def _attributes_file(top: str, *, shared: bool) -> str:
+    path = os.path.join(top, COMMITTED) if shared else git_merge.find_attributes_file(top)
+    if os.path.islink(path):
+        raise StorageError(f"{shown(path)}: a link; replace it with a file, git reads no other")
+    return path
+
+
+class _Plan(Value):
+    path: str
+    before: bytes | None
+    after: bytes | None
+    original: bytes | None
+    """What the file is to hold once our block is gone."""
+
+
+def _plan(path: str, patterns: tuple[str, ...] | None) -> _Plan:
+    """Plan the block with ``patterns``, those that stand there kept; None takes the block out."""
+    before = foreign.read_settings_file(path)
+    record, original = foreign.read_change(path)
+    try:
+        text = (before or b"").decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{shown(path)}: not UTF-8; mend it, then run this again") from None
+    if record.get("after") != _hash(before):
+        # Others have edited the file since: what they left is what will be given back.
+        bare = take_block(text)
+        original = bare.encode() if bare or not text else None
+        original = original if before is not None else None
+    if patterns is None:
+        after = original
+    else:
+        kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
+        after = put_block(text, (*kept, *patterns)).encode()
+    return _Plan(path=path, before=before, after=after, original=original)
+
+
+def _carry_out(
+    plans: Sequence[_Plan], tops: Iterable[str], command: str | None, scope: str, *, dry_run: bool
+) -> list[SharingChange]:
+    """Write the driver first: attributes that name none would do no harm, but no good either."""
+    places = list(tops) if scope == "project" else [os.getcwd()]
+    drivers = [_drive(place, command, scope, dry_run=dry_run) for place in places]
+    if not dry_run:
+        for plan in plans:
+            _write(plan)
+    files = [SharingChange(path=p.path, action=_action(p), diff=_diff(p)) for p in plans]
+    return [*files, *drivers]
+
+
+def _write(plan: _Plan) -> None:
+    made = [str(folder) for folder in foreign.read_change(plan.path)[0].get("made", [])]
+    if plan.before != plan.after:
+        foreign.check_writable(plan.path)
+        made += foreign.replace_settings_file(plan.path, plan.after, expected=plan.before)
+    if plan.after == plan.original:
+        foreign.forget_change(plan.path)
+        foreign.remove_empty(made)
+    else:
+        record = {"after": _hash(plan.after), "made": made}
+        foreign.remember_change(plan.path, record, plan.original)
+
+
+def _action(plan: _Plan) -> str:
+    if plan.before == plan.after:
+        return "unchanged"
+    if plan.before is None:
+        return "created"
+    return "removed" if plan.after is None else "changed"
+
+
+def _diff(plan: _Plan) -> str:
+    old, new = ((data or b"").decode().splitlines() for data in (plan.before, plan.after))
+    return "\n".join(difflib.unified_diff(old, new, plan.path, plan.path, lineterm="", n=2))
+
+
+def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> SharingChange:
+    """Configure the driver, or take it out with None."""
+    before, file = git_merge.read_driver(cwd, DRIVER, scope)
+    where = f"merge.{DRIVER}.driver ({git_merge.SCOPES[scope].strip('-')} git config)"
+    if before == command:
+        return SharingChange(path=where, action="unchanged")
+    lines = [f"{sign}{value}" for sign, value in (("-", before), ("+", command)) if value]
+    if command is None:
+        if not dry_run:
+            git_merge.unset_driver(cwd, DRIVER, scope=scope)
+            _remove_if_made(file)
+        return SharingChange(path=where, action="removed", diff="\n".join(lines))
+    if not dry_run:
+        first = not git_merge.has_config(cwd, scope)
+        git_merge.set_driver(cwd, DRIVER, command, title=TITLE, scope=scope)
+        if first:
+            foreign.remember_change(git_merge.read_driver(cwd, DRIVER, scope)[1], {}, None)
+    action = "created" if before is None else "changed"
+    return SharingChange(path=where, action=action, diff="\n".join(lines))
+
+
+def _remove_if_made(file: str) -> None:
+    """Remove a configuration that git made for our driver and that holds nothing now."""
+    if foreign.read_change(file)[0] and not foreign.read_settings_file(file):
+        foreign.replace_settings_file(file, None, expected=b"")
+        foreign.forget_change(file)
+
+
+def _hash(data: bytes | None) -> str:
+    return hashlib.sha256(data).hexdigest() if data is not None else "-"

@@ -1,0 +1,85 @@
+"""Brains shared through git: `install git`, `uninstall git`, and the merge driver git calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import options, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lessons_kb.brain.sharing import SharingChange
+
+GIT = "git"
+"""Stands where `install` takes the name of an agent."""
+
+_WORDS = {
+    "created": "made",
+    "changed": "changed",
+    "unchanged": "nothing to change",
+    "removed": "removed",
+}
+_COMMIT = "Commit .gitattributes: with it every clone knows which files are cards."
+_EACH = (
+    "Git takes no driver out of a repository: whoever clones it runs `lessons install git` once;"
+    " until then cards merge by lines."
+)
+_NO_BRAIN = "No brain in a git repository here: run it once more inside one, for its attributes."
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    app.command("merge-driver", hidden=True)(merge_driver)
+
+
+def merge_driver(words: Annotated[list[str], typer.Argument(metavar="%O %A %B %L %P …")]) -> None:
+    """Merge three versions of a card into the second file; git calls this."""
+    from lessons_kb.cli.merging import run
+
+    raise typer.Exit(run(words))
+
+
+def set_up(*, scope: str, shared: bool, dry_run: bool, undo: bool) -> None:
+    """Let git merge cards key by key, or stop it."""
+    from lessons_kb.agents.install.programs import find_entries
+    from lessons_kb.brain.sharing import share, unshare
+
+    roots = _roots()
+    notes: list[str] = []
+    if undo:
+        changes = unshare(roots, scope=scope, shared=shared, dry_run=dry_run)
+    else:
+        program = find_entries(bare=shared).server
+        changes = share(roots, program=program, scope=scope, shared=shared, dry_run=dry_run)
+        notes = [_COMMIT, _EACH] if shared else []
+        notes += [] if len(changes) > 1 else [_NO_BRAIN]
+    if options().json:
+        print_json([{"agent": GIT, "files": [c.as_dict() for c in changes], "notes": notes}])
+        return
+    _print(changes, notes, dry_run=dry_run)
+
+
+def _roots() -> Sequence[str]:
+    from lessons_kb.storage.locate import find_brains, user_brain
+
+    if options().brains:
+        return options().brains
+    own = user_brain()
+    return find_brains(os.getcwd()) or ([own] if os.path.isdir(own) else [])
+
+
+def _print(changes: Sequence[SharingChange], notes: Sequence[str], *, dry_run: bool) -> None:
+    for change in changes:
+        if change.diff:
+            print(change.diff)
+    for change in changes:
+        would = "would be " if dry_run and change.diff else ""
+        print(f"{GIT}: {change.path}: {would}{_WORDS[change.action]}")
+    for note in notes:
+        print(f"  → {note}")
+    sys.stdout.flush()
