@@ -1,0 +1,119 @@
+"""The page in a real browser: its console is silent, axe finds nothing, nothing is wider than a phone.
+
+Skipped where no Chromium is installed (Debian: ``chromium`` or ``chromium-headless-shell``).
+LESSONS_AXE names another axe.min.js than the one that comes with the development extra.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lessons_kb.learn.effect import Overview
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+SCHEMES = {"dark": 0, "light": 1}
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RUN_AXE = """
+addEventListener("load", () => {
+  for (const part of document.querySelectorAll("details")) part.open = true;
+  const root = document.documentElement;
+  const found = {width: root.clientWidth, needed: root.scrollWidth};
+  const say = () => {
+    const place = document.createElement("pre");
+    place.id = "found";
+    place.textContent = JSON.stringify(found);
+    document.body.append(place);
+  };
+  axe.run({runOnly: TAGS, resultTypes: ["violations"]}).then((result) => {
+    found.rules = result.passes.length;
+    found.violations = result.violations.map(
+      (one) => `${one.id}: ${one.nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+  }).catch((error) => { found.violations = [String(error)]; }).finally(say);
+});
+""".replace("TAGS", json.dumps(TAGS))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+    pytest.mark.skipif(not os.environ.get("LESSONS_SLOW_TESTS"), reason="LESSONS_SLOW_TESTS=1"),
+]
+
+
+def browse(page: pathlib.Path, *options: str, width: int, scheme: str) -> tuple[str, list[str]]:
+    """Return the document after loading, and what the console said."""
+    done = subprocess.run(
+        [
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            "--enable-logging=stderr", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
+            f"--window-size={width},2000", f"--user-data-dir={page.parent / 'profile'}", *options,
+            page.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
+def axe() -> str:
+    if named := os.environ.get("LESSONS_AXE"):
+        return pathlib.Path(named).read_text("utf-8")
+    spec = importlib.util.find_spec("axe_core_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("axe is absent: pip install 'lessons-kb[dev]' brings it")
+    return (pathlib.Path(spec.origin).parent / "axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture(params=["used", "unused", "empty"])
+def shown(
+    request: pytest.FixtureRequest,
+    page: Callable[..., str],
+    small: Overview,
+    overview: Any,
+    effect: Any,
+) -> str:
+    return page(
+        {
+            "used": small,
+            "unused": overview(effect(1), effect(2)),
+            "empty": overview(),
+        }[request.param]
+    )
+
+
+def test_the_console_is_silent(shown: str, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(shown, "utf-8")
+    text, said = browse(file, "--dump-dom", width=1280, scheme="light")
+    assert "Lessons of shop" in text
+    assert not said
+    file.write_text(shown.replace("<body>", '<body style="color: red">'), "utf-8")
+    assert browse(file, "--dump-dom", width=1280, scheme="light")[1], "the console is heard"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(shown: str, tmp_path: pathlib.Path, width: int, scheme: str) -> None:
+    open_page = re.sub(r"<meta http-equiv=[^>]*>\n", "", shown)  # the policy would stop axe
+    script = f"<script>{axe()}</script><script>{RUN_AXE}</script>"
+    file = tmp_path / "page.html"
+    file.write_text(open_page.replace("</head>", f"{script}</head>"), "utf-8")
+    text, _said = browse(
+        file, "--dump-dom", "--virtual-time-budget=20000", width=width, scheme=scheme
+    )
+    found = re.search(r'<pre id="found">(.*?)</pre>', text, re.DOTALL)
+    assert found, "axe did not end"
+    told = json.loads(html.unescape(found[1]))
+    assert told["violations"] == []
+    assert told["width"] == width
+    assert told["needed"] <= width, "the page must not scroll sideways"
