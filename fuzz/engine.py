@@ -10,11 +10,12 @@ def main() -> None:
     import atheris
 
     with atheris.instrument_imports(include=["lessons_kb", "tomllib", "yaml"]):
+        from fuzz.corpus import seeds_of
         from fuzz.targets import TARGETS, run
 
         target = TARGETS[sys.argv[1]]
-        if sys.argv[1] == "payload":
-            run(target, target.own[0])  # imports what is imported on the way
+        for seed in seeds_of(sys.argv[1], target):
+            run(target, seed)  # also imports, and so instruments, what is imported on the way
     atheris.Setup([sys.argv[0], *sys.argv[2:]], lambda data: run(target, data))
     atheris.Fuzz()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fuzz import seeds
 from fuzz.agents import agent_settings, payload
 from fuzz.lines import check_one_line
-from lessons_kb.cards import check_card, edit_header, new_card, parse_bytes, parse_card
+from lessons_kb.cards import check_card, edit_header, new_card, parse_bytes, parse_card, slug
 from lessons_kb.config import KNOWN_FOLDERS, flat_settings, parse_settings, settings_from_dict
 from lessons_kb.errors import EditRefused, LessonsError
 from lessons_kb.text.sanitize import clean, clean_line, defang
@@ -221,6 +221,7 @@ def _imported(read: Callable[[], Any]) -> None:
     for one in reading.lessons:
         assert one.title.strip(), "a lesson without a title"
         assert one.title == clean_line(one.title), repr(one.title)
+        assert slug(one.title)
 
 
 def review(data: bytes) -> None:
@@ -280,7 +281,8 @@ def template(data: bytes) -> None:
         found = parse_card(text, path="x/a.md", folders=KNOWN_FOLDERS).card
         assert found is not None
         assert found.kind == kind
-        assert clean_line(found.title) == clean_line(title), (title, found.title)
+        plain = title.isprintable()  # else the order in which things are taken out shows
+        assert not plain or clean_line(found.title) == clean_line(title), (title, found.title)
 
 
 def answer(data: bytes) -> None:

@@ -111,7 +111,7 @@ def _title(description: str, feedback: str) -> str:
     flat = unmarked(feedback)
     whole = next(iter(split_sentences(flat)), "")
     if flat.startswith(cut.rstrip()) and len(whole) >= len(cut.rstrip()):
-        return shorten(whole.rstrip("."))
+        return shorten(whole.rstrip(".")) or description
     return cut[: cut.rfind(" ")].rstrip(" ,;:") + "…" if " " in cut else description
 
 

@@ -110,11 +110,15 @@ def read_review(text: str, *, name: str) -> Reading:
         elif topic and block.kind == ITEM:
             remarks.append(_Remark(kind=topic, text=unmarked(block.text), line=block.line))
     told, lost = _with_remarks(claims, remarks)
+    nameless = [lesson for lesson in (*told, *deferrals) if not lesson.title]
+    passed += [PassedOver(title="", where=one.where, reason=_NAMELESS) for one in nameless]
+    told, deferrals = ([one for one in some if one.title] for some in (told, deferrals))
     passed += [PassedOver(title=r.text, where=f"{name}:{r.line}", reason=_LOST) for r in lost]
     notes = () if told or deferrals else (f"{name}: no table with the columns Claim and State",)
     return Reading(lessons=(*told, *deferrals), passed_over=tuple(passed), notes=notes)
 
 
+_NAMELESS = "there are no words to make a title of"
 _LOST = "it names no claim that is imported"
 
 
