@@ -123,6 +123,13 @@ class Learn(Value):
     """A card seen once and not used for so long may be archived."""
 
 
+class EffectSettings(Value):
+    """``[effect]``: what follows from what a lesson was seen to do."""
+
+    withhold_harmful: bool = False
+    """Give no card whose verdict is ``harms``; `lessons stats` names them."""
+
+
 class Settings(Value):
     """Effective settings of one brain."""
 
@@ -140,6 +147,7 @@ class Settings(Value):
     journal: JournalSettings = JournalSettings()
     triggers: Triggers = Triggers()
     learn: Learn = Learn()
+    effect: EffectSettings = EffectSettings()
 
 
 DEFAULTS = Settings()
@@ -153,6 +161,7 @@ SECTIONS: Mapping[str, type[Value]] = {
     "journal": JournalSettings,
     "triggers": Triggers,
     "learn": Learn,
+    "effect": EffectSettings,
 }
 
 CHOICES: Mapping[str, tuple[str, ...]] = {

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lessons_kb.model import Card, Document
 
 MAX_EXAMPLES = 5
+_DAY_SECONDS = 86_400
 _SHOWN = 5
 """Candidates named in a message."""
 ON_DUPLICATE = ("fail", "bump", "new")
@@ -248,6 +249,7 @@ class Cards:
         # The card itself is what counts: a journal that cannot be written costs the statistics.
         with contextlib.suppress(StorageError):
             layer.journal.count(path, BUMPED, at=time.time())
+            _note_return(layer, path, at=time.time())
         return card
 
     def _change(
@@ -279,6 +281,22 @@ def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, C
         return changes
 
     return change
+
+
+def _note_return(layer: Layer, path: str, *, at: float) -> None:
+    """Note the recurrence in the session that was given the card, if one was.
+
+    Said outside of any session, it is meant of the last one of a day.
+    """
+    from lessons_kb.brain.running import session_of
+    from lessons_kb.learn.effect import RECURRED
+
+    outcomes = layer.journal.outcomes
+    session = session_of()[0]
+    if not session:
+        session = outcomes.last_session(path, since=at - _DAY_SECONDS)
+    if session and path in outcomes.given(session):
+        outcomes.note(session, path, RECURRED, at=at)
 
 
 def _usable(document: Document, path: str) -> Card:

@@ -82,6 +82,10 @@ def find(layer: Layer, query: Query) -> Found:
     judged = judge(hits, evidence, settings.gate)
     if nearness is not None:
         judged = nearness.judge(judged, numbers, settings.gate)
+    if settings.effect.withhold_harmful:
+        from lessons_kb.brain.withholding import hold_back
+
+        judged = hold_back(layer, judged)
     return Found(hits=tuple(judged), frequencies=frequencies, size=size)
 
 

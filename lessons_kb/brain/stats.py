@@ -6,6 +6,7 @@ import datetime as dt
 import time
 from collections import Counter
 
+from lessons_kb.brain.before import look_before
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.learn.effect import (
     ADDRESSED,
@@ -103,6 +104,7 @@ class Stats:
     def effect(self, name: str, *, today: str | None = None) -> Effect:
         """Return what one card did; ``name`` as in ``Cards.find``."""
         layer, card = self._brain.cards.find(name)
+        look_before(self._brain)
         counts = _Counted.of(layer, card.id)
         stale = layer.settings.learn.stale_days
         return counts.weigh(card, idle=_is_idle(card, counts.first_day, today or _today(), stale))
@@ -133,6 +135,7 @@ class Stats:
 
     def _layers(self) -> Sequence[Layer]:
         self._brain.refresh()
+        look_before(self._brain)
         return self._brain.layers
 
     def _cards(

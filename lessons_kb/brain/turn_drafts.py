@@ -15,7 +15,11 @@ def make_drafts(house: House, occasion: Occasion) -> str:
     if drafts is None:
         return ""
     try:
-        drafts.collect(occasion.session)
+        for draft in drafts.collect(occasion.session):
+            if draft.card:
+                from lessons_kb.brain.turn_effects import note_return
+
+                note_return(house.brain.layers[0], occasion.session, draft.card, at=draft.at)
     except LessonsError as error:
         return f"no drafts: {error}"
     return ""

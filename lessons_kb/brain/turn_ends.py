@@ -5,17 +5,16 @@ from __future__ import annotations
 from lessons_kb.brain.spoken import find_malformed, without_markup
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import make_drafts
+from lessons_kb.brain.turn_effects import count_items, note_effects
 from lessons_kb.brain.turn_state import BLOCK, now, turn_state
-from lessons_kb.errors import StorageError
 from lessons_kb.model import CALLS, Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lessons_kb.brain.layer import Layer
     from lessons_kb.brain.turn import House, Occasion, Reach
-    from lessons_kb.model import Card, Check
+    from lessons_kb.model import Card
 
-ADDRESSED, UNADDRESSED = "addressed", "unaddressed"
-"""What is counted per card and day."""
 _MAX_EVIDENCE = 300
 
 
@@ -59,6 +58,7 @@ def _checked(house: House, occasion: Occasion) -> Answer:
         # Lessons that still wait for an occasion were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards, after = [] if waits else list(state.cards), state.after
+    note_effects(house, occasion.session, answer.text, after=after, at=now(occasion))
     if not cards or not answer.text:
         return said
     given = _cards(house, cards)
@@ -68,29 +68,17 @@ def _checked(house: House, occasion: Occasion) -> Answer:
     evidence = [f"{event.text}\n{event.output}" for _number, event in done]
     from lessons_kb.recall.postcheck import find_unaddressed_items
 
-    check = find_unaddressed_items(answer.text, given, evidence)
-    _count(house, given, check, at=now(occasion))
+    check = find_unaddressed_items(answer.text, [card for _layer, card in given], evidence)
+    count_items(given, check, at=now(occasion))
     language = house.brain.layers[0].settings.language
     return said.replace(check=check, language=language) if check.unaddressed else said
 
 
-def _cards(house: House, given: list[list[str]]) -> list[Card]:
+def _cards(house: House, given: list[list[str]]) -> list[tuple[Layer, Card]]:
     from lessons_kb.brain.turn_prompts import find_cards
 
     return [
-        card
+        (layer, card)
         for layer in house.brain.layers
         for card in find_cards(layer, {card_id for root, card_id in given if root == layer.root})
     ]
-
-
-def _count(house: House, given: list[Card], check: Check, *, at: float) -> None:
-    open_items = {item.card.id for item in check.unaddressed}
-    journal = house.journal
-    try:
-        with journal.transaction():
-            for card in given:
-                what = UNADDRESSED if card.id in open_items else ADDRESSED
-                journal.count(card.id, what, at=at)
-    except StorageError:
-        return

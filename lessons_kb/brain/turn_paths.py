@@ -84,10 +84,18 @@ def _guarding(brain: Brain, layer: Layer, files: Sequence[str]) -> list[Guarding
             for number, globs in one.catalogue.guards()
             if number > 0 and (touched := tuple(f for f in files if match_globs(globs, f)))
         }
+        cards = one.catalogue.cards(matching)
+        harmful: dict[str, str] = {}
+        if matching and one.settings.effect.withhold_harmful:
+            from lessons_kb.brain.withholding import find_harmful
+
+            harmful = find_harmful(one, cards.values())
         return [
             (one, card, matching[number])
-            for number, card in one.catalogue.cards(matching).items()
-            if card.status == "active" and card.project in (None, brain.project)
+            for number, card in cards.items()
+            if card.status == "active"
+            and card.project in (None, brain.project)
+            and card.id not in harmful
         ]
 
     return layer.read(search)

@@ -186,11 +186,8 @@ def _active_again(brain: Brain, occasion: Occasion, reach: Reach) -> Preflight:
         known = {
             card for card, _digest in layer.journal.in_context(occasion.session, since_turn=since)
         }
-        hits += [
-            Hit(card=card, score=1.0, bm25=0.0, passed=True)
-            for card in find_cards(layer, known)
-            if card.status == "active"
-        ]
+        cards = [card for card in find_cards(layer, known) if card.status == "active"]
+        hits += [Hit(card=card, score=1.0, bm25=0.0, passed=True) for card in usable(layer, cards)]
     hits.sort(key=lambda hit: (-("low", "medium", "high").index(hit.card.severity), hit.card.id))
     return pack(
         hits,
@@ -221,6 +218,16 @@ def _give_again(brain: Brain, occasion: Occasion, block: Preflight, state: TurnS
             )
     known_now = {tuple(pair) for pair in state.cards}
     state.cards += [pair for pair in _given(brain, block.lessons) if tuple(pair) not in known_now]
+
+
+def usable(layer: Layer, cards: list[Card]) -> list[Card]:
+    """Return the cards that may be given; harmful ones may not where the settings say so."""
+    if not layer.settings.effect.withhold_harmful:
+        return cards
+    from lessons_kb.brain.withholding import find_harmful
+
+    harmful = find_harmful(layer, cards)
+    return [card for card in cards if card.id not in harmful]
 
 
 def find_cards(layer: Layer, ids: set[str]) -> list[Card]:

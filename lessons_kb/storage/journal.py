@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.storage.injections import Injections
     from lessons_kb.storage.outcomes import Outcomes
+    from lessons_kb.storage.upkeep import Upkeep
 
 JOURNAL_NAME = "journal.db"
 
@@ -133,6 +134,13 @@ class Journal:
         from lessons_kb.storage.injections import Injections
 
         return Injections(self._db)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Its size and age, and how to shorten it."""
+        from lessons_kb.storage.upkeep import Upkeep
+
+        return Upkeep(self._db, _AGEING)
 
     @property
     def outcomes(self) -> Outcomes:

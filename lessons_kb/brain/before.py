@@ -1,0 +1,94 @@
+"""How often was a mistake made before its card was first given? The other half of a comparison.
+
+The sessions before are looked through with the same eyes as those after: a session counts if one
+of its prompts would have been given the card, and as one with the mistake if it shows a sign of
+it. The session that taught the lesson is left out: without the mistake there would be no card.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from lessons_kb.errors import StorageError
+from lessons_kb.learn.effect import BEFORE, BEFORE_RECURRED, INJECTED
+from lessons_kb.learn.signs import KINDS, find_signs, is_about, phrases_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.model import Card
+    from lessons_kb.storage.outcomes import Outcomes
+
+MAX_SESSIONS = 400
+"""Looked through at once, the last ones before: a second or two."""
+_MAX_PROMPTS = 3
+"""Of one session: what it is about is said early."""
+_MAX_EVENTS = 500
+
+
+def look_before(brain: Brain) -> None:
+    """Count the sessions before, for each card that was given and has no such count yet.
+
+    What is found is kept, for the journal's events are forgotten. A journal that cannot be
+    written is left as it is.
+    """
+    for layer in brain.layers:
+        with contextlib.suppress(StorageError):
+            _look(brain, layer)
+
+
+def _look(brain: Brain, layer: Layer) -> None:
+    outcomes = layer.journal.outcomes
+    totals = outcomes.totals()
+    firsts = {
+        card: at
+        for card, at in outcomes.first_given().items()
+        if BEFORE not in totals.get(card, {}) and totals.get(card, {}).get(INJECTED)
+    }
+    cards = {
+        card.id: card
+        for card in layer.read(lambda one: one.catalogue.all_cards())
+        if card.id in firsts
+    }
+    if not cards:
+        return
+    nearest = brain.layers[0].journal
+    until = max(firsts[card] for card in cards)
+    called: dict[str, list[bool]] = {card: [] for card in cards}
+    for session, began in reversed(nearest.outcomes.asked(until=until, limit=MAX_SESSIONS)):
+        waiting = {card: cards[card] for card in cards if began < firsts[card]}
+        given = outcomes.given(session)
+        for card, seen in _called(brain, session, waiting).items():
+            if card not in given:
+                called[card].append(seen)
+    for card, sessions in called.items():
+        _keep(outcomes, card, firsts[card], sessions)
+
+
+def _called(brain: Brain, session: str, cards: Mapping[str, Card]) -> dict[str, bool]:
+    """Return which cards a session would have been given → whether it shows their mistake."""
+    events = brain.layers[0].journal.events.find(
+        session=session, kinds=(*KINDS, "preflight"), limit=_MAX_EVENTS
+    )
+    prompts = [event.text for event in events if event.kind in ("prompt", "preflight")]
+    found: set[str] = set()
+    for prompt in prompts[:_MAX_PROMPTS]:
+        block = brain.preflight(prompt, context=False, fresh=False, remember=False)
+        found |= {hit.card.id for hit in block.lessons if hit.card.id in cards}
+    if not found:
+        return {}
+    signs = find_signs(events)
+    phrases = {card: phrases_of(cards[card]) for card in found}
+    return {card: any(is_about(sign, phrases[card]) for sign in signs) for card in found}
+
+
+def _keep(outcomes: Outcomes, card: str, first: float, sessions: list[bool]) -> None:
+    if True in sessions:
+        taught = len(sessions) - 1 - sessions[::-1].index(True)
+        sessions = sessions[:taught] + sessions[taught + 1 :]
+    day = time.strftime("%Y-%m-%d", time.localtime(first))
+    outcomes.keep(card, day, {BEFORE: len(sessions), BEFORE_RECURRED: sum(sessions)})

@@ -1,0 +1,116 @@
+"""When a turn ends: what became of the lessons that the session was given, for ``brain.stats``.
+
+A journal that cannot be written costs the statistics, never the answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+
+from lessons_kb.errors import StorageError
+from lessons_kb.learn.effect import ADDRESSED, RECURRED, UNADDRESSED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.brain.turn import House
+    from lessons_kb.learn.signs import Sign
+    from lessons_kb.model import Card, Check
+
+_MAX_SIGNS = 300
+
+
+def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float) -> None:
+    """Count for each card how many of its items were visible in the answer, and how many not."""
+    from lessons_kb.recall.postcheck import MAX_ITEM
+    from lessons_kb.recall.wanted import read_item
+
+    for layer, card in given:
+        looked_for = sum(bool(read_item(item[:MAX_ITEM]).total) for item in card.checklist)
+        missing = sum(item.card is card for item in check.unaddressed)
+        seen = {UNADDRESSED: missing, ADDRESSED: looked_for - missing}
+        with contextlib.suppress(StorageError), layer.journal.transaction():
+            for what, times in seen.items():
+                if times > 0:
+                    layer.journal.count(card.id, what, at=at, times=times)
+
+
+def note_effects(house: House, session: str, answer: str, *, after: int, at: float) -> None:
+    """Note the lessons that the answer judges, and those whose mistake was seen in this turn.
+
+    ``after`` is the number of the turn's prompt among the events.
+    """
+    with contextlib.suppress(StorageError):
+        layers = house.brain.layers
+        given = {layer: layer.journal.outcomes.given(session) for layer in layers}
+        if not session or not any(given.values()):
+            return
+        _note_words(given, session, answer, at)
+        _note_signs(house, given, session, after)
+
+
+def note_return(layer: Layer, session: str, card: str, *, at: float) -> None:
+    """Note that a card's mistake was seen again, if the session was given the card before."""
+    with contextlib.suppress(StorageError):
+        outcomes = layer.journal.outcomes
+        if session and card in outcomes.given(session):
+            outcomes.note(session, card, RECURRED, at=at)
+
+
+def _note_words(
+    given: Mapping[Layer, Mapping[str, float]], session: str, answer: str, at: float
+) -> None:
+    from lessons_kb.learn.words import find_marks
+
+    for what, mark in find_marks(answer):
+        named = [
+            (layer, card)
+            for layer, firsts in given.items()
+            for card in (_numbered(layer, session, int(what)) if what.isdecimal() else firsts)
+            if what.isdecimal() or _is_called(card, what)
+        ]
+        if len(named) == 1:  # whoever could mean two lessons means none
+            layer, card = named[0]
+            layer.journal.outcomes.note(session, card, mark, at=at)
+
+
+def _numbered(layer: Layer, session: str, rank: int) -> list[str]:
+    return [card for number, card in layer.journal.outcomes.ranked(session) if number == rank]
+
+
+def _is_called(card: str, name: str) -> bool:
+    low = card.lower()
+    bare, wanted = (posixpath.splitext(text)[0] for text in (low, name.strip("./")))
+    return wanted in (bare, posixpath.basename(bare))
+
+
+def _note_signs(
+    house: House, given: Mapping[Layer, Mapping[str, float]], session: str, after: int
+) -> None:
+    from lessons_kb.brain.turn_prompts import find_cards
+    from lessons_kb.learn.signs import KINDS, find_signs, is_about, phrases_of
+
+    events = house.journal.events.numbered(
+        session=session, kinds=KINDS, after=after - 1, limit=_MAX_SIGNS
+    )
+    signs = find_signs(event for _number, event in events)
+    if not signs:
+        return
+    for layer, firsts in given.items():
+        for card in find_cards(layer, set(firsts)):
+            phrases = phrases_of(card)
+            for sign in signs:
+                if _follows(sign, firsts[card.id]) and is_about(sign, phrases):
+                    layer.journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
+                    break
+
+
+def _follows(sign: Sign, first: float) -> bool:
+    """Return whether a sign came after a card was given.
+
+    The journal gives whole seconds; the complaint that brought the card up is no recurrence.
+    """
+    return sign.at >= first + 1 if sign.spoken else sign.at >= first

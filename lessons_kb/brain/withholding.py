@@ -1,0 +1,42 @@
+"""Cards that do harm, held back where ``[effect] withhold_harmful`` of ``lessons.toml`` says so."""
+
+from __future__ import annotations
+
+from lessons_kb.errors import StorageError
+from lessons_kb.learn.effect import weigh
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.model import Card, Hit
+
+_WHERE = "withheld by [effect] withhold_harmful"
+
+
+def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits of one brain, the harmful ones among those that passed marked as held."""
+    harm = find_harmful(layer, [hit.card for hit in hits if hit.passed])
+    return [
+        hit.replace(passed=False, reason=harm[hit.card.id])
+        if hit.passed and hit.card.id in harm
+        else hit
+        for hit in hits
+    ]
+
+
+def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
+    """Return the ids of the harmful ones among some cards → why; none where all may be given.
+
+    A journal that cannot be read knows of no harm.
+    """
+    wanted = list(cards)
+    if not wanted or not layer.settings.effect.withhold_harmful:
+        return {}
+    try:
+        totals = layer.journal.outcomes.totals([card.id for card in wanted])
+    except StorageError:
+        return {}
+    effects = (weigh(card, totals[card.id]) for card in wanted if card.id in totals)
+    return {e.card.id: f"{_WHERE}: {e.reason}" for e in effects if e.verdict == "harms"}
