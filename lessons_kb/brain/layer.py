@@ -50,6 +50,8 @@ class Layer:
         self._journal: Journal | None = None
         self._meaning: Meaning | None = None
         self._state: State | None = None
+        self._settings: Settings | None = None
+        """Those of ``_state``."""
         self._seen = -1
         self._touched = False
         self._reading = False
@@ -71,7 +73,9 @@ class Layer:
         """Settings as ``lessons.toml`` has them now; ConfigError when it cannot be read."""
         state = self.state
         if state is not None and state.manifest.startswith(settings_signature(self.root)):
-            return settings_from_dict(state.settings)
+            if self._settings is None:
+                self._settings = settings_from_dict(state.settings)
+            return self._settings
         from lessons_kb.storage.settings import read_settings
 
         return read_settings(self.root)[0]
@@ -247,3 +251,4 @@ class Layer:
         self._engine = None
         self._cards = {}
         self._state = state
+        self._settings = None

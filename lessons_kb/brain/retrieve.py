@@ -11,7 +11,7 @@ from lessons_kb.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from lessons_kb.brain.layer import Layer
@@ -46,18 +46,19 @@ def find(layer: Layer, query: Query) -> Found:
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-    guarding = _guarding(layer, query)
+    is_wanted = _wanted(query)
+    guarding = _guarding(layer, query, is_wanted)
     nearness = layer.meaning.near(query.text) if layer.meaning else None
     wanted, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
         scored = engine.search(reduced, weights, asked)
-        scores = {n: score for n, score in scored if _is_wanted(n, query)}
+        scores = {n: score for n, score in scored if is_wanted(n)}
         scores |= dict.fromkeys(guarding.difference(scores), 0.0)
         more: dict[int, float] = {}
         if nearness is not None:
             more = nearness.add_to(
                 scores,
-                lambda n: _is_wanted(n, query),
+                is_wanted,
                 terms=reduced,
                 frequencies=frequencies,
                 size=size,
@@ -119,7 +120,7 @@ def _without(hit: Hit, meaning: float) -> Hit:
     return hit.replace(bm25=hit.bm25 - meaning, meaning=meaning)
 
 
-def _guarding(layer: Layer, query: Query) -> set[int]:
+def _guarding(layer: Layer, query: Query, is_wanted: Callable[[int], bool]) -> set[int]:
     """Return the numbers of cards whose globs match a file of the query."""
     if not query.paths:
         return set()
@@ -127,17 +128,17 @@ def _guarding(layer: Layer, query: Query) -> set[int]:
     return {
         number
         for number, globs in layer.catalogue.guards()
-        if _is_wanted(number, query)
+        if is_wanted(number)
         and may_match(globs, joined)
         and any(match_globs(globs, path) for path in query.paths)
     }
 
 
-def _is_wanted(number: int, query: Query) -> bool:
+def _wanted(query: Query) -> Callable[[int], bool]:
     """Part notes from cards by the sign of their number, before anything is read of them."""
-    if number < 0:
-        return NOTE in query.kinds
-    return any(kind in KINDS for kind in query.kinds)
+    notes = NOTE in query.kinds
+    cards = any(kind in KINDS for kind in query.kinds)
+    return lambda number: notes if number < 0 else cards
 
 
 def _found_in(
