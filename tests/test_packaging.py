@@ -1,0 +1,186 @@
+"""The package as others get it: what a wheel holds, what a start imports, the hook for pre-commit."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pathlib
+import subprocess
+import sys
+import venv
+import zipfile
+
+import pytest
+import yaml
+
+from lessons_kb.cli.index import FAIL_ON
+from lessons_kb.cli.main import app
+
+ROOT = pathlib.Path(__file__).parents[1]
+EXAMPLE = ROOT / "brain-example"
+
+LATER = {
+    *("filelock", "frontmatter", "jinja2", "markdown_it", "mcp", "numpy", "onnxruntime"),
+    *("pathspec", "rank_bm25", "tantivy", "textual", "tokenizers", "tomlkit", "tomllib"),
+    *("watchdog", "yaml"),
+}
+"""What a command imports when it needs it, and not before."""
+NOT_FOR_HELP = {"lessons_kb.brain", "lessons_kb.storage", "platformdirs", "rich", "sqlite3"}
+
+
+def start(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", "-c", code, *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+IMPORTED = """
+import sys
+from lessons_kb.cli.entry import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code, stop.code
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def imported_by(*arguments: str) -> set[str]:
+    done = start(IMPORTED, *arguments)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_help_imports_the_command_line_and_nothing_behind_it() -> None:
+    seen = imported_by("--help")
+    assert not (LATER | NOT_FOR_HELP) & seen
+    assert "lessons_kb.cli.main" in seen
+
+
+def test_a_list_of_unchanged_cards_imports_no_parser(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "a.md").write_text("# Money in floats\n")
+    os.utime(tmp_path / "lessons" / "a.md", (1, 1))
+    arguments = ("--brain", str(tmp_path), "list")
+    imported_by(*arguments)
+    imported_by(*arguments)  # the file is older than the catalogue now: nothing is read again
+    assert not LATER & imported_by(*arguments)
+
+
+def test_each_program_is_there() -> None:
+    import tomllib
+
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert sorted(scripts) == ["lessons", "lessons-hook"]
+    for target in scripts.values():
+        module, _, function = target.partition(":")
+        tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
+        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert function in names
+
+
+def test_the_hook_for_pre_commit_is_a_command_that_exists() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert hook["id"] == "lessons-lint"
+    program, command = hook["entry"].split()
+    names = {
+        registered.callback.__name__
+        for registered in app.registered_commands
+        if registered.callback
+    }
+    assert program == "lessons"
+    assert command in names
+    assert hook["args"] == ["."]
+    assert "error" in FAIL_ON
+
+
+def slow() -> None:
+    if not os.environ.get("LESSONS_SLOW_TESTS"):
+        pytest.skip("set LESSONS_SLOW_TESTS=1 to build a wheel and install it")
+
+
+@pytest.mark.slow
+def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
+    slow()
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "-w",
+        str(tmp_path),
+        str(ROOT),
+    ]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    templates = [p for p in (ROOT / "templates").rglob("*") if p.is_file()]
+    for template in templates:
+        assert f"lessons_kb/templates/{template.relative_to(ROOT / 'templates').as_posix()}" in held
+    assert not [name for name in held if name.startswith(("tests", "benchmarks"))]
+
+    folder = tmp_path / "venv"
+    # The dependencies are those of the environment that runs this test.
+    venv.create(folder, with_pip=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    (packages / "outer.pth").write_text("\n".join(p for p in sys.path if "site-packages" in p))
+    python = folder / "bin" / "python"
+    install = [python, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", str(wheel)]
+    subprocess.run(install, check=True, capture_output=True)
+
+    def lessons(*arguments: str) -> str:
+        done = subprocess.run(
+            [folder / "bin" / "lessons", *arguments],
+            cwd=tmp_path, capture_output=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    code = "import lessons_kb; print(lessons_kb.__file__)"
+    where = subprocess.run([python, "-I", "-c", code], capture_output=True, check=True, text=True)
+    assert where.stdout.startswith(str(packages))
+    lessons("init", "shop")
+    lessons("--brain", "shop", "create", "Refund worker ignored the currency of the order")
+    asked = lessons("--brain", "shop", "preflight", "The refund worker pays the wrong currency")
+    assert "Refund worker ignored the currency of the order" in asked
+
+
+@pytest.mark.slow
+def test_pre_commit_runs_the_hook_in_another_repository(tmp_path: pathlib.Path) -> None:
+    slow()
+    repository = tmp_path / "shop"
+    (repository / "lessons").mkdir(parents=True)
+    card = repository / "lessons" / "a.md"
+    card.write_text((EXAMPLE / "lessons" / "money-in-floats.md").read_text("utf-8"), "utf-8")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words, cwd=repository, capture_output=True, encoding="utf-8", check=False
+        )
+
+    run("git", "init", "-q")
+    run("git", "add", "-A")
+    command = (
+        sys.executable,
+        "-m",
+        "pre_commit",
+        "try-repo",
+        str(ROOT),
+        "lessons-lint",
+        "-a",
+        "--ref",
+        "HEAD",
+    )
+    done = run(*command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    card.write_text("---\ntype: lesson\nno header ends\n")
+    run("git", "add", "-A")
+    done = run(*command)
+    assert done.returncode == 1
+    assert "lessons/a.md" in done.stdout
