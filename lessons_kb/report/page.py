@@ -41,7 +41,12 @@ _VERDICTS = (
     ("harms", "bad", "✗", "The mistake comes more often with the card, or people say it harms."),
     ("helps", "good", "✓", "The mistake comes less often with the card than before it."),
     ("no effect", "warn", "=", "Given often enough to tell, and the mistake comes all the same."),
-    ("too early", "", "…", "Not given often enough to tell."),
+    (
+        "too early",
+        "",
+        "…",
+        "Not enough is known: too few sessions with the card, or none before it.",
+    ),
 )
 """Verdict, tone, mark, meaning; in the order in which they ask for a look."""
 
@@ -217,7 +222,7 @@ class _Rows:
 
     def _row(self, effect: Effect, top: float) -> Row:
         card = effect.card
-        known = effect.before.of > 0 or effect.after.of > 0
+        before, after = effect.before.of > 0, effect.after.of > 0
         return Row(
             title=_cut(clean_line(card.title) or clean_line(card.id)),
             about=clean_line(" · ".join(_about(card))),
@@ -227,10 +232,10 @@ class _Rows:
             addressed=_share(effect.addressed, effect.checked),
             checked=f"of {effect.checked:,}",
             tokens=f"{effect.tokens:,}",
-            change=tuple(_change(effect)) if known else (),
+            change=tuple(_change(effect)) if before or after else (),
             before=place_whisker(effect.before, top=top),
             after=place_whisker(effect.after, top=top),
-            prevents=_chance(effect.prevents) if known else "",
+            prevents=_chance(effect.prevents) if before and after else "",
             marks=_marks(effect),
             reason=_sentence(clean_line(effect.reason)),
         )
@@ -287,7 +292,7 @@ def _tiles(overview: Overview) -> list[dict[str, str]]:
             _share(overview.addressed, overview.checked) or "–",
             f"of {overview.checked:,} looked for" if overview.checked else "none looked for yet",
         ),
-        ("Came back", f"{overview.recurrences:,}", "sessions with a mistake in spite of its card"),
+        ("Came back", f"{overview.recurrences:,}", "mistakes seen in spite of their card"),
     ]
     return [{"name": name, "value": value, "note": note} for name, value, note in tiles]
 
