@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import HERE, DataError
 from lessons_kb.model import Card
-from lessons_kb.recall.postcheck import find_unaddressed_items
+from lessons_kb.recall.postcheck import FLAG_FROM, find_unaddressed_items, rate_items
 from lessons_kb.value import Value
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 CASES = HERE / "labelled" / "postcheck.jsonl"
-SPLITS = ("dev", "held-out")
+SPLITS = ("dev", "fresh", "held-out")
+CURVE = (0.5, 0.6, 0.7, 0.8, 0.9)
+"""Likelihoods from which an item may be flagged."""
 ALL = "all"
 
-_WORDS = 5_000
+_WORDS = (300, 1_500, 5_000)
 _CARDS = 3
 _ITEMS = 4
 """Of one card."""
@@ -64,8 +66,9 @@ class Counts(Value):
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Print precision and recall of a flag for each split, kind and language, and its time."""
     cases = read_cases()
-    flags = [is_flagged(case) for case in cases]
-    figures: dict[str, Any] = {"splits": {}}
+    likely = [rate(case) for case in cases]
+    flags = [value >= FLAG_FROM for value in likely]
+    figures: dict[str, Any] = {"splits": {}, "curve": {}}
     for split in SPLITS:
         own = [(case, flag) for case, flag in zip(cases, flags, strict=True) if case.split == split]
         figures["splits"][split] = {
@@ -76,11 +79,22 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             rows = [_row(name, counts) for name, counts in groups.items()]
             headers = (by, "cases", "not addressed", "flagged", "precision", "recall")
             report.print_table(f"Flags on the {split} cases by {by}", headers, rows)
+    for threshold in CURVE:
+        pairs = [(case, value >= threshold) for case, value in zip(cases, likely, strict=True)]
+        own = {s: count(pair for pair in pairs if pair[0].split == s) for s in SPLITS}
+        figures["curve"][threshold] = own
+    report.print_table(
+        f"Precision and recall by likelihood (flags from {FLAG_FROM})",
+        ("from", *SPLITS),
+        [[str(at), *map(_shares, own.values())] for at, own in figures["curve"].items()],
+    )
     figures = json.loads(json.dumps(figures, default=_plain))
-    figures["milliseconds"] = measure(cases, _QUICK_ROUNDS if options.quick else _ROUNDS)
-    rows = [[name, f"{value:.1f}"] for name, value in figures["milliseconds"].items()]
-    title = f"{_CARDS} cards of {_ITEMS} items, an answer of {_WORDS} words"
-    report.print_table(title, ("", "ms"), rows)
+    rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
+    times = {words: measure(cases, rounds, words=words) for words in _WORDS}
+    figures["milliseconds"] = times
+    rows = [[f"{n:,}", *(f"{value:.1f}" for value in times[n].values())] for n in _WORDS]
+    title = f"Milliseconds for {_CARDS} cards of {_ITEMS} items"
+    report.print_table(title, ("words of the answer", "first", "median"), rows)
     return figures
 
 
@@ -93,10 +107,15 @@ def read_cases() -> list[Case]:
     return [Case(**row | {"evidence": tuple(row["evidence"])}) for row in rows]
 
 
-def is_flagged(case: Case) -> bool:
-    """Return whether the item is flagged when it stands alone on a card."""
-    check = find_unaddressed_items(case.answer, [_card((case.item,))], case.evidence)
-    return bool(check.unaddressed)
+def rate(case: Case) -> float:
+    """Return how likely the item is not addressed, alone on a card; 0 if it cannot be looked for."""
+    rated = rate_items(case.answer, [make_card((case.item,))], case.evidence)
+    return rated[0][3] if rated else 0.0
+
+
+def make_card(items: tuple[str, ...]) -> Card:
+    """Return a card with these items."""
+    return Card(id="lessons/case.md", kind="lesson", title="case", checklist=items)
 
 
 def count(pairs: Iterable[tuple[Case, bool]]) -> Counts:
@@ -110,23 +129,19 @@ def count(pairs: Iterable[tuple[Case, bool]]) -> Counts:
     )
 
 
-def measure(cases: Sequence[Case], rounds: int) -> dict[str, float]:
+def measure(cases: Sequence[Case], rounds: int, *, words: int) -> dict[str, float]:
     """Return the milliseconds of a first call and the median of later ones."""
     english = [case for case in cases if case.split == "dev" and case.lang == "en"]
     texts = "\n\n".join(dict.fromkeys(case.answer for case in english))
-    answer = " ".join((texts.split(" ") * 2)[:_WORDS])
+    answer = " ".join((texts.split(" ") * 2)[:words])
     items = list(dict.fromkeys(case.item for case in english))[:: len(english) // 20]
-    cards = [_card(tuple(items[place::_CARDS][:_ITEMS])) for place in range(_CARDS)]
+    cards = [make_card(tuple(items[place::_CARDS][:_ITEMS])) for place in range(_CARDS)]
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
         find_unaddressed_items(answer, cards)
         times.append(1000 * (time.perf_counter() - start))
     return {"first": times[0], "median": median(times)}
-
-
-def _card(items: tuple[str, ...]) -> Card:
-    return Card(id="lessons/case.md", kind="lesson", title="case", checklist=items)
 
 
 def _group(pairs: Sequence[tuple[Case, bool]], by: str) -> dict[str, list[tuple[Case, bool]]]:
@@ -140,6 +155,10 @@ def _row(name: str, counts: Counts) -> list[str]:
     numbers = (counts.cases, counts.unaddressed, counts.flagged)
     shares = (counts.precision, counts.recall)
     return [name, *map(str, numbers), *("" if s is None else f"{s:.2f}" for s in shares)]
+
+
+def _shares(counts: Counts) -> str:
+    return f"{counts.precision or 0:.2f} / {counts.recall or 0:.2f}"
 
 
 def _plain(counts: Counts) -> dict[str, Any]:

@@ -276,13 +276,20 @@ CONTRAST = r"(?i)\b(?:instead of|rather than|not just|but not)\b|, not\b"
 
 NOT_DONE = (
     r"\b(?:(?:did|have|has|had|was|were|could)(?:\s?n['’o]?t|\snot)|not\s(?:been|able|yet)|yet\sto|"
-    r"so\sfar|skipped|skipping|left\s(?:out|alone|for)|untouched|omitted|unable\sto|postponed|"
-    r"deferred|out\sof\sscope|not\spart\sof|separate\s(?:task|change|ticket|issue|pr|pull)|"
-    r"still\s(?:lacks?|runs?|needs?|open|uses?|has|have|not)|nothing\s(?:was|has\sbeen)|no\stime|"
-    r"lacks|(?:is|are|still)\smissing|untested|unverified|nobody|no\sone|could\sonly|remains?|"
+    r"(?:is|are|can|do|does)(?:n['’]t|not|\snot)\s(?:be\s)?(?:\w+\s)?"
+    r"(?:\w+ed|done|run|set|written|there|yet)\b(?!\s(?:by|in|on|with|from|as)\s)|"
+    r"n['’]t\b[^.;:]{0,60}\byet|so\sfar|(?:i|we|was|were|been)\s(?:\w+\s)?skipped|skipping|left\s(?:out|alone|for)|"
+    r"left\s[^.;:]{0,60}\b(?:in\splace|as\s(?:it|they)\s(?:is|are|was|were))|untouched|omitted|"
+    r"unable\sto|postponed|deferred|out\sof\sscope|not\spart\sof|not\staken|"
+    r"separate\s(?:task|change|ticket|issue|pr|pull)|"
+    r"i\s(?:wanted|meant|intended|hoped)\sto|"
+    r"still\s(?:there|open|off|lacks?|runs?|needs?|uses?|has|have|not)|(?:stays?|remains?)\s(?:off|open)|"
+    r"nothing\s(?:was|has\sbeen)|no\stime|there\s(?:is|are)\snone|"
+    r"lacks|(?:is|are|still)\smissing|untested|unverified|could\sonly|remains?|"
     r"without\s(?:adding|writing|running|checking|testing|a\stest|tests))\b|"
+    r"(?:^|[:,;]\s)(?:nobody|no\sone)\b|"
     r"않았|지\s?못|못했|못\s했|생략|건너뛰|건너뛴|제외했|빠졌|빠져|미뤘|미루|아직|하지\s않습니다|"
-    r"还没|没有|未能|ていません|しませんでした|まだ"
+    r"손대지|还没|没有|未能|ていません|しませんでした|まだ"
 )
 """In an answer: this was not done."""
 
@@ -297,13 +304,15 @@ RELATIVE = r"\b(?:that|which|who|whose|if|when|where|unless|because|as|since|so)
 
 PUT_OFF = (
     r"\b(?:you\s(?:may|might|should|could|can)|we\s(?:should|could|might|can)|(?:would|could)\sbe|"
+    r"(?:one|it|that)\s(?:could|might|would)|(?:would|could|might)\s(?:fix|help|solve|make|need|work)|"
+    r"tell\sme\s(?:if|whether)|\bticket\s[a-z]+-\d|tracked\s(?:in|as|by)|maybe|perhaps|"
     r"i\swould\s(?:suggest|recommend)|consider(?:ed)?|recommend(?:ed)?|suggest|next\sstep|"
     r"follow-?up|todo|fixme|(?:for|until|it|that|them|do|add|fix|come|follow|done)\slater|tomorrow|"
     r"next\s(?:week|month|sprint)|at\ssome\spoint|one\sday|some\sday|in\s(?:the|a)\sfuture|"
     r"plan\sto|planned|planning|let\sme\sknow|want\sme\sto|if\s(?:you|wanted)|happy\sto|"
     r"should\s(?:probably|also|be\sadded)|worth\s\w+ing|can\sbe\sremoved|will\s(?:need|follow)|"
     r"needs?\sto\sbe|thought\sabout|waiting\sfor|revisit|currently)\b|\?\s*$|"
-    r"좋겠|권장|필요합니다|해야\s합니다|고려|추천|예정|나중|추후|할까요|建议|以后|必要があります|今後"
+    r"좋겠|권장|필요합니다|해야\s합니다|고려|추천|예정|나중|추후|까요|겠습니다|것\s같습니다|다음에|建议|以后|必要があります|今後"
 )
 """In an answer: somebody may do this some day."""
 
@@ -316,6 +325,9 @@ UNDONE = (
     r"않|제거|삭제|가렸|가려|마스킹|없앴|없습|대신|금지|막|바꿨|바꾸|변경|교체|고쳤|해결|없이|드러나지"
 )
 """In an answer: something does not happen, or no longer."""
+
+STILL_OPEN = r"\b(?:open|missing|left|todo|to\sdo|later|next|follow-?ups?|remaining)\b|남은|미완료"
+"""In a heading of an answer: what stands below is not done."""
 
 TICKED = r"^\W*\[x\]|^[-*\s]*[✅✔☑✓]"
 UNTICKED = r"^[-*\s]*\[ \]|^[-*\s]*[❌✗✘☐⬜]"

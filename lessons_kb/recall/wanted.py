@@ -44,7 +44,8 @@ class Wanted:
     """What one item looks for.
 
     ``weights[k]`` is what its term ``k`` counts, ``words[k]`` how the item writes it;
-    ``stems`` and ``pieces`` say which stems and which parts of words show which terms how well.
+    ``stems`` and ``pieces`` say which stems and which parts of words show which terms how well;
+    ``key`` is the term that names the action, if there is one.
     """
 
     def __init__(self, item: str) -> None:
@@ -61,11 +62,11 @@ class Wanted:
         for found in re.finditer(_PART, plain):
             aside = any(start <= found.start() < end for start, end in asides)
             self._add_word(found[0], ASIDE if aside else 1.0)
-        key = self._find_key(plain)
-        if key is not None:
-            self.weights[key] *= HEAD
+        self.key = self._find_key(plain)
+        if self.key is not None:
+            self.weights[self.key] *= HEAD
         self.total = sum(self.weights)
-        self.doubt = self._weigh_doubt(key)
+        self.doubt = self._weigh_doubt(self.key)
 
     def _add_word(self, word: str, weight: float) -> None:
         if not is_wide(word):
@@ -141,26 +142,27 @@ def is_hangul(character: str) -> bool:
     return "\uac00" <= character <= "\ud7a3"
 
 
-def prefixes_of(stems: Iterable[str]) -> set[str]:
-    """Return how words may begin whose stem is one of ``stems``: the cheapest filter.
+def beginnings_of(stems: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return how words may begin whose stem is one of ``stems``, by their first letters.
 
-    A stem differs from the beginning of its word in the last letter at most, as in copy, copi.
+    The cheapest filter: a stem differs from the beginning of its word in the last letter at most,
+    as in copy, copi.
     """
     kept = set(stems)
     plain = {stem[: max(PREFIX, len(stem) - 1)] for stem in kept}
     plain |= {f"{stem[:-1]}y" for stem in kept if stem.endswith("i")}
     short = {stem[:PREFIX] for stem in kept}
-    return plain | {form for form, lemma in IRREGULAR.items() if lemma[:PREFIX] in short}
+    plain |= {form for form, lemma in IRREGULAR.items() if lemma[:PREFIX] in short}
+    found: dict[str, list[str]] = {}
+    for beginning in plain:
+        found.setdefault(beginning[:PREFIX], []).append(beginning)
+    return {start: tuple(own) for start, own in found.items()}
 
 
-def starts_of(prefixes: Iterable[str]) -> set[str]:
-    """Return the first letters of ``prefixes``: what most words do not get past."""
-    return {prefix[:PREFIX] for prefix in prefixes}
-
-
-def may_begin(word: str, prefixes: set[str]) -> bool:
-    """Tell whether a word in lower case begins in one of the ways of ``prefixes_of``."""
-    return any(word[:length] in prefixes for length in range(PREFIX, len(word) + 1))
+def may_begin(word: str, beginnings: dict[str, tuple[str, ...]]) -> bool:
+    """Tell whether a word in lower case begins in one of the ways of ``beginnings_of``."""
+    own = beginnings.get(word[:PREFIX])
+    return own is not None and word.startswith(own)
 
 
 def _aim(item: str) -> str:

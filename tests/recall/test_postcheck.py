@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.model import Card
 from lessons_kb.recall import equivalents
-from lessons_kb.recall.postcheck import FLAG_BELOW, find_unaddressed_items
+from lessons_kb.recall.postcheck import FLAG_FROM, find_unaddressed_items
 from lessons_kb.recall.wanted import read_item
 from lessons_kb.text.analyzer import analyze
 
@@ -63,6 +63,8 @@ class TestShape:
 ADDRESSED = [
     ("Add a test", "I added a test."),
     ("Add a test", "Added specs for the parser."),
+    ("Add a test", "Still open:\n\n- The layout\n\nI added a test."),
+    ("Run it in CI", "It runs in CI."),
     (
         "Reject every chat id that is not on the allowlist",
         "Chats that are not on the allowlist are refused.",
@@ -88,6 +90,12 @@ UNADDRESSED = [
     ("Add a test", "- [ ] Add a test"),
     ("Add a test", "I skipped the test."),
     ("Add a test", "The code is refactored, but no test was added."),
+    ("Add a test", "I wanted to add a test, but there was no fixture."),
+    ("Add a test", "What I did not do:\n\n- Adding a test\n- The layout"),
+    ("Switch the cache on", "The cache stays off, as two plugins break with it."),
+    ("Drop the old column", "The backfill is through. The old column is still there."),
+    ("Lock tables in one order", "Tables locked in one order would fix it."),
+    ("쿠폰 행을 잠근다", "쿠폰 행을 잠그면 해결될 것 같습니다. 진행할까요?"),
     ("Add a test for the parser", "Tests for the parser are missing. That is for later."),
     ("Never log the token", "I log the token at debug level."),
     ("Never log the token", "The weather is fine."),
@@ -228,20 +236,19 @@ def test_the_table_holds_stems():
 
 
 @pytest.mark.parametrize(
-    ("split", "precision", "recall"), [("dev", 0.87, 0.67), ("held-out", 0.69, 0.62)]
+    ("split", "precision", "recall"),
+    [("dev", 0.91, 0.68), ("fresh", 0.9, 0.56), ("held-out", 0.74, 0.64)],
 )
 def test_figures_on_the_labelled_cases(split, precision, recall):
     """A flag's precision and recall: floors just below what is reached, which is too little.
 
     Wanted are .90 and .70. Nearly all wrong flags are paraphrases and code that share no word
-    with the item; dev looks better because the table of equivalents was made on it. Tried in
-    vain: weights by rarity, a lower threshold (recall falls faster than precision rises), and
-    figures and idioms of code as signs of a term (dev .95, held-out the same, so not kept).
+    with the item; dev looks better because the table of equivalents was made on it.
     """
     with open(CASES, encoding="utf-8") as file:
         cases = [json.loads(line) for line in file]
     cases = [case for case in cases if case["split"] == split]
     flags = [case for case in cases if flagged(case["item"], case["answer"], *case["evidence"])]
     right = sum(not case["addressed"] for case in flags)
-    assert right / len(flags) >= precision, FLAG_BELOW
+    assert right / len(flags) >= precision, FLAG_FROM
     assert right / sum(not case["addressed"] for case in cases) >= recall
