@@ -149,6 +149,7 @@ class Reading:
         self.known: dict[str, Sequence[_Shows]] = {}
 
     def read_answer(self, answer: str) -> None:
+        """Read what was said, code in fences as code."""
         end = 0
         for fence in re.finditer(_FENCE, answer):
             self._read_prose(answer[end : fence.start()])
@@ -157,6 +158,7 @@ class Reading:
         self._read_prose(answer[end:])
 
     def read_evidence(self, piece: str) -> None:
+        """Read an edit or a command, a bounded number of lines at a time."""
         lines = [line for line in piece.split("\n") if not re.search(_TO_BE_DONE, line)]
         for start in range(0, max(1, len(lines)), _CHUNK_LINES):
             text = "\n".join(lines[start : start + _CHUNK_LINES + _CHUNK_OVERLAP])
