@@ -1,4 +1,4 @@
-"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers``: print tables, write JSON."""
+"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers | history``: print tables, write JSON."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _WORK = {
     "dedup": "near-duplicates proposed and merged",
     "postcheck": "flags of checklist items beside labelled cases",
     "triggers": "prompts taken for a complaint",
+    "history": "verdicts on lessons beside what they truly do",
 }
 
 

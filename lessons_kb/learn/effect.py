@@ -280,7 +280,9 @@ def weigh(
     verdict, why = _judge(effect)
     effect = effect.replace(verdict=verdict)
     proposal, what = _propose(effect, idle=idle)
-    return effect.replace(proposal=proposal, reason=f"{why}; {what}" if what else why)
+    if what and verdict not in ("too early", "never used"):
+        what = f"{why}; {what}"
+    return effect.replace(proposal=proposal, reason=what or why)
 
 
 def _judge(effect: Effect) -> tuple[str, str]:
@@ -304,7 +306,8 @@ def _judge(effect: Effect) -> tuple[str, str]:
         return "no effect", f"{change}: no difference that could not be chance"
     if not before.of and after.of:
         return "too early", (
-            f"the mistake came back in {_of(after)} sessions with it, and none before it is known"
+            f"the mistake came back in {_of(after)} sessions with it; "
+            "there is none before it to compare with"
         )
     return "too early", f"{change}: too few to tell"
 
@@ -326,7 +329,7 @@ def _propose(effect: Effect, *, idle: bool) -> tuple[str, str]:
             return "promote", "it returns: let it ask before its files are changed (gate: ask)"
         return "edit", "it returns: its checklist does not stop it"
     if idle and effect.verdict == "never used":
-        return "archive", "it has had its time"
+        return "archive", "no prompt has called for it for long"
     return "", ""
 
 

@@ -1,0 +1,320 @@
+"""Does it work? Commands: stats mark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.cli.wrapping import print_wrapped, wrap
+from lessons_kb.learn.effect import (
+    ADDRESSED,
+    INJECTED,
+    MARKS,
+    RECURRED,
+    UNADDRESSED,
+    count_verdicts,
+    never_used,
+    noisy,
+    top,
+)
+from lessons_kb.text.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lessons_kb.learn.effect import Effect, Overview, Rate
+
+History = tuple[tuple[str, str, int], ...]
+
+ROWS = 10
+"""Rows of each table unless all are asked for as JSON."""
+_DAYS = 20
+_BAR = 24
+_NARROWEST = 30
+_SPARKS = "▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_URGENT = ("archive", "promote", "edit")
+EXPLAINED = (
+    "The true share lies in its interval with 90 % probability (Beta posterior; before anything "
+    "was seen, every share is held equally likely)."
+)
+_COLUMNS = ("id", "given", "addressed", "before", "with", "verdict")
+_HISTORY = {
+    INJECTED: "given",
+    ADDRESSED: "addressed",
+    UNADDRESSED: "missed",
+    RECURRED: "returned",
+    "bumped": "bumped",
+    "helpful": "helpful",
+    "harmful": "harmful",
+}
+"""What is counted by day → its column."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    for command in (stats, mark):
+        app.command(command.__name__)(command)
+
+
+def stats(
+    card: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
+    ] = None,
+    stage: Annotated[str | None, typer.Option(help="Only this stage's cards.")] = None,
+    project: Annotated[str | None, typer.Option(help="Only this project's cards.")] = None,
+) -> None:
+    """Show what was given, what was addressed, what came back, and which lessons help.
+
+    Example: lessons stats telegram-allowlist
+    """
+    noun = open_brain().stats
+    if card is not None:
+        effect, history = noun.effect(card), noun.history(card)
+        if options().json:
+            rows = [{"day": day, "what": what, "times": n} for day, what, n in history]
+            print_json({**effect.as_dict(), "history": rows})
+        else:
+            _print_effect(effect, history)
+        return
+    overview = noun.overview(stage=stage, project=project)
+    if options().json:
+        print_json({**overview.as_dict(), "verdicts": dict(count_verdicts(overview.effects))})
+    elif not overview.cards:
+        chosen = stage is not None or project is not None
+        say("no such cards" if chosen else "no cards; `lessons create TITLE` writes the first")
+    else:
+        _print_overview(overview)
+
+
+def mark(
+    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
+    what: Annotated[str, typer.Argument(metavar="MARK", help="helpful or harmful.")],
+    session: Annotated[str | None, typer.Option(help="Session it is about; once each.")] = None,
+) -> None:
+    """Note that a lesson helped, or that it misled; the card stays as it is.
+
+    Example: lessons mark telegram-allowlist helpful
+    """
+    effect = open_brain().stats.mark(card, what, session=session)
+    if options().json:
+        print_json(effect.as_dict())
+        return
+    counts = ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
+    print(f"{clean_line(effect.card.id)} marked {what} ({counts})")
+
+
+def _print_overview(overview: Overview) -> None:
+    kinds = ", ".join(_count(n, kind) for kind, n in overview.by_kind)
+    rows = [
+        ("cards", f"{kinds}; {_count(overview.notes, 'note')}"),
+        ("mistakes", f"seen {overview.occurrences:,}×"),
+    ]
+    if overview.drafts:
+        rows.append(("drafts", f"{overview.drafts} for `lessons review`"))
+    if overview.injections:
+        share = _share(overview.addressed, overview.checked)
+        bar = _bar(overview.addressed, overview.checked)
+        weeks = _spark([p.injections for p in overview.periods])
+        back = _spark([p.recurrences for p in overview.periods])
+        tokens = f"{overview.tokens:,} tokens"
+        given = f"{overview.injections:,}× in {_count(overview.sessions, 'session')}, {tokens}"
+        rows += [
+            ("given", f"{given}{weeks}"),
+            ("addressed", f"{overview.addressed:,} of {overview.checked:,} items{share}{bar}"),
+            ("came back", f"{overview.recurrences:,}×{back}"),
+        ]
+    verdicts = count_verdicts(overview.effects)
+    rows.append(("verdicts", ", ".join(f"{name} {n}" for name, n in verdicts.items() if n)))
+    _print_facts(rows)
+    _print_groups(overview)
+    if not overview.injections:
+        say("no lesson was given yet; `lessons install AGENT` puts them in front of an agent")
+        return
+    if found := top(overview, ROWS):
+        _title("Most given", gap=not _drawn())
+        print_table(
+            _COLUMNS, [_row(effect) for effect in found], right="given addressed before with"
+        )
+    _print_proposals([effect for effect in overview.effects if effect.proposal])
+    _print_list("Noisy: harmful, or hardly ever addressed", noisy(overview))
+    _print_list("Never given", never_used(overview))
+
+
+def _print_effect(effect: Effect, history: History) -> None:
+    card = effect.card
+    print(clean_line(card.id))
+    print_wrapped(clean_line(card.title))
+    rows = [("verdict", f"{effect.verdict}: {effect.reason}")]
+    if effect.proposal:
+        rows.append(("proposal", effect.proposal))
+    if effect.injections:
+        weeks = _spark(_weekly(history))
+        span = f"{effect.first_injected} to {effect.last_injected}"
+        given = f"{effect.injections:,}× in {_count(effect.sessions, 'session')}"
+        share = _share(effect.addressed, effect.checked)
+        rows += [
+            ("given", f"{given}, {span}, {effect.tokens:,} tokens{weeks}"),
+            ("addressed", f"{effect.addressed} of {effect.checked} items{share}"),
+            ("before", _told(effect.before)),
+            ("with it", _told(effect.after)),
+        ]
+    rows.append(("marks", ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)))
+    _print_facts(rows)
+    if effect.injections:
+        print_wrapped(EXPLAINED)
+    if not history:
+        say("nothing was counted of it yet")
+        return
+    if not _drawn():
+        print()
+    days = sorted({day for day, _what, _times in history})
+    counted = {(day, what): times for day, what, times in history}
+    whats = [what for what in _HISTORY if any(what == one for _day, one, _times in history)]
+    columns = ("day", *(_HISTORY[what] for what in whats))
+    print_table(
+        columns,
+        [(day, *(str(counted.get((day, what), "")) for what in whats)) for day in days[-_DAYS:]],
+        right=" ".join(columns[1:]),
+    )
+    if len(days) > _DAYS:
+        say(f"{len(days) - _DAYS} days before; --json shows them")
+
+
+def _print_groups(overview: Overview) -> None:
+    rows = []
+    for by in ("stage", "project", "severity", "source", "status"):
+        found: Sequence[tuple[str, int]] = getattr(overview, f"by_{by}")
+        most = max((n for _name, n in found), default=0)
+        for name, n in found[:ROWS]:
+            rows.append((by, name, str(n), *([_bar(n, most).strip()] if _drawn() else [])))
+        if len(found) > ROWS:
+            rest = sum(n for _name, n in found[ROWS:])
+            others = f"{len(found) - ROWS} others"
+            rows.append((by, others, str(rest), *([""] if _drawn() else [])))
+    if not _drawn():
+        print()
+    columns = ("by", "name", "cards", "share") if _drawn() else ("by", "name", "cards")
+    print_table(columns, rows, right="cards")
+
+
+def _row(effect: Effect) -> tuple[str, ...]:
+    checked = f"{effect.addressed}/{effect.checked}" if effect.checked else ""
+    return (
+        effect.card.id,
+        str(effect.injections),
+        checked,
+        _brief(effect.before),
+        _brief(effect.after),
+        effect.verdict,
+    )
+
+
+def _print_list(title: str, effects: Sequence[Effect]) -> None:
+    if effects:
+        _title(f"{title} ({len(effects)})")
+        for effect in effects[:ROWS]:
+            print(f"  {clean_line(effect.card.id)}")
+        _print_rest(effects)
+
+
+def _print_proposals(effects: Sequence[Effect]) -> None:
+    if effects:
+        effects = sorted(effects, key=lambda effect: _URGENT.index(effect.proposal))
+        _title(f"Proposals ({len(effects)}); nothing is done unasked", gap=not _drawn())
+        for effect in effects[:ROWS]:
+            print(f"  {effect.proposal:<7}  {clean_line(effect.card.id)}")
+            _print_beside(" " * 11, effect.reason)
+        _print_rest(effects)
+
+
+def _print_rest(effects: Sequence[Effect]) -> None:
+    if len(effects) > ROWS:
+        print(f"  … {len(effects) - ROWS} more; --json names them")
+
+
+def _print_facts(rows: Sequence[tuple[str, str]]) -> None:
+    width = max(len(name) for name, _text in rows)
+    for name, text in rows:
+        _print_beside(f"{name:<{width}}  ", text)
+
+
+def _print_beside(head: str, text: str) -> None:
+    """Print a text behind its head; on a terminal it is folded and stays in its column."""
+    pieces = [text]
+    if _drawn():
+        pieces = list(wrap(text, max(shutil.get_terminal_size().columns - len(head), _NARROWEST)))
+    for piece in pieces:
+        print((head + piece).rstrip())
+        head = " " * len(head)
+
+
+def _title(text: str, *, gap: bool = True) -> None:
+    """Print a heading; ``gap`` is an empty line before it, which a drawn table brings along."""
+    if gap:
+        print()
+    if not _drawn():
+        print(text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    no_color = options().no_color or bool(os.environ.get("NO_COLOR"))
+    Console(no_color=no_color).print(Text(text, style="bold"))
+
+
+def _told(share: Rate) -> str:
+    if not share.of:
+        return "no session is known"
+    seen = f"the mistake in {share.times} of {_count(share.of, 'session')}"
+    return f"{seen}{_share(share.times, share.of)}, from {share.low:.0%} to {share.high:.0%}"
+
+
+def _brief(share: Rate) -> str:
+    return f"{share.times}/{share.of}" if share.of else ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f" ({part / whole:.0%})" if whole else ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _weekly(history: History) -> list[int]:
+    import datetime as dt
+
+    weeks: dict[int, int] = {}
+    for day, what, times in history:
+        if what == INJECTED:
+            number = dt.date.fromisoformat(day).toordinal() // 7
+            weeks[number] = weeks.get(number, 0) + times
+    return [weeks.get(n, 0) for n in range(min(weeks), max(weeks) + 1)][-26:] if weeks else []
+
+
+def _spark(values: Sequence[int]) -> str:
+    """Return a spark line with a space before it; "" when the output is read by a program."""
+    if not _drawn() or not any(values):
+        return ""
+    most = max(values)
+    return "  " + "".join(
+        _SPARKS[(value * (len(_SPARKS) - 1) + most - 1) // most] for value in values
+    )
+
+
+def _bar(part: int, whole: int) -> str:
+    """Return a bar with a space before it; "" when the output is read by a program."""
+    if not _drawn() or not whole:
+        return ""
+    eighths = round(part / whole * _BAR * 8) or (1 if part else 0)
+    return "  " + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _drawn() -> bool:
+    return sys.stdout.isatty()
