@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 OUTCOME = "lessons"
 """Key of an event's record under which `outcome` stands."""
-_MAX_OUTCOME = 8
+MAX_OUTCOME = 8
+"""Cards told of a block: those given, then the best of those held back."""
 _TROUBLE = (sqlite3.Error, StorageError)
 
 
@@ -96,7 +97,7 @@ def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, sc
 
 def outcome(block: Preflight) -> list[dict[str, object]]:
     """Return what a block gave, then what it held back, eight at most, for an event's record."""
-    hits = (*block.lessons, *block.notes, *block.withheld)[:_MAX_OUTCOME]
+    hits = (*block.lessons, *block.notes, *block.withheld)[:MAX_OUTCOME]
     given = len(block.lessons) + len(block.notes)
     return [
         {

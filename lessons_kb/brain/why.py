@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain.memory import OUTCOME, card_digest
+from lessons_kb.brain.memory import MAX_OUTCOME, OUTCOME, card_digest
 from lessons_kb.brain.turn_prompts import find_cards
 from lessons_kb.brain.turn_state import read_shown
 from lessons_kb.recall.preflight import IN_CONTEXT, shown_name
@@ -30,7 +30,7 @@ _RULES = (
     (IN_CONTEXT, "preflight.reinject_after"),
     ("does not fit", "preflight.budget"),
     ("context is off", "preflight.context"),
-    ("harmful", "effect.withhold_harmful"),
+    ("withheld by [effect]", "effect.withhold_harmful"),
 )
 """How a reason begins → the key of ``lessons.toml`` that decides it."""
 
@@ -95,7 +95,7 @@ def explain_prompt(
         session=session or "",
         prompt=prompt,
         tokens=block.tokens,
-        verdicts=tuple(_judged(block)),
+        verdicts=tuple(_judged(block)[:MAX_OUTCOME]),
     )
 
 

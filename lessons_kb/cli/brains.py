@@ -1,21 +1,19 @@
-"""Commands on a brain as a whole: init trust config doctor."""
+"""Commands on a brain as a whole: init trust config."""
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
 
-from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
-from lessons_kb.errors import BrainNotFound
+from lessons_kb.cli.options import open_brain, options, print_json, print_table
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add this noun's commands."""
-    for command in (init, trust, config, doctor):
+    for command in (init, trust, config):
         app.command(command.__name__)(command)
 
 
@@ -77,30 +75,3 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def doctor() -> None:
-    """Check brain, index, write access and the agents set up; say how to mend.
-
-    Example: lessons doctor --json
-    """
-    from lessons_kb.agents.install.health import check_agents
-    from lessons_kb.brain.doctor import MARKS, check_health
-    from lessons_kb.storage.locate import git_top
-
-    try:
-        brain = open_brain()
-    except BrainNotFound as error:
-        brain, trouble = None, str(error)
-    here = os.path.realpath(os.getcwd())
-    health = [*check_health(brain, here), *check_agents(git_top(here) or here)]
-    if options().json:
-        print_json([line.as_dict() for line in health])
-        return
-    if brain is None:
-        say(trouble)
-    for line in health:
-        mend = f" → {line.mend}" if line.mend else ""
-        print(f"{MARKS[line.level]} {line.what}: {line.detail}{mend}")
-    if any(line.level == "error" for line in health):
-        raise typer.Exit(1)

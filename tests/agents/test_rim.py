@@ -289,4 +289,4 @@ def test_the_doctor_shows_the_last_error(project) -> None:
 
     log_trouble("codex", "Stop", "StorageError: the disk is full")
     lines = [line for line in check_health(None, str(project)) if line.what == "hooks"]
-    assert "codex Stop: StorageError: the disk is full" in lines[0].detail
+    assert "codex Stop: the disk is full" in lines[0].detail

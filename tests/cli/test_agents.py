@@ -153,7 +153,7 @@ def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.P
     ]
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
-    assert agents() == [("ok", f"gemini-cli: {path}")]
+    assert agents() == [("ok", f"gemini-cli: hooks by command, user: {path}")]
     path.write_text(path.read_text().replace(os.path.dirname(sys.executable), "/gone/bin"))
     ((level, detail),) = agents()
     assert level == "error"

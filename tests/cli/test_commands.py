@@ -234,7 +234,9 @@ def test_doctor_is_well_and_names_what_is_not(lessons: Lessons, brain: pathlib.P
     assert {line[0] for line in well.out.splitlines()} == {"✓"}
     (brain / "lessons/worse.md").write_bytes(b"\xff")
     ill = lessons("doctor")
-    assert ill.code == 1
+    assert ill.code == 0
+    assert lessons("doctor", "--fail-on", "error").code == 1
+    assert lessons("doctor", "--fail-on", "nonsense").code == 2
     assert any(line.startswith("✗ file: lessons/worse.md") for line in ill.out.splitlines())
 
 
@@ -323,7 +325,7 @@ def test_help_shows_every_command_with_an_example(lessons: Lessons) -> None:
     out = lessons("--help").out
     for command in (
         "init create list show search preflight check bump ignore archive restore delete lint "
-        "index watch trust doctor config"
+        "index watch trust doctor config why"
     ).split():
         assert f"\n  {command} " in out
         assert "Usage: lessons" in lessons(command, "--help").out

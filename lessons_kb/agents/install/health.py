@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 
-from lessons_kb.agents.install.places import Entries, Request, is_present
+from lessons_kb.agents.install.hooks import HOOK, TOOL
+from lessons_kb.agents.install.places import Entries, Request, is_committed, is_present
 from lessons_kb.agents.install.programs import NAMES
 from lessons_kb.agents.install.setup import find_installed
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.doctor import Health
+from lessons_kb.brain.doctor import FIX, Health
 from lessons_kb.errors import StorageError
 from lessons_kb.storage.foreign import read_settings_file
 
@@ -25,7 +27,8 @@ def check_agents(project: str) -> list[Health]:
     return [line for agent in AGENTS for line in _check(agent, project)]
 
 
-def _check(agent: str, project: str) -> Iterator[Health]:
+def find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]]]:
+    """Yield each installation of an agent that is remembered, with its files."""
     seen: set[str] = set()
     for scope, shared in (("user", False), ("project", False), ("project", True)):
         request = Request(
@@ -37,14 +40,41 @@ def _check(agent: str, project: str) -> Iterator[Health]:
         )
         fresh = [path for path in find_installed(request) if path not in seen]
         seen.update(fresh)
-        yield from (_look(agent, path) for path in fresh)
-    if not seen and is_present(agent):
+        if fresh:
+            yield request, fresh
+
+
+def find_gone(text: str) -> str:
+    """Return the path of a program of ours that settings call and that is not there, or ""."""
+    for match in _PROGRAM.finditer(text):
+        program = match["path"].replace("\\\\", "\\")
+        if os.path.isabs(program) and not os.path.exists(program):
+            return program
+    return ""
+
+
+def find_route(text: str) -> str:
+    """Return by which route the hooks in these settings reach us, "" where there are none."""
+    if TOOL in text and "mcp_tool" in text:
+        return "mcp"
+    return "command" if HOOK in text else ""
+
+
+def _check(agent: str, project: str) -> Iterator[Health]:
+    present = False
+    for request, paths in find_requests(agent, project):
+        present = True
+        yield from (_look(request, path) for path in paths)
+    if not present and is_present(agent):
         detail = f"{agent} is here, lessons is not set up in it (`lessons install {agent}`)"
         yield Health(level="ok", what="agent", detail=detail)
 
 
-def _look(agent: str, path: str) -> Health:
-    mend = f"run `lessons install {agent}` again"
+def _look(request: Request, path: str) -> Health:
+    agent = request.agent
+    options = "" if request.scope == "user" else " --scope project"
+    options += " --shared" if request.shared else ""
+    mend = f"run `lessons install {agent}{options}` again"
     try:
         text = (read_settings_file(path) or b"").decode("utf-8", "replace")
     except StorageError as error:
@@ -53,9 +83,14 @@ def _look(agent: str, path: str) -> Health:
     if "lessons" not in text:
         detail = f"{agent}: what was installed in {path} is gone"
         return Health(level="warning", what="agent", detail=detail, mend=mend)
-    for match in _PROGRAM.finditer(text):
-        program = match["path"].replace("\\\\", "\\")
-        if os.path.isabs(program) and not os.path.exists(program):
-            detail = f"{agent}: {path} calls {program}, which is gone"
-            return Health(level="error", what="agent", detail=detail, mend=mend)
-    return Health(level="ok", what="agent", detail=f"{agent}: {path}")
+    if program := find_gone(text):
+        detail = f"{agent}: {path} calls {program}, which is gone"
+        return Health(level="error", what="agent", detail=detail, mend=f"{mend}, or {FIX}")
+    bare = is_committed(request)
+    if bare and shutil.which(NAMES["hook"]) is None:
+        detail = f"{agent}: {path} calls {NAMES['hook']}, which is not on your PATH"
+        return Health(level="warning", what="agent", detail=detail, mend="install it for yourself")
+    route = find_route(text)
+    what = f"hooks by {route}" if route else "MCP server"
+    scope = "shared" if request.shared else request.scope
+    return Health(level="ok", what="agent", detail=f"{agent}: {what}, {scope}: {path}")

@@ -1,0 +1,71 @@
+"""The command doctor: what is in order, what is not, and the mend."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json, say
+from lessons_kb.cli.wrapping import print_wrapped
+from lessons_kb.errors import BrainNotFound, InputError, Untrusted
+from lessons_kb.text.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.doctor import Health
+
+FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Mend what is safe: caches, rights, hooks. Never a card."),
+    ] = False,
+    fail_on: Annotated[
+        str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
+    ] = "never",
+) -> None:
+    """Check brain, index, journal, write access and agents; say how to mend.
+
+    Example: lessons doctor --fix
+    """
+    from lessons_kb.agents.install.health import check_agents
+    from lessons_kb.agents.install.mending import mend_agents
+    from lessons_kb.brain.doctor import check_health, mend_health
+    from lessons_kb.storage.locate import git_top
+
+    if fail_on not in FAIL_ON:
+        raise InputError(f"--fail-on must be one of {', '.join(FAIL_ON)}, not {fail_on!r}")
+    brain, trouble = None, ""
+    try:
+        brain = open_brain()
+    except (BrainNotFound, Untrusted) as error:
+        trouble = str(error)
+    here = os.path.realpath(os.getcwd())
+    project = git_top(here) or here
+    lines = [*mend_health(brain), *mend_agents(project)] if fix else []
+    lines += [*check_health(brain, here), *check_agents(project)]
+    if options().json:
+        print_json([line.as_dict() for line in lines])
+    else:
+        if trouble:
+            say(trouble)
+        for line in lines:
+            _print(line)
+    if any(line.level in FAIL_ON[fail_on] for line in lines):
+        raise typer.Exit(1)
+
+
+def _print(line: Health) -> None:
+    from lessons_kb.brain.doctor import MARKS
+
+    done = "fixed: " if line.level == "fixed" else ""
+    mend = f" → {clean_line(line.mend)}" if line.mend else ""
+    print_wrapped(f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}{mend}", hang=2)

@@ -1,0 +1,216 @@
+"""What the doctor sees, and what it mends: only what can be made again, and only once."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import time
+
+import pytest
+
+from lessons_kb.brain import Brain
+from lessons_kb.brain.doctor import Health, check_health, mend_health, size_of
+from lessons_kb.brain.making import make_brain
+from lessons_kb.model import Event
+from lessons_kb.storage.hook_log import LOG_NAME, log_trouble
+from lessons_kb.storage.locate import state_home
+from lessons_kb.storage.state import state_dir
+
+
+@pytest.fixture
+def brain(root: pathlib.Path, telegram: pathlib.Path) -> Brain:
+    make_brain(str(root))
+    opened = Brain.open(root, directory=root)
+    opened.refresh()
+    return opened
+
+
+def lines(brain: Brain | None, what: str) -> list[Health]:
+    directory = brain.directory if brain else os.getcwd()
+    return [line for line in check_health(brain, directory) if line.what == what]
+
+
+def snapshot(folder: pathlib.Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*.md")}
+
+
+def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
+    health = check_health(brain, brain.directory)
+    assert {line.level for line in health} == {"ok"}
+    assert [line.what for line in health] == [
+        *("hooks", "state", "disk", "versions", "brain", "trust", "settings", "index"),
+        *("semantic", "files", "write access", "watcher", "journal", "drafts", "trash"),
+    ]
+    assert lines(brain, "trust")[0].detail == "made by you"
+    assert lines(brain, "index")[0].detail.startswith("1 files: 1 cards, 0 notes; ")
+    assert mend_health(brain) == []
+
+
+def test_without_a_brain_the_mend_is_init(tmp_path: pathlib.Path) -> None:
+    health = check_health(None, str(tmp_path))
+    assert (health[-1].level, health[-1].what) == ("error", "brain")
+    assert "`lessons init`" in health[-1].mend
+    assert mend_health(None) == []
+
+
+def test_the_index_says_what_it_had_to_read(brain: Brain, write, settle) -> None:
+    settle()
+    brain.refresh()
+    assert lines(brain, "index")[0].detail.endswith("fresh")
+    write("lessons/new.md", "# A new one\n")
+    assert lines(brain, "index")[0].detail.endswith("1 read just now")
+
+
+def test_errors_of_hooks_are_counted_in_words() -> None:
+    for _ in range(3):
+        log_trouble("codex", "Stop", "StorageError: the disk is full; free some space")
+    log_trouble("claude-code", "deadline", "no answer within 2 s; nothing was said")
+    told = [line.detail for line in lines(None, "hooks")]
+    assert len(told) == 2
+    assert any(
+        d.startswith("codex Stop: the disk is full; free some space (3×, last 2") for d in told
+    )
+    assert any(d.startswith("claude-code deadline: no answer within 2 s") for d in told)
+    log = pathlib.Path(state_home(), LOG_NAME)
+    log.write_text(log.read_text().replace(time.strftime("%Y-"), "2001-"))
+    ((old),) = lines(None, "hooks")
+    assert (old.level, old.detail) == ("ok", f"4 errors, none in the last week, in {log}")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
+def test_open_state_folders_are_closed(brain: Brain) -> None:
+    home, mine = state_home(), state_dir(brain.layers[0].root)
+    os.chmod(home, 0o755)
+    os.chmod(mine, 0o750)
+    assert lines(brain, "state")[0].detail == f"other users may look into {home}"
+    assert lines(brain, "write access")[1].level == "warning"
+    assert [line.level for line in mend_health(brain)] == ["fixed", "fixed"]
+    assert os.stat(home).st_mode & 0o777 == 0o700
+    assert os.stat(mine).st_mode & 0o777 == 0o700
+    assert mend_health(brain) == []
+
+
+def test_a_lease_nobody_renews_is_removed(brain: Brain) -> None:
+    cache = pathlib.Path(brain.layers[0].cache)
+    lease, half = cache / "watch.lease", cache / "watch.lease.123"
+    for path in (lease, half):
+        path.write_text("123 not-this-boot")
+        os.utime(path, (1_000_000, 1_000_000))
+    assert [line.level for line in lines(brain, "watcher")] == ["ok", "warning", "warning"]
+    assert len(mend_health(brain)) == 2
+    assert not lease.exists()
+    assert not half.exists()
+    assert [line.level for line in lines(brain, "watcher")] == ["ok"]
+
+
+def test_the_caches_gitignore_comes_back(brain: Brain) -> None:
+    ignore = pathlib.Path(brain.layers[0].root, ".lessons", ".gitignore")
+    ignore.unlink()
+    (line,) = lines(brain, "cache")
+    assert "the cache could be committed" in line.detail
+    (done,) = mend_health(brain)
+    assert (done.level, done.detail) == ("fixed", f"wrote {ignore}")
+    assert ignore.read_text() == "*\n"
+    assert lines(brain, "cache") == []
+
+
+def test_an_index_that_lost_files_is_rebuilt(brain: Brain) -> None:
+    layer = brain.layers[0]
+    assert layer.engine is not None
+    layer.engine.update([], [1])
+    brain.close()
+    (wrong, _well) = lines(brain, "index")
+    assert (wrong.level, wrong.detail) == ("error", "the engine holds 0 of 1 files")
+    done = mend_health(brain)
+    assert any("rebuilt" in line.detail for line in done)
+    assert {line.level for line in lines(brain, "index")} == {"ok"}
+    assert mend_health(brain) == []
+    assert brain.search("telegram allowlist")
+
+
+def test_former_indexes_are_removed(brain: Brain) -> None:
+    old = pathlib.Path(brain.layers[0].cache, "index-99")
+    old.mkdir()
+    os.utime(old, (1_000_000, 1_000_000))
+    assert lines(brain, "index")[-1].level == "warning"
+    assert any(str(old) in line.detail for line in mend_health(brain))
+    assert not old.exists()
+
+
+def test_the_journal_forgets_what_is_old(brain: Brain) -> None:
+    journal = brain.layers[0].journal
+    journal.events.append(Event(kind="prompt", at=1_000.0, session="old", text="x"))
+    journal.events.append(Event(kind="prompt", at=time.time(), session="new", text="x"))
+    (_well, late) = lines(brain, "journal")
+    assert (late.level, late.detail) == ("warning", "1 rows are older than 90 days")
+    (done,) = mend_health(brain)
+    assert done.detail == "forgot 1 rows older than 90 days"
+    assert [event.session for event in journal.events.find()] == ["new"]
+    assert [line.level for line in lines(brain, "journal")] == ["ok"]
+
+
+def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
+    layer = brain.layers[0]
+    layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
+    shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
+    layer.close()
+    assert [line.detail for line in mend_health(brain)] == [
+        "ended 1 commands whose process is gone"
+    ]
+
+
+def test_the_trash_is_told_and_never_purged(brain: Brain) -> None:
+    brain.cards.delete("telegram-allowlist")
+    (line,) = lines(brain, "trash")
+    assert line.detail.startswith("1 file, ")
+    trash = pathlib.Path(state_dir(brain.layers[0].root), "trash")
+    (meta,) = trash.glob("*/meta.json")
+    meta.write_text(meta.read_text().replace(time.strftime("%Y-", time.gmtime()), "2001-"))
+    (line,) = lines(brain, "trash")
+    assert line.detail.endswith("1 older than 180 days")
+    assert str(trash) in line.mend
+    mend_health(brain)
+    assert lines(brain, "trash") == [line]
+
+
+def test_drafts_that_wait_are_told(brain: Brain) -> None:
+    brain.drafts.propose("The total of a cart was hard-coded")
+    (line,) = lines(brain, "drafts")
+    assert (line.level, line.detail) == ("ok", "1 waits")
+    assert "`lessons review`" in line.mend
+
+
+def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram) -> None:
+    brain = Brain.open(root, directory=root)
+    told = lines(brain, "trust")
+    assert "hooks are silent here" in told[-1].detail
+    assert f"lessons trust {os.path.realpath(root)}" in told[-1].mend
+
+
+def test_settings_that_cannot_be_read_are_one_line(brain: Brain, write) -> None:
+    write("lessons.toml", "[preflight]\nbudgett = 1\n")
+    (line,) = lines(brain, "settings")
+    assert (line.level, line.detail) == (
+        "error",
+        "lessons.toml:2: unknown key preflight.budgett",
+    )
+    assert line.mend == "did you mean preflight.budget?"
+
+
+def test_mending_never_touches_a_card(brain: Brain, root: pathlib.Path, write) -> None:
+    write("lessons/bad.md", "---\ntitle: [\n---\nx\n")
+    (root / "lessons/worse.md").write_bytes(b"\xff\xfe")
+    before = snapshot(root)
+    pathlib.Path(root, ".lessons", ".gitignore").unlink()
+    mend_health(brain)
+    mend_health(brain)
+    assert snapshot(root) == before
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (9_990, "10.0 kB"), (151_000, "151 kB")],
+)
+def test_sizes_are_written_as_people_do(count: int, text: str) -> None:
+    assert size_of(count) == text

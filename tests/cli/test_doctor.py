@@ -1,0 +1,107 @@
+"""The doctor on the command line: exit codes, hooks set up anew, what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Lessons = Callable[..., Any]
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A home without agents, and no program of theirs on the path."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
+    return pathlib.Path(os.environ["HOME"])
+
+
+def move_away(path: pathlib.Path) -> str:
+    """Let settings call programs of an installation that is gone; return what they held."""
+    before = path.read_text()
+    path.write_text(before.replace(os.path.dirname(sys.executable), "/gone/bin"))
+    assert path.read_text() != before
+    return before
+
+
+def test_a_hook_whose_program_is_gone_is_set_up_again(
+    lessons: Lessons, brain: pathlib.Path, home: pathlib.Path
+) -> None:
+    (home / ".gemini").mkdir()
+    lessons("install", "gemini-cli")
+    path = home / ".gemini" / "settings.json"
+    before = move_away(path)
+    told = lessons("doctor")
+    assert f"✗ agent: gemini-cli: {path} calls /gone/bin/lessons-hook, which is gone" in told.out
+    assert "or `lessons doctor --fix`" in told.out
+    mended = lessons("doctor", "--fix")
+    assert "✓ agent: fixed: gemini-cli: " in mended.out
+    assert "✗" not in mended.out
+    assert path.read_text() == before
+    assert "fixed" not in lessons("doctor", "--fix").out
+
+
+@pytest.mark.parametrize("via", ["command", "mcp"])
+def test_route_and_scope_stay(
+    lessons: Lessons, brain: pathlib.Path, home: pathlib.Path, via: str
+) -> None:
+    if via == "mcp":
+        pytest.importorskip("mcp")
+    lessons("install", "claude-code", "--scope", "project", "--via", via)
+    path = brain / ".claude" / "settings.local.json"
+    assert f"✓ agent: claude-code: hooks by {via}, project: {path}" in lessons("doctor").out
+    before = move_away(path)
+    lessons("doctor", "--fix")
+    assert path.read_text() == before
+
+
+def test_what_the_user_took_out_stays_out(
+    lessons: Lessons, brain: pathlib.Path, home: pathlib.Path
+) -> None:
+    (home / ".gemini").mkdir()
+    lessons("install", "gemini-cli")
+    path = home / ".gemini" / "settings.json"
+    path.write_text("{}")
+    assert "is gone" in lessons("doctor", "--fix").out
+    assert path.read_text() == "{}"
+
+
+def test_fixes_are_data_too(lessons: Lessons, brain: pathlib.Path) -> None:
+    lessons("index")
+    ignore = brain / ".lessons" / ".gitignore"
+    ignore.unlink()
+    data = json.loads(lessons("doctor", "--fix", "--json").out)
+    assert data[0] == {
+        "level": "fixed",
+        "what": "cache",
+        "detail": f"wrote {ignore}",
+        "mend": "",
+    }
+    assert {line["level"] for line in data[1:]} == {"ok"}
+
+
+def test_outside_of_any_brain_it_says_how_to_make_one(
+    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = lessons("doctor")
+    assert told.code == 0
+    assert "✗ brain: none here → `lessons init`" in told.out
+    assert lessons("doctor", "--fail-on", "error").code == 1
+
+
+def test_in_a_repository_it_tells_how_cards_are_merged(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=brain, check=True)
+    assert "✓ git: merges cards as plain text → `lessons install git`" in lessons("doctor").out
+    lessons("install", "git")
+    assert "✓ git: merges cards key by key" in lessons("doctor").out

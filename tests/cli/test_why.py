@@ -1,0 +1,79 @@
+"""Why on the command line: the whole text as a golden file, the data, the sensible words."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lessons_kb.cli.wrapping import wrap
+
+Lessons = Callable[..., Any]
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "why.txt"
+PROMPT = "Add a Telegram command that runs a shell script"
+
+
+def test_the_whole_text(
+    lessons: Lessons, brain: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    given = lessons("preflight", PROMPT)
+    told = lessons("why")
+    first, _, text = told.out.partition("\n")
+    assert first.startswith("Outside of any session, ")
+    assert first.endswith(", now")
+    assert told.err == ""
+    assert given.err.strip() in text  # the footer
+    text = re.sub(r"confidence \d\.\d\d", "confidence #", text)  # another test's business
+    if request.config.getoption("--update"):
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+    assert lessons("why", PROMPT).out == text
+
+
+def test_the_footer_speaks_the_brains_language(lessons: Lessons, brain: pathlib.Path) -> None:
+    (brain / "lessons.toml").write_text('language = "ko"\n')
+    lessons("trust")
+    assert "\n교훈 2개 (lessons/telegram-allowlist.md, " in lessons("why", PROMPT).out
+
+
+def test_nothing_known_is_one_line(lessons: Lessons, brain: pathlib.Path) -> None:
+    told = lessons("why")
+    assert (told.code, told.out) == (0, "")
+    assert told.err == (
+        "lessons: the journal knows nothing of any session; `lessons why PROMPT` asks about a "
+        "prompt\n"
+    )
+    assert "of session 'x'" in lessons("why", "--session", "x").err
+    assert json.loads(lessons("why", "--json").out) is None
+
+
+def test_a_prompt_that_no_card_is_about(lessons: Lessons, brain: pathlib.Path) -> None:
+    told = lessons("why", "zzzyx")
+    assert told.out == "Prompt: zzzyx\n\nGiven:\n  nothing\nHeld back:\n  nothing\n"
+
+
+def test_a_session_and_a_file_at_hand(lessons: Lessons, brain: pathlib.Path) -> None:
+    lessons("preflight", "--session", "s1", PROMPT)
+    told = lessons("why", "--session", "s1", PROMPT)
+    assert "already in this session [preflight.reinject_after]" in told.out
+    data = json.loads(lessons("why", "--json").out)
+    assert (data["session"], data["source"]) == ("s1", "noted")
+    guarded = lessons("why", "zzzyx", "--path", "migrations/0007_users.sql")
+    assert "guards a file at hand" in guarded.out
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_long_lines_are_folded_with_their_indent(width: int) -> None:
+    line = "  ✗ " + "교훈 카드 " * 30 + "lessons/" + "x" * 100
+    pieces = list(wrap(line, width, hang=2))
+    assert " ".join(" ".join(pieces).split()) == " ".join(line.split())
+    assert all(piece.startswith("    ") for piece in pieces[1:])
+    from rich.cells import cell_len
+
+    assert all(cell_len(piece) <= width for piece in pieces[:-1])
+    assert pieces[-1].endswith("x" * 100)
