@@ -45,7 +45,7 @@ _VERDICTS = (
         "too early",
         "",
         "…",
-        "Not enough is known: too few sessions with the card, or none before it.",
+        "Too few sessions with the card to tell, or none known before it.",
     ),
 )
 """Verdict, tone, mark, meaning; in the order in which they ask for a look."""

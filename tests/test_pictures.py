@@ -1,0 +1,48 @@
+"""README's pictures: there, small, told in words, and asking nothing of anybody."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", README)
+FILES = sorted((ROOT / "docs" / "pictures").iterdir())
+LARGEST = 200_000
+
+
+def test_each_picture_is_there_and_told_in_words() -> None:
+    assert SHOWN
+    for words, path in SHOWN:
+        assert len(words.split()) > 5, path
+        assert (ROOT / path).is_file()
+
+
+def test_no_picture_lies_about_unseen() -> None:
+    assert {(ROOT / path).name for _words, path in SHOWN} == {path.name for path in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
+def test_a_picture_is_small_and_complete_in_itself(path: Path) -> None:
+    assert path.stat().st_size < LARGEST
+    if path.suffix == ".svg":
+        text = path.read_text("utf-8")
+        ET.fromstring(text)
+        assert not re.search(r"<(?:script|image|foreignObject)\b|@import|@font-face", text)
+        assert re.findall(r"https?://[^\s\"')]+", text) == ["http://www.w3.org/2000/svg"]
+    else:
+        assert path.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_the_loop_is_as_its_script_draws_it() -> None:
+    spec = importlib.util.spec_from_file_location("loop", ROOT / "docs" / "loop.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "pictures" / "loop.svg").read_text("utf-8") == module.draw_loop()
