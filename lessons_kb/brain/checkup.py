@@ -45,7 +45,8 @@ def check_settings(layer: Layer) -> Iterator[Health]:
 
     settings, origins = read_settings(layer.root)
     there = os.path.isfile(os.path.join(layer.root, CONFIG_NAME))
-    where = f"{len(origins)} set in {CONFIG_NAME}" if there else f"no {CONFIG_NAME}, all defaults"
+    keys = "1 key" if len(origins) == 1 else f"{len(origins)} keys"
+    where = f"{keys} set in {CONFIG_NAME}" if there else f"no {CONFIG_NAME}, all defaults"
     detail = f"engine {settings.index.engine}, language {settings.language}; {where}"
     yield Health(level="ok", what="settings", detail=detail)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.drafts import Draft
     from lessons_kb.storage.runs import Runs
 
 SESSION_VARIABLES: Mapping[str, str] = {
@@ -69,6 +70,18 @@ def run(
         output=ended.tail,
     )
     return ended, recording.trouble
+
+
+def draft_after(brain: Brain, command: Sequence[str], session: str | None = None) -> list[Draft]:
+    """Return the drafts that a test run which ended well has made: what was red before is green.
+
+    Looks at the run's session only; of another command nothing is expected. Raises LessonsError.
+    """
+    from lessons_kb.learn.test_commands import find_test_command
+
+    if not find_test_command(shlex.join(command)):
+        return []
+    return brain.drafts.collect(session_of()[0] if session is None else session)
 
 
 class _Recording:

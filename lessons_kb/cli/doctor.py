@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,8 +65,14 @@ def doctor(
 
 
 def _print(line: Health) -> None:
+    """Print a finding and its mend: one line when piped, the mend below it on a terminal."""
     from lessons_kb.brain.doctor import MARKS
 
     done = "fixed: " if line.level == "fixed" else ""
-    mend = f" → {clean_line(line.mend)}" if line.mend else ""
-    print_wrapped(f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}{mend}", hang=2)
+    text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"
+    mend = f"→ {clean_line(line.mend)}" if line.mend else ""
+    if mend and not sys.stdout.isatty():
+        text, mend = f"{text} {mend}", ""
+    print_wrapped(text, hang=2)
+    if mend:
+        print_wrapped(f"  {mend}", hang=2)

@@ -14,8 +14,10 @@ from lessons_kb.cli.options import open_brain, options, print_json, print_table,
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.visible import visible_json
 
 if TYPE_CHECKING:
+    from lessons_kb.brain import Brain
     from lessons_kb.model import Event
 
 Session = Annotated[str | None, typer.Option(help="Session it belongs to; found by itself.")]
@@ -65,7 +67,21 @@ def run(
         say(ended.message)
     if trouble or unwritten:
         say(f"this run was not journalled: {trouble or unwritten}")
+    elif brain is not None and ended.code == 0:
+        _say_drafts(brain, command, session)
     raise typer.Exit(ended.code)
+
+
+def _say_drafts(brain: Brain, command: list[str], session: str | None) -> None:
+    from lessons_kb.brain.running import draft_after
+
+    try:
+        made = draft_after(brain, command, session)
+    except LessonsError as error:
+        say(f"no draft was made: {error}")
+        return
+    for draft in made:
+        say(f"what failed before passes now: {draft.id} waits for `lessons review`")
 
 
 def events(

@@ -62,8 +62,15 @@ def test_red_a_fix_and_green_leave_one_draft(lessons: Lessons, shop: pathlib.Pat
     assert lessons(*PYTEST).returncode == 1
     assert drafts(lessons) == []
     (shop / "cart.py").write_text("def total(items):\n    return sum(items)\n")
-    assert lessons(*PYTEST).returncode == 0
+    green = lessons(*PYTEST)
+    assert green.returncode == 0
+    waits = [line for line in green.stderr.splitlines() if line.startswith("lessons: ")]
     (draft,) = drafts(lessons)
+    assert waits == [
+        f"lessons: what failed before passes now: {draft['id']} waits for `lessons review`"
+    ]
+    assert not lessons(*PYTEST).stderr.count("lessons: ")
+    assert drafts(lessons) == [draft]
     text = str(draft["text"])
     assert "test_cart.py::test_total_of_cart" in text
     assert "assert 3 == 4" in text
