@@ -14,7 +14,6 @@ from lessons_kb.cli.options import open_brain, options, print_json, print_table,
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.text.visible import visible_json
 
 if TYPE_CHECKING:
     from lessons_kb.brain import Brain
