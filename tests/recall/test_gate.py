@@ -314,3 +314,22 @@ def test_common_words_are_listed_as_the_analyzer_gives_them():
     assert all(share and 0.01 < share < 0.3 for share in shares)
     assert [get_share(term) for term in analyze("telegram allowlist idempotency")] == [None] * 3
     assert get_share("") is None
+
+
+def test_what_a_card_with_symptoms_says_in_its_prose_alone_counts_less():
+    def confidence(field, symptoms):
+        card = Card(id="lessons/a.md", kind="lesson", title="a", symptoms=symptoms)
+        hit = Hit(card=card, score=9.0, bm25=9.0)
+        found = {card.id: {field: ("parser", "webhook"), "body": ("parser", "webhook")}}
+        evidence = Evidence(
+            terms={"parser": 1.0, "webhook": 1.0},
+            frequencies={"parser": 1, "webhook": 1},
+            size=15,
+            found=found,
+        )
+        return judge([hit], evidence, GATE)[0].confidence
+
+    listed = ("the signature of a call does not match",)
+    assert confidence("situation", listed) < confidence("symptoms", listed)
+    assert confidence("checklist", listed) == confidence("title", listed)
+    assert confidence("situation", ()) == confidence("title", listed)
