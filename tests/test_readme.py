@@ -1,8 +1,8 @@
-"""The README is executed: every block runs, and every output it shows is compared.
+"""README and guides are executed: every block runs, and every output they show is compared.
 
-The first two shell blocks install the package; a newcomer's walk runs them in fresh clones.
+README's first two shell blocks install the package; a newcomer's walk runs them in fresh clones.
 All others run here, in order, in one temporary folder that holds a copy of the example brain.
-``pytest tests/test_readme.py --update`` writes the outputs seen back into the README.
+``pytest tests/test_readme.py --update`` writes the outputs seen back into the pages.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+PAGES = {"README.md": 2, "docs/sharing.md": 0}
+"""Page → how many of its first blocks are not run here: they install the package."""
 SHELL = ("sh", "bash", "shell", "console", "")
 RUNNERS = {"python": (sys.executable, "-c"), **dict.fromkeys(SHELL, ("bash", "-e", "-c"))}
-SETUP_BLOCKS = 2
 NOT_RUN = ("text", "markdown", "toml", "yaml", "json")
 
 NORMAL_FORMS = (
@@ -43,11 +44,11 @@ class Block:
         self.output: Block | None = None
 
 
-def blocks() -> list[Block]:
+def blocks(page: str = "README.md") -> list[Block]:
     """Return the runnable blocks, each with the ``text`` block that follows it, if any."""
     found: list[Block] = []
     previous: Block | None = None
-    for token in MarkdownIt().parse(README.read_text(encoding="utf-8")):
+    for token in MarkdownIt().parse((ROOT / page).read_text(encoding="utf-8")):
         if token.type != "fence" or token.map is None:
             continue
         block = Block(token.info.strip().split(" ")[0], token.content, token.map[0] + 1)
@@ -71,12 +72,12 @@ def command_of(block: Block) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_outputs(seen: list[tuple[Block, str]]) -> None:
-    lines = README.read_text(encoding="utf-8").split("\n")
+def write_outputs(page: Path, seen: list[tuple[Block, str]]) -> None:
+    lines = page.read_text(encoding="utf-8").split("\n")
     for output, text in reversed(seen):
         old = len(output.text.rstrip("\n").split("\n")) if output.text else 0
         lines[output.first_line : output.first_line + old] = text.strip("\n").split("\n")
-    README.write_text("\n".join(lines), encoding="utf-8")
+    page.write_text("\n".join(lines), encoding="utf-8")
 
 
 @pytest.fixture
@@ -97,14 +98,15 @@ def newcomer(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     return folder, environment
 
 
-def test_every_block_is_of_a_known_language() -> None:
-    tokens = MarkdownIt().parse(README.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_of_a_known_language(page: str) -> None:
+    tokens = MarkdownIt().parse((ROOT / page).read_text(encoding="utf-8"))
     languages = {token.info.strip() for token in tokens if token.type in ("fence", "code_block")}
     assert languages <= {*RUNNERS, *NOT_RUN}
 
 
 def test_set_up_is_one_line_each() -> None:
-    job, suite = (command_of(block).strip() for block in blocks()[:SETUP_BLOCKS])
+    job, suite = (command_of(block).strip() for block in blocks()[: PAGES["README.md"]])
     for line in (job, suite):
         assert "\n" not in line
         assert line.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
@@ -127,18 +129,19 @@ def test_continuous_integration_runs_the_second_block_as_it_stands() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
 def test_blocks_run_and_print_what_is_shown(
-    newcomer: tuple[Path, dict[str, str]], request: pytest.FixtureRequest
+    newcomer: tuple[Path, dict[str, str]], request: pytest.FixtureRequest, page: str
 ) -> None:
     folder, environment = newcomer
     seen: list[tuple[Block, str]] = []
     differences: list[str] = []
-    for block in blocks()[SETUP_BLOCKS:]:
+    for block in blocks(page)[PAGES[page] :]:
         done = subprocess.run(
             [*RUNNERS[block.language], command_of(block)], cwd=folder, env=environment,
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=60, check=False,
         )  # fmt: skip
-        where = f"README.md:{block.first_line}"
+        where = f"{page}:{block.first_line}"
         assert done.returncode == 0, f"{where} exits {done.returncode}\n{block.text}{done.stderr}"
         if block.output is None:
             continue
@@ -149,6 +152,6 @@ def test_blocks_run_and_print_what_is_shown(
             shown, normal(printed, folder), f"{where} shows", "prints", lineterm=""
         )
     if request.config.getoption("--update", default=False):
-        write_outputs(seen)
+        write_outputs(ROOT / page, seen)
     else:
         assert not differences, "\n".join(differences)

@@ -63,10 +63,14 @@ def share(
     StorageError.
     """
     found = _by_work_tree(roots, scope)
-    plans = [
-        _plan(_attributes_file(top, shared=shared), _patterns(top, brains))
-        for top, brains in found.items()
-    ]
+    plans = []
+    for top, brains in found.items():
+        patterns = _patterns(top, brains)
+        if not shared:
+            named = _committed(top)
+            patterns = tuple(pattern for pattern in patterns if pattern not in named)
+        if patterns:
+            plans.append(_plan(_attributes_file(top, shared=shared), patterns))
     return _carry_out(plans, found, build_command(program), scope, dry_run=dry_run)
 
 
@@ -135,6 +139,15 @@ def _patterns(top: str, brains: Sequence[str]) -> tuple[str, ...]:
         folders = read_settings(brain)[0].folders
         found.update(dict.fromkeys(build_patterns(inside, tuple(folders))))
     return tuple(found)
+
+
+def _committed(top: str) -> tuple[str, ...]:
+    """Return the patterns that the repository itself names; () where its file is unusable."""
+    try:
+        data = foreign.read_settings_file(os.path.join(top, COMMITTED)) or b""
+    except StorageError:
+        return ()
+    return find_patterns(data.decode("utf-8", "replace"))
 
 
 def _attributes_file(top: str, *, shared: bool) -> str:
@@ -215,10 +228,11 @@ def _diff(plan: _Plan) -> str:
 def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> SharingChange:
     """Configure the driver, or take it out with None."""
     before, file = git_merge.read_driver(cwd, DRIVER, scope)
-    where = f"merge.{DRIVER}.driver ({git_merge.SCOPES[scope].strip('-')} git config)"
+    where = f"driver, git config {git_merge.SCOPES[scope]}"
     if before == command:
         return SharingChange(path=where, action="unchanged")
-    lines = [f"{sign}{value}" for sign, value in (("-", before), ("+", command)) if value]
+    key = f"merge.{DRIVER}.driver"
+    lines = [f"{sign}{key} = {value}" for sign, value in (("-", before), ("+", command)) if value]
     if command is None:
         if not dry_run:
             git_merge.unset_driver(cwd, DRIVER, scope=scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lessons_kb.cards.header import canonical, split_header
 from lessons_kb.cards.inline import one_line
-from lessons_kb.cards.keys import read_keys
+from lessons_kb.cards.keys import Problem, read_keys
 from lessons_kb.cards.kinds import in_mapped_folder, is_note_name, kind_of
 from lessons_kb.cards.outline import normal_newlines
 from lessons_kb.cards.reading import read_header
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lessons_kb.cards.header import Split
-    from lessons_kb.cards.keys import Problem
     from lessons_kb.cards.sections import Sections
 
 _HEAD = 4_000
@@ -71,7 +70,8 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     first = split.header.line if split.header else 1
     if _kind(path, folders, given) == NOTE:
         return _note(path, split, values, _for_note(reading.problems, path, first))
-    findings = _placed([*reading.problems, *problems], path, first)
+    left = _find_conflict(split, first)
+    findings = _placed([*reading.problems, *problems, *left], path, first)
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
     title_line = first + lines["title"] if "title" in values else None
@@ -101,6 +101,28 @@ def _card(
         body=split.body,
         checklist_lines=where,
     )
+
+
+def _find_conflict(split: Split, first: int) -> list[Problem]:
+    """Find what a merge left undecided in the body, outside of code fences."""
+    if "<<<<<<< " not in split.body:
+        return []
+    fenced, begun = False, None
+    for number, line in enumerate(normal_newlines(split.body).split("\n")):
+        fenced ^= line.startswith(("```", "~~~"))
+        if line.startswith("<<<<<<< ") and not fenced:
+            begun = number
+        elif line.startswith(">>>>>>> ") and begun is not None:
+            return [_CONFLICT.replace(line=split.body_line + begun - first)]
+    return []
+
+
+_CONFLICT = Problem(
+    line=0,
+    rule="conflict-markers",
+    message="a merge left both versions here, between conflict markers",
+    mend="keep what is right and remove the lines <<<<<<<, ======= and >>>>>>>",
+)
 
 
 def _kind(path: str, folders: Mapping[str, str], given: str | None) -> str:

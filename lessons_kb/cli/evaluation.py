@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,7 +30,9 @@ COLUMNS = {
 _DIGITS = {"tokens": 1, "milliseconds": 1}
 _SHOWN = 5
 
-Share = Annotated[float | None, typer.Option(min=0, max=1, metavar="SHARE")]
+
+def _share(told: str) -> Any:
+    return typer.Option(min=0, max=1, metavar="SHARE", help=told)
 
 
 def register(app: typer.Typer) -> None:
@@ -45,14 +47,22 @@ def evaluate(
     engine: Annotated[
         str | None, typer.Option(help="tantivy, rank-bm25 or all; else the brain's own.")
     ] = None,
-    min_recall5: Share = None,
-    min_hit3: Share = None,
-    min_mrr: Share = None,
-    min_ndcg10: Share = None,
-    min_kept: Share = None,
-    max_false_injection: Share = None,
-    max_tokens: Annotated[float | None, typer.Option(min=0, metavar="TOKENS")] = None,
-    max_ms: Annotated[float | None, typer.Option(min=0, metavar="MS")] = None,
+    min_recall5: Annotated[float | None, _share("Exit 1 if recall@5 is below this.")] = None,
+    min_hit3: Annotated[float | None, _share("Exit 1 if hit@3 is below this.")] = None,
+    min_mrr: Annotated[float | None, _share("Exit 1 if mrr is below this.")] = None,
+    min_ndcg10: Annotated[float | None, _share("Exit 1 if ndcg@10 is below this.")] = None,
+    min_kept: Annotated[float | None, _share("Exit 1 if kept is below this.")] = None,
+    max_false_injection: Annotated[
+        float | None, _share("Exit 1 if false injection is above this.")
+    ] = None,
+    max_tokens: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="TOKENS", help="Exit 1 if the mean size is above this."),
+    ] = None,
+    max_ms: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="MS", help="Exit 1 if the median time is above this."),
+    ] = None,
 ) -> None:
     """Measure retrieval on labelled prompts; exit 1 below a --min or above a --max.
 

@@ -48,6 +48,7 @@ def set_up(*, scope: str, shared: bool, dry_run: bool, undo: bool) -> None:
     """Let git merge cards key by key, or stop it."""
     from lessons_kb.agents.install.programs import find_entries
     from lessons_kb.brain.sharing import share, unshare
+    from lessons_kb.storage.locate import git_top
 
     roots = _roots()
     notes: list[str] = []
@@ -57,7 +58,7 @@ def set_up(*, scope: str, shared: bool, dry_run: bool, undo: bool) -> None:
         program = find_entries(bare=shared).server
         changes = share(roots, program=program, scope=scope, shared=shared, dry_run=dry_run)
         notes = [_COMMIT, _EACH] if shared else []
-        notes += [] if len(changes) > 1 else [_NO_BRAIN]
+        notes += [] if any(map(git_top, roots)) else [_NO_BRAIN]
     if options().json:
         print_json([{"agent": GIT, "files": [c.as_dict() for c in changes], "notes": notes}])
         return

@@ -30,7 +30,10 @@ def build_patterns(brain: str, folders: Sequence[str]) -> tuple[str, ...]:
     counts wherever it lies inside, as for ``kind_of``.
     """
     start = f"/{_GLOB.sub(_escaped_glob, brain)}/" if brain else ""
-    paths = [f"{start}**/{_GLOB.sub(_escaped_glob, folder.strip('/'))}/**" for folder in folders]
+    names = [folder.strip("/") for folder in folders]
+    # A folder inside another one is named with it: ``.ai/lessons`` with ``lessons``.
+    names = [n for n in names if not any(f"/{m}/" in f"/{n}/" for m in names if m != n)]
+    paths = [f"{start}**/{_GLOB.sub(_escaped_glob, name)}/**" for name in names]
     return tuple(_quoted(f"{path}/*.{ending}") for path in paths for ending in _ENDINGS)
 
 

@@ -327,6 +327,13 @@ def test_a_dry_run_writes_nothing(tmp_path: pathlib.Path) -> None:
     assert sorted(p.name for p in (clone.root / ".git").rglob("*")) == before
 
 
+def test_what_the_repository_names_is_not_named_again(tmp_path: pathlib.Path) -> None:
+    clone = make(tmp_path / "brain")
+    clone.install(scope="project", shared=True)
+    clone.install(scope="project")
+    assert not (clone.root / ".git" / "info" / "attributes").exists()
+
+
 def test_only_the_folders_of_the_brain_are_named(tmp_path: pathlib.Path) -> None:
     clone = make(tmp_path / "repo")
     brain = clone.root / "docs" / "our [brain]"

@@ -272,6 +272,18 @@ def test_headers_that_are_not_yaml_are_merged_key_by_key_too() -> None:
     assert merged.text == bumped(base, 5)
 
 
+def test_conflict_markers_left_in_a_card_are_named() -> None:
+    def rules(text: str) -> list[tuple[str, int]]:
+        document = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
+        assert document.card
+        return [(finding.rule, finding.line) for finding in document.findings]
+
+    left = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
+    line = CARD.count("\n") + 1
+    assert rules(CARD) == rules(CARD + "```\n" + left + "```\n") == []
+    assert rules(CARD + left) == [("conflict-markers", line)]
+
+
 lines = st.sampled_from(["a: 1\n", "# c\n", "severity: high\n", "tags: [x, y]\n", "---\n", "- b\n"])
 drawn = st.builds(lambda rows: "---\n" + "".join(rows), st.lists(lines, max_size=8))
 cards = st.builds(

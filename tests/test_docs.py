@@ -1,0 +1,71 @@
+"""The reference is what the code says, and guides name nothing that does not exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from lessons_kb.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it names the folders of Linux")
+def test_the_reference_is_fresh(reference: ModuleType, request: pytest.FixtureRequest) -> None:
+    page = reference.build_reference()
+    if request.config.getoption("--update", default=False):
+        reference.PAGE.write_text(page, encoding="utf-8")
+    fresh = reference.PAGE.read_text(encoding="utf-8") == page
+    assert fresh, "docs/reference.md is stale: python docs/reference.py writes it anew"
+
+
+def test_every_command_and_every_option_is_explained(reference: ModuleType) -> None:
+    page = reference.build_reference()
+    commands = page.partition("## Settings")[0]
+    assert re.findall(r"^\| .* \|  \|$", page, re.MULTILINE) == []
+    for name in re.findall(r"^### (\S+)$", commands, re.MULTILINE):
+        section = commands.partition(f"### {name}\n")[2].partition("\n### ")[0]
+        assert len(section.strip().splitlines()) > 1, f"{name} says nothing"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
+    return [t.content for t in tokens if t.type == "fence" and t.info == language]
+
+
+def test_the_settings_of_other_programs_call_commands_that_exist() -> None:
+    hooks, workflow = map(yaml.safe_load, blocks(DOCS / "sharing.md", "yaml"))
+    (offered,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert hooks["repos"][0]["hooks"][0]["id"] == offered["id"]
+    steps = workflow["jobs"]["lessons"]["steps"]
+    lines = [step["run"] for step in steps if step.get("run", "").startswith("lessons ")]
+    known = {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
+    for line in lines:
+        words = line.replace("--brain .", "").split()
+        assert words[1] in known, line
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
