@@ -38,9 +38,9 @@ class Target(Value):
 
 def run(target: Target, data: bytes) -> None:
     """Hold one input against a target; raises what it raises, AssertionError when it is slow."""
-    began = time.perf_counter()
+    began = time.process_time()
     target.check(data)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     assert seconds < MAX_SECONDS, f"{seconds:.1f} s for {len(data)} bytes"
 
 
@@ -131,10 +131,10 @@ _HOSTILE = ("a" * 300, "aaab" * 60 + "!", "x y " * 70, "0" * 299 + "\n", "ㅏ" *
 def _check_pattern(pattern: str, refused: str) -> None:
     if refused:
         return
-    began = time.perf_counter()
+    began = time.process_time()
     for text in _HOSTILE:
         re.search(pattern, text, re.IGNORECASE)
-    assert time.perf_counter() - began < 1.0, pattern
+    assert time.process_time() - began < 1.0, pattern
 
 
 def pattern(data: bytes) -> None:

@@ -11,6 +11,7 @@ import typer
 from lessons_kb.cli.options import options, print_json, say
 from lessons_kb.cli.sharing import GIT, set_up
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.text.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,11 +206,11 @@ def _request(name: str, *, undo: bool, **wanted: Any) -> Request:
 def _print(name: str, changes: list[Change], notes: list[str], *, dry_run: bool) -> None:
     for change in changes:
         if change.diff:
-            print(change.diff)
+            print(visible(change.diff))
     for change in changes:
         word = _WORDS[change.action]
         backup = f" (before: {change.backup})" if change.backup else ""
         would = "would be " if dry_run and change.diff else ""
-        print(f"{name}: {change.path}: {would}{word}{backup}")
+        print(visible(f"{name}: {change.path}: {would}{word}{backup}"))
     for note in notes:
         print(f"  → {note}")

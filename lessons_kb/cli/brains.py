@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table
+from lessons_kb.text.visible import visible
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")]
 
@@ -34,9 +35,9 @@ def init(
     if options().json:
         print_json({"brain": root, "made": made})
     elif made:
-        print(f"{root}: made {', '.join(made)}")
+        print(f"{visible(root)}: made {', '.join(made)}")
     else:
-        print(f"{root} is a brain already; nothing was changed")
+        print(f"{visible(root)} is a brain already; nothing was changed")
 
 
 def trust(
@@ -54,7 +55,7 @@ def trust(
     if options().json:
         print_json({"brain": root, "trusted": not revoke})
     else:
-        print(f"{root} is {'no longer' if revoke else 'now'} trusted")
+        print(f"{visible(root)} is {'no longer' if revoke else 'now'} trusted")
 
 
 def config() -> None:

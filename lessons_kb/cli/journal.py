@@ -14,6 +14,7 @@ from lessons_kb.cli.options import open_brain, options, print_json, print_table,
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.visible import visible_json
 
 if TYPE_CHECKING:
     from lessons_kb.brain import Brain
@@ -152,7 +153,7 @@ def _row_line(event: Event) -> str:
 
 
 def _json_line(event: Event) -> str:
-    return json.dumps(event.as_dict(), ensure_ascii=False)
+    return visible_json(json.dumps(event.as_dict(), ensure_ascii=False))
 
 
 def _cut(text: str, width: int) -> str:

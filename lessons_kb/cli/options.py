@@ -58,12 +58,16 @@ def open_brain() -> Brain:
 
 def say(message: str) -> None:
     """Tell the user something that is not the answer."""
-    print(f"lessons: {message}", file=sys.stderr)
+    from lessons_kb.text.visible import visible
+
+    print(f"lessons: {visible(message)}", file=sys.stderr)
 
 
 def print_json(data: Any) -> None:
     """Print an answer as JSON."""
-    print(json.dumps(data, ensure_ascii=False, indent=2))
+    from lessons_kb.text.visible import visible_json
+
+    print(visible_json(json.dumps(data, ensure_ascii=False, indent=2)))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: str = "") -> None:

@@ -48,6 +48,8 @@ def report(
 
     if options().json and output == STDOUT:
         raise InputError("--json and -o - would both print; leave one out")
+    if output == FILE and os.path.islink(output):  # whoever made it chose what is overwritten
+        raise InputError(f"{FILE} is a link here; remove it, or name a file with --output")
     brain = open_brain()
     overview = brain.stats.overview(stage=stage, project=project)
     path = os.path.realpath(output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from lessons_kb.text.visible import visible, visible_json
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
             }
         ],
     }
-    return json.dumps(log, ensure_ascii=False, indent=2)
+    return visible_json(json.dumps(log, ensure_ascii=False, indent=2))
 
 
 def format_github(annotations: Sequence[Annotation]) -> str:
@@ -89,5 +90,5 @@ def _command(annotation: Annotation) -> str:
 
 
 def _escaped(text: str, more: str) -> str:
-    """Percent-escape what would end a value or start another command."""
-    return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text)
+    """Percent-escape what would end a value or start another command; show what is invisible."""
+    return visible("".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.visible import visible_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +23,14 @@ def format_jsonl(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
     """Yield one line of JSON for each (card, text of its file), without line ends."""
     for card, text in cards:
         data = {"format": FORMAT, **card.as_dict(), "text": text}
-        yield json.dumps(data, ensure_ascii=False)
+        yield visible_json(json.dumps(data, ensure_ascii=False))
 
 
 def format_json(cards: Iterable[tuple[Card, str]]) -> str:
     """Return one JSON document with every card."""
     data = [{**card.as_dict(), "text": text} for card, text in cards]
-    return json.dumps({"format": FORMAT, "cards": data}, ensure_ascii=False, indent=2)
+    whole = {"format": FORMAT, "cards": data}
+    return visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
 
 
 def format_markdown(cards: Iterable[tuple[Card, str]]) -> str:

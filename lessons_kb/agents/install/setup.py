@@ -55,7 +55,7 @@ def install(request: Request, *, dry_run: bool = False) -> list[Change]:
     what cannot be edited raises InputError, EditRefused or StorageError and touches nothing.
     """
     check_request(request)
-    steps = [_plan_install(target, _holder(request)) for target in find_targets(request)]
+    steps = [_plan_install(target, _holder(request)) for target in _targets(request)]
     return _carry_out(steps, dry_run=dry_run)
 
 
@@ -65,7 +65,7 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[Change]:
     A file in which nothing else changed since gets its former bytes back. Errors as ``install``.
     """
     check_request(request)
-    steps = [_plan_removal(target, _holder(request)) for target in find_targets(request)]
+    steps = [_plan_removal(target, _holder(request)) for target in _targets(request)]
     return _carry_out(steps, dry_run=dry_run)
 
 
@@ -77,6 +77,22 @@ def find_installed(request: Request) -> list[str]:
         if _holder(request) in record.get("holders", {}):
             found.append(target.path)
     return found
+
+
+def _targets(request: Request) -> list[Target]:
+    """Return the files to write; those of a project lie in it, wherever its links lead."""
+    targets = find_targets(request)
+    if request.scope == "project":
+        top = os.path.realpath(request.project).rstrip(os.sep) + os.sep
+        for target in targets:
+            inside = target.path.startswith(request.project.rstrip(os.sep) + os.sep)
+            full = os.path.realpath(target.path)
+            if inside and not full.startswith(top):
+                raise InputError(
+                    f"{shown(target.path)} leads out of the project, to {shown(full)}; "
+                    "remove the link, or use --scope user"
+                )
+    return targets
 
 
 def _holder(request: Request) -> str:
