@@ -164,7 +164,9 @@ def _reader_has_gone() -> int:
 
 
 def _fail(message: str) -> int:
-    line = " ".join(message.split())
+    from lessons_kb.text.visible import visible
+
+    line = visible(" ".join(message.split()))
     print(f"lessons: {line}", file=sys.stderr)
     return 2
 
