@@ -1,0 +1,315 @@
+"""Changes to cards and drafts by one person at work, each of which can be taken back."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from lessons_kb.brain.drafts import Drafts
+from lessons_kb.cards import edit_header, parse_bytes
+from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
+from lessons_kb.storage import files, trash
+from lessons_kb.storage.drafts import DraftFolder
+from lessons_kb.storage.journal import BUMPED
+from lessons_kb.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.drafts import Draft
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.model import Card
+
+    Change = str | int | tuple[str, ...] | None
+
+_FIELDS = {
+    "status": "status",
+    "occurrences": "occurrences",
+    "last-seen": "last_seen",
+    "examples": "examples",
+}
+"""Keys that are changed here → where a card holds them."""
+_WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
+_NO_STEP = "nothing to undo"
+
+
+class Undone(Value):
+    """What a step back did."""
+
+    line: str
+    """For the user, one line."""
+    names: tuple[str, ...] = ()
+    """Cards to look at again, as ``Cards.find`` understands them."""
+
+
+class Step(Value):
+    """One change, and how to take it back."""
+
+    what: str
+    """What was done, such as ``bump of lessons/a.md``."""
+    names: tuple[str, ...]
+    back: Callable[[], str]
+    """Takes it back; returns a remark, "" if all is as it was."""
+
+
+class Undoing:
+    """The cards and drafts of a brain, with every change that was made through it.
+
+    All of them raise LessonsError. ``undo`` takes the latest change back and never overwrites
+    what another program wrote since.
+    """
+
+    def __init__(self, brain: Brain) -> None:
+        self._brain = brain
+        self._steps: list[Step] = []
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What can be taken back, latest last."""
+        return tuple(step.what for step in self._steps)
+
+    def name_of(self, layer: Layer, path: str) -> str:
+        """Return the name by which ``Cards.find`` knows the file of one of the brains for sure."""
+        return f"{layer.alias}:{path}" if len(self._brain.layers) > 1 else path
+
+    def bump(self, name: str) -> Card:
+        """Count the mistake once more; see ``Cards.bump``."""
+        layer, card = self._brain.cards.find(name)
+        before = _read(layer, card.id)
+        bumped = self._brain.cards.bump(name)[0]
+        change = _Change(layer, bumped, before, ("occurrences", "last-seen"))
+
+        def back() -> str:
+            remark = change.take_back()
+            _uncount(layer, card.id)
+            return remark
+
+        self._keep(f"bump of {card.id}", layer, card.id, back)
+        return bumped
+
+    def set_status(self, status: str, name: str) -> Card:
+        """Make a card ``active``, ``ignored`` or ``archived``."""
+        layer, card = self._brain.cards.find(name)
+        before = _read(layer, card.id)
+        changed = self._brain.cards.set_status(status, name)[0]
+        if card.status != status:
+            back = _Change(layer, changed, before, ("status",)).take_back
+            self._keep(f"{_WORDS[status]} {card.id}", layer, card.id, back)
+        return changed
+
+    def delete(self, name: str) -> Card:
+        """Move a card to the trash."""
+        layer, card = self._brain.cards.find(name)
+        entry = trash.put(layer.root, card.id)
+        layer.touch()
+
+        def back() -> str:
+            trash.restore(layer.root, entry)
+            layer.touch()
+            return ""
+
+        self._keep(f"deletion of {card.id}", layer, card.id, back)
+        return card
+
+    def edit(self, layer: Layer, path: str, editor: Callable[[str], None]) -> bool:
+        """Let ``editor`` change a file, given its path on disk; return whether it did.
+
+        The file need not be a usable card.
+        """
+        before = _read(layer, path)
+        editor(os.path.join(layer.root, *path.split("/")))
+        layer.touch()
+        try:
+            after = _read(layer, path)
+        except StorageError:
+            return True  # gone, or no file any more: the user's own doing
+        if after == before:
+            return False
+
+        def back() -> str:
+            if _read(layer, path) == after:
+                trash.put_bytes(layer.root, path, after, "edit undone")
+            _replace(layer, path, after, before)
+            return "the edited version is in the trash"
+
+        self._keep(f"edit of {path}", layer, path, back)
+        return True
+
+    def edit_draft(self, draft: Draft, editor: Callable[[str], None]) -> bool:
+        """Let ``editor`` change a draft, given its path; return whether it did."""
+        editor(draft.path)
+        after = self._folder.read(draft.id)
+        if after is None or after == draft.text:
+            return False
+
+        def back() -> str:
+            with self._folder.locked():
+                if self._folder.read(draft.id) != after:
+                    raise EditRefused(f"{draft.id} was changed since: nothing was undone")
+                self._folder.write(draft.id, draft.text, self._folder.facts()[draft.id])
+            return ""
+
+        self._keep(f"edit of {draft.id}", None, "", back)
+        return True
+
+    def accept(self, name: str, *, on_duplicate: str = "fail") -> Card:
+        """Make a draft a card; see ``Drafts.accept``."""
+        drafts = Drafts(self._brain)
+        draft, reopen = self._reopener(drafts.get(name))
+        card = drafts.accept(draft.id, on_duplicate=on_duplicate)
+        layer = self._brain.layers[0]
+        made = _read(layer, card.id)
+
+        def back() -> str:
+            if _read(layer, card.id) != made:
+                raise EditRefused(f"{card.id} was edited since: it stays a card")
+            trash.put(layer.root, card.id, why="acceptance undone")
+            layer.touch()
+            reopen()
+            return ""
+
+        self._keep(f"acceptance of {draft.id}", layer, card.id, back)
+        return card
+
+    def merge(self, name: str, card_name: str) -> Card:
+        """Count a draft on a card; see ``Drafts.merge``."""
+        drafts = Drafts(self._brain)
+        draft, reopen = self._reopener(drafts.get(name))
+        layer, card = self._brain.cards.find(card_name)
+        before = _read(layer, card.id)
+        merged = drafts.merge(draft.id, card_name)
+        change = _Change(layer, merged, before, ("occurrences", "last-seen", "examples"))
+
+        def back() -> str:
+            remark = change.take_back()
+            _uncount(layer, card.id)
+            reopen()
+            return remark
+
+        self._keep(f"merging of {draft.id} into {card.id}", layer, card.id, back)
+        return merged
+
+    def discard(self, name: str) -> Draft:
+        """Remove a draft; see ``Drafts.discard``."""
+        drafts = Drafts(self._brain)
+        draft, reopen = self._reopener(drafts.get(name))
+        drafts.discard(draft.id)
+
+        def back() -> str:
+            reopen()
+            return ""
+
+        self._keep(f"discarding of {draft.id}", None, "", back)
+        return draft
+
+    def undo(self) -> Undone:
+        """Take the latest change back.
+
+        One that cannot be taken back, since another program changed the same thing, is given up
+        and said to be; the next call takes back the one before.
+        """
+        if not self._steps:
+            return Undone(line=_NO_STEP)
+        step = self._steps.pop()
+        try:
+            remark = step.back()
+        except LessonsError as error:
+            return Undone(line=f"not undone ({step.what}): {error}", names=step.names)
+        line = f"undone: {step.what}" + (f"; {remark}" if remark else "")
+        return Undone(line=line, names=step.names)
+
+    @property
+    def _folder(self) -> DraftFolder:
+        return DraftFolder(self._brain.layers[0].root)
+
+    def _keep(self, what: str, layer: Layer | None, path: str, back: Callable[[], str]) -> None:
+        names = (self.name_of(layer, path),) if layer else ()
+        self._steps.append(Step(what=what, names=names, back=back))
+
+    def _reopener(self, draft: Draft) -> tuple[Draft, Callable[[], None]]:
+        facts = self._folder.facts().get(draft.id)
+        if facts is None:
+            raise CardNotFound(f"no draft {draft.id!r}; somebody else has settled it")
+
+        def reopen() -> None:
+            with self._folder.locked():
+                if self._folder.read(draft.id) is not None:
+                    raise EditRefused(f"{draft.id} waits again already")
+                self._folder.write(draft.id, draft.text, facts)
+
+        return draft, reopen
+
+
+class _Change:
+    """A change of some keys of one card's header, as it was made."""
+
+    def __init__(self, layer: Layer, card: Card, before: bytes, keys: tuple[str, ...]) -> None:
+        self._layer = layer
+        self._path = card.id
+        self._before = before
+        self._after = _read(layer, card.id)
+        self._written: dict[str, Change] = {key: getattr(card, _FIELDS[key]) for key in keys}
+        # The file may hold more than our change, if another program saved at that moment.
+        self._alone = _edited(before, self._written) == self._after
+
+    def take_back(self) -> str:
+        """Give the keys what they held before, if they still hold what was written."""
+        remark = ""
+
+        def back(data: bytes) -> bytes:
+            nonlocal remark
+            if data == self._after and self._alone:
+                remark = ""
+                return self._before
+            now = parse_bytes(data, path=self._path, folders=folders).card
+            if now is None or self._values(now) != self._written:
+                raise EditRefused(f"{self._path} was changed since: nothing was undone")
+            remark = "what else was changed in the file since then stays"
+            return _edited(data, self._former())
+
+        folders = self._layer.settings.folders
+        if not os.path.lexists(os.path.join(self._layer.root, *self._path.split("/"))):
+            raise CardNotFound(f"{self._path} is gone: nothing was undone")
+        files.rewrite(self._layer.root, self._path, back)
+        self._layer.touch()
+        return remark
+
+    def _values(self, card: Card) -> dict[str, Change]:
+        return {key: getattr(card, _FIELDS[key]) for key in self._written}
+
+    def _former(self) -> dict[str, Change]:
+        """Return what the keys held; None for those that were not there."""
+        folders = self._layer.settings.folders
+        card = parse_bytes(self._before, path=self._path, folders=folders).card
+        values = self._values(card) if card else {}
+        return {
+            key: None if _edited(self._before, {key: None}) == self._before else value
+            for key, value in values.items()
+        }
+
+
+def _edited(data: bytes, changes: dict[str, Change]) -> bytes:
+    return edit_header(data.decode("utf-8"), changes).encode("utf-8")
+
+
+def _read(layer: Layer, path: str) -> bytes:
+    return files.read_bytes(layer.root, path, limit=files.MAX_BYTES)
+
+
+def _replace(layer: Layer, path: str, expected: bytes, data: bytes) -> None:
+    def back(found: bytes) -> bytes:
+        if found != expected:
+            raise EditRefused(f"{path} was changed since: nothing was undone")
+        return data
+
+    files.rewrite(layer.root, path, back)
+    layer.touch()
+
+
+def _uncount(layer: Layer, path: str) -> None:
+    try:
+        layer.journal.count(path, BUMPED, at=time.time(), times=-1)
+    except StorageError:
+        return  # as when it was counted: the card itself is what counts

@@ -1,0 +1,73 @@
+"""The desk for a human: manage."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from lessons_kb.cli.options import open_brain, options, print_json
+
+if TYPE_CHECKING:
+    from lessons_kb.manage import Desk
+    from lessons_kb.manage.rows import Row
+
+
+def register(app: typer.Typer) -> None:
+    """Add this noun's commands."""
+    app.command("manage")(manage)
+
+
+def manage() -> None:
+    """Look through cards and drafts and mend them, full screen; ? there explains the keys.
+
+    Without a terminal it reads plain commands, one a line; `help` lists them.
+
+    Example: lessons manage
+    """
+    from lessons_kb.manage import Desk
+
+    with open_brain() as brain:
+        desk = Desk(brain)
+        if options().json:
+            _print_rows(desk)
+            return
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        if interactive and os.environ.get("TERM") != "dumb":
+            from lessons_kb.manage import ManageApp
+
+            if options().no_color:
+                os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
+            ManageApp(desk).run()
+            return
+        from lessons_kb.manage import run_prompt
+
+        refused = run_prompt(desk, sys.stdin, lambda text: print(text, flush=True))
+        if refused and not interactive:
+            raise typer.Exit(2)
+
+
+def _print_rows(desk: Desk) -> None:
+    desk.load_effects()
+    print_json(
+        {
+            "cards": [_card_data(row) for row in desk.load()],
+            "drafts": [row.draft.as_dict() for row in desk.load_drafts() if row.draft],
+        }
+    )
+
+
+def _card_data(row: Row) -> dict[str, Any]:
+    card = row.card
+    return {
+        "id": row.name,
+        "title": row.title,
+        "status": row.status,
+        "severity": card.severity if card else None,
+        "occurrences": card.occurrences if card else None,
+        "last_seen": card.last_seen if card else None,
+        "effect": row.effect,
+        "problems": row.troubles,
+    }

@@ -1,0 +1,361 @@
+"""The full-screen application: two lists, a filter, a preview. What the keys do is in ``acts``."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.widgets import Input, Static
+
+from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
+from lessons_kb.manage.actions import Actions, Outcome
+from lessons_kb.manage.acts import ACTS
+from lessons_kb.manage.board import Board
+from lessons_kb.manage.dialogs import Ask
+from lessons_kb.manage.drawing import (
+    draw_empty,
+    draw_hints,
+    draw_status,
+    draw_tabs,
+    draw_view,
+)
+from lessons_kb.manage.keys import CARDS, DRAFTS, KEYS
+from lessons_kb.manage.listing import RowList
+from lessons_kb.manage.rows import CARD_COLUMNS, DRAFT_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import TypeVar
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.screen import Screen
+    from textual.timer import Timer
+    from textual.visual import VisualType
+    from textual.worker import WorkType
+
+    from lessons_kb.manage.desk import Desk
+    from lessons_kb.manage.rows import Row
+
+    T = TypeVar("T")
+
+_SETTLE_SECONDS = 0.05
+"""How long the cursor must rest on a row before its file is read."""
+_WIDE = 110
+"""Columns from which the preview stands beside the list, not below it."""
+_COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
+
+_FROM_FILTER = {
+    "question_mark": "do('question_mark')",
+    "tab": "do('tab')",
+    "escape": "leave_filter(True)",
+    "enter": "leave_filter(False)",
+    "up": "from_filter('up')",
+    "down": "from_filter('down')",
+    "pageup": "from_filter('pageup')",
+    "pagedown": "from_filter('pagedown')",
+}
+"""Keys that do not belong to the text one types."""
+
+
+class Filter(Input):
+    """The line one types into."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key in _FROM_FILTER:
+            event.stop()
+            event.prevent_default()  # else Input would take it
+            await self.app.run_action(_FROM_FILTER[event.key])
+
+
+class Rows(RowList):
+    """The list of cards or drafts, with the keys that act on what is under the cursor."""
+
+    BINDINGS: ClassVar[list[Binding]] = [
+        Binding(keys, f"app.do('{keys.split(',', maxsplit=1)[0]}')", show=False)
+        for keys in dict.fromkeys(key.keys for key in KEYS)
+    ]
+
+
+class ManageApp(App[None]):
+    """``lessons manage``, full screen. Shows itself first and reads the brain meanwhile.
+
+    ``today`` is what ages are counted from.
+    """
+
+    TITLE = "lessons manage"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)
+    ]
+    CSS = """
+    Screen { layout: vertical; }
+    #tabs, #status, #hints, #heading { height: 1; padding: 0 1; }
+    #tabs { background: $primary-background; }
+    #filter { height: 1; padding: 0 1; }
+    #panes { height: 1fr; }
+    .-narrow #panes { layout: vertical; }
+    .-wide #panes { layout: horizontal; }
+    .-narrow #left { height: 6fr; }
+    .-narrow #preview { height: 5fr; border-top: solid $primary-background; }
+    .-wide #left { width: 5fr; }
+    .-wide #preview { width: 4fr; border-left: solid $primary-background; }
+    #heading { color: $text-muted; }
+    #list { padding: 0 1; height: 1fr; }
+    #preview { padding: 0 1; scrollbar-size-vertical: 1; }
+    #status.-bad { color: $text-error; }
+    #hints { color: $text-muted; }
+    """
+
+    def __init__(self, desk: Desk, *, today: dt.date | None = None) -> None:
+        super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
+        self.desk = desk
+        self.actions: Actions = Actions(desk)
+        self.board = Board()
+        self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
+        self.listing = Rows(CARD_COLUMNS, self.day, id="list")
+        self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
+        self._rest: Timer | None = None
+        self._progress = (0, 0)
+        self._said = ""
+        self._drawn: dict[str, VisualType] = {}
+        self._gone = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield Static(id="tabs")
+        yield Filter(placeholder="type to filter", id="filter", compact=True)
+        with Container(id="panes"):
+            with Vertical(id="left"):
+                yield Static(id="heading", markup=False)
+                yield self.listing
+            with VerticalScroll(id="preview", can_focus=False):
+                yield Static(id="view", markup=False)
+        yield Static(id="status", markup=False)
+        yield Static(id="hints")
+
+    def on_mount(self) -> None:
+        """Show the empty lists and begin to read."""
+        self.query_one(Filter).focus()
+        self.load()
+
+    def on_unmount(self) -> None:
+        """Let what was begun come to its end."""
+        self._gone = True
+        self._hands.shutdown(wait=True)
+
+    def begin(
+        self,
+        work: Callable[[], Coroutine[None, None, None]],
+        *,
+        group: str,
+        exclusive: bool = False,
+    ) -> None:
+        """Do ``work`` while the screen goes on; ``exclusive`` ends what its group does yet."""
+        chosen: WorkType[None] = work
+        self.run_worker(chosen, group=group, exclusive=exclusive)
+
+    def load(self) -> None:
+        """Read everything anew, what the user waits for first."""
+        self.begin(self._load, group="load", exclusive=True)
+
+    def say(self, line: str, *, bad: bool = False) -> None:
+        """Tell the user something in one line."""
+        self._said = " ".join(line.split())
+        self._update("#status", draw_status(self.board, self.listing, self._said, self._room))
+        self._base.query_one("#status").set_class(bad, "-bad")
+
+    def show(self, *, top: bool = False) -> None:
+        """Draw the rows of the tab that pass its filter."""
+        self.listing.columns = _COLUMNS[self.board.tab]
+        self.listing.show(self.board.shown(), keep=self.board.place, top=top)
+        field = self._base.query_one(Filter)
+        if field.value != self.board.typed:
+            field.value = self.board.typed
+        self._draw_lines()
+
+    def take(self, outcome: Outcome) -> None:
+        """Change the lists as an action says."""
+        self.board.take(outcome)
+        self.show()
+        self.say(outcome.line)
+        if outcome.drafts:
+            self.begin(self._load_drafts, group="drafts", exclusive=True)
+
+    async def later(self, work: Callable[[], T]) -> T:
+        """Return what ``work`` returns, done after all that was asked for before."""
+        return await asyncio.get_running_loop().run_in_executor(self._hands, work)
+
+    def perform(
+        self,
+        work: Callable[[], Outcome],
+        *,
+        on_duplicate: Callable[[DuplicateCard], None] | None = None,
+    ) -> None:
+        """Do something to cards or drafts and show what came of it."""
+
+        async def perform() -> None:
+            try:
+                outcome = await self.later(work)
+            except LessonsError as error:
+                if isinstance(error, DuplicateCard) and on_duplicate is not None:
+                    on_duplicate(error)
+                else:
+                    self.say(str(error), bad=True)
+            else:
+                self.take(outcome)
+
+        self.begin(perform, group="acts")
+
+    def ask(
+        self, question: str, answers: Sequence[tuple[str, str]], then: Callable[[str], None]
+    ) -> None:
+        """Ask for one of (key, words); ``then`` is given the key, "" for none."""
+        self.push_screen(Ask(question, answers), lambda answer: then(answer or ""))
+
+    async def _load(self) -> None:
+        self.say("reading …")
+        watch = self.set_interval(0.2, self._tell_progress)
+        try:
+            rows = await asyncio.to_thread(self.desk.load, self._note_progress)
+            watch.stop()
+            self.board.set(CARDS, rows)
+            self.show()
+            self.say("")
+            await self._load_drafts()
+            if await asyncio.to_thread(self.desk.load_effects):
+                self.board.exchange(await asyncio.to_thread(self._measured))
+                self.show()
+                self._preview()
+        except LessonsError as error:
+            self.say(str(error), bad=True)
+        finally:
+            watch.stop()
+
+    async def _load_drafts(self) -> None:
+        try:
+            self.board.set(DRAFTS, await self.later(self.desk.load_drafts))
+        except LessonsError as error:
+            self.say(str(error), bad=True)
+        self.show()
+
+    def _measured(self) -> dict[str, Row]:
+        return {
+            row.name: self.desk.row_of(row.card, layer=row.layer, troubles=row.troubles)
+            for row in self.board.rows[CARDS]
+            if row.card is not None
+        }
+
+    def _note_progress(self, done: int, total: int) -> None:
+        """Note how far the reading is; called from its thread."""
+        if self._gone:
+            raise LessonsError("stopped")
+        self._progress = (done, total)
+
+    def _tell_progress(self) -> None:
+        done, total = self._progress
+        if total:
+            self.say(f"reading {done:,} of {total:,} files …")
+
+    @property
+    def _room(self) -> int:
+        """Columns within the padding of a line."""
+        return max(self.size.width - 2, 0)
+
+    @property
+    def _base(self) -> Screen[object]:
+        """The screen below all questions."""
+        return self.screen_stack[0]
+
+    def _update(self, where: str, what: VisualType) -> None:
+        """Draw a line, or the preview; lines keep their size, so nothing else need move."""
+        if self._drawn.get(where) != what:
+            self._drawn[where] = what
+            self._base.query_one(where, Static).update(what, layout=where == "#view")
+
+    def _draw_lines(self) -> None:
+        board, width = self.board, self._room
+        self._update("#tabs", draw_tabs(board.tab, board.counts, self.desk.label, width))
+        self._update("#heading", self.listing.heading())
+        typing = isinstance(self._base.focused, Filter)
+        hints = draw_hints(board.tab, self.listing.current, typing=typing, width=width)
+        self._update("#hints", hints)
+        self._update("#status", draw_status(board, self.listing, self._said, width))
+
+    @on(Input.Changed, "#filter")
+    def _filtered(self, event: Input.Changed) -> None:
+        if event.value != self.board.typed:
+            self.board.typed = event.value
+            self.show(top=True)
+
+    @on(RowList.Moved)
+    def _moved(self) -> None:
+        row = self.listing.current
+        self.board.place = row.name if row else ""
+        self._draw_lines()
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_SETTLE_SECONDS, self._preview)
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        self._action_do("enter")
+
+    def on_descendant_focus(self) -> None:
+        """Name the keys of what has the focus now."""
+        self.call_after_refresh(self._draw_lines)
+
+    def on_resize(self) -> None:
+        """Fit the lines to the new width."""
+        self.call_after_refresh(self._draw_lines)
+
+    def _preview(self) -> None:
+        self.begin(self._draw_preview, group="preview", exclusive=True)
+
+    async def _draw_preview(self) -> None:
+        row = self.listing.current
+        if row is None:
+            self._update("#view", draw_empty(self.board))
+            return
+        try:
+            if row.draft is not None:
+                view = await asyncio.to_thread(self.desk.look_draft, row.draft)
+            else:
+                now, view = await asyncio.to_thread(self.desk.look, row)
+                if now != row:  # an editor was at it
+                    self.board.exchange({now.name: now})
+                    self.listing.exchange(now)
+        except CardNotFound as error:
+            self.take(Outcome(line=str(error), gone=(row.name,)))
+        except LessonsError as error:
+            self._update("#view", str(error))
+        else:
+            self._update("#view", draw_view(view))
+            self._base.query_one("#preview").scroll_home(animate=False)
+
+    def _action_do(self, key: str) -> None:
+        """Do what a key means in this tab."""
+        for one in KEYS:
+            if self.board.tab in one.tabs and key in one.keys.split(","):
+                ACTS[one.act](self)
+                return
+
+    def _action_leave_filter(self, clear: bool) -> None:
+        """Go to the list; with ``clear`` that takes a second time where something is typed."""
+        if clear and self.board.typed:
+            ACTS["clear"](self)
+        else:
+            self.listing.focus()
+
+    def _action_from_filter(self, key: str) -> None:
+        """Go to the list and press ``key`` there."""
+        self.listing.focus()
+        self.listing.press(key)
