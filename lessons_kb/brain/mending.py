@@ -51,7 +51,9 @@ def mend_index(layer: Layer) -> Iterator[Health]:
     state = layer.state
     if state is None or done.stale:
         return
-    if before is not None and before.generation != state.generation:
+    if before is None:
+        yield _fixed("index", "built: there was none that could be used")
+    elif before.generation != state.generation:
         yield _fixed("index", "rebuilt")
     size = layer.read(lambda one: one.engine.size() if one.engine else 0)
     if size != state.cards + state.notes:

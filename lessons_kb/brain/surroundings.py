@@ -66,7 +66,10 @@ def check_state(_directory: str) -> Iterator[Health]:
     for folder in find_open_folders():
         detail = f"other users may look into {folder}"
         yield Health(level="warning", what="state", detail=detail, mend=f"{FIX} closes it")
-    if os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
+    if os.path.lexists(home) and not os.path.isdir(home):
+        mend = "move it away: journal, drafts and trust need a folder there"
+        yield Health(level="error", what="state", detail=f"{home} is no folder", mend=mend)
+    elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
         mend = "give yourself write access: journal, drafts and trash are kept there"
         yield Health(level="error", what="state", detail=f"{home} cannot be written", mend=mend)
     else:

@@ -11,7 +11,8 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
-from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,7 +170,7 @@ def _print_draft(brain: Brain, draft: Draft) -> None:
     if options().json:
         print_json(_draft_data(brain, draft))
         return
-    print(clean(draft.text).rstrip("\n"))
+    print(visible(draft.text).rstrip("\n"))  # with the template's comments: they say what to write
     for line in _remarks(brain, draft):
         say(line)
 

@@ -129,6 +129,24 @@ def test_an_index_that_lost_files_is_rebuilt(brain: Brain) -> None:
     assert brain.search("telegram allowlist")
 
 
+def test_a_damaged_catalogue_is_built_anew(brain: Brain) -> None:
+    brain.close()
+    pathlib.Path(brain.layers[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
+    assert [line.detail for line in mend_health(brain)] == [
+        "built: there was none that could be used"
+    ]
+    assert mend_health(brain) == []
+    assert brain.search("telegram allowlist")
+
+
+def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "state").write_text("x")
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
+    (line,) = lines(None, "state")
+    assert (line.level, line.detail) == ("error", f"{tmp_path / 'state'} is no folder")
+    assert mend_health(None) == []
+
+
 def test_former_indexes_are_removed(brain: Brain) -> None:
     old = pathlib.Path(brain.layers[0].cache, "index-99")
     old.mkdir()

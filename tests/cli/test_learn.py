@@ -82,6 +82,7 @@ def test_what_happened_is_listed_with_what_it_lacks(lessons: Run, brain: pathlib
     assert refused.err.count("\n") == 1
     shown = lessons("review", "--show", draft["id"])
     assert "E  assert 3 == 4" in shown.out
+    assert "<!-- What was done or overlooked, and what did it cost? -->" in shown.out
     assert "lacks two or three `symptoms`" in shown.err
 
 
