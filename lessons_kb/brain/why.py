@@ -104,6 +104,7 @@ def find_why(brain: Brain, session: str | None = None) -> Why | None:
 
     None when the journal knows of no prompt and of no lesson given.
     """
+    brain.refresh()
     chosen = _newest(brain) if session is None else session
     if chosen is None:
         return None
@@ -125,16 +126,18 @@ def _newest(brain: Brain) -> str | None:
 def _tell(
     brain: Brain, session: str, asked: Event | None, rows: Sequence[tuple[Layer, Injection]]
 ) -> Why:
-    names = _Names(brain)
+    noted = asked.record.get(OUTCOME) if asked else None
+    told = [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else []
+    ids = {str(one.get("id", "")).rpartition(":")[2] for one in told}
+    names = _Names(brain, ids.union(row.card for _layer, row in rows))
     since = asked.at if asked else float(max(row.at for _layer, row in rows))
     turns = {layer: layer.journal.injections.turn(session) for layer in brain.layers}
     # Prompts of no session have no number: there the time must do.
     now = [(x, r) for x, r in rows if (r.turn == turns[x] if turns[x] else r.at >= int(since))]
     before = [(x, r) for x, r in rows if r.in_context and (x, r) not in now] if session else []
     moments = _compactions(brain, session, since)
-    noted = asked.record.get(OUTCOME) if asked else None
     if isinstance(noted, list):
-        verdicts = [names.noted(one) for one in noted if isinstance(one, dict)]
+        verdicts = [names.noted(one) for one in told]
     else:
         soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
         verdicts = _recompute(brain, asked, soon, names)
@@ -182,7 +185,8 @@ def _recompute(
         hit = hits.pop(names.of(layer, row.card), None)
         verdict = names.given(layer, row, how="prompt")
         if hit is not None:
-            verdict = verdict.replace(reason=hit.reason, confidence=hit.confidence)
+            reason = hit.reason.replace("held back: ", "would be held back today: ", 1)
+            verdict = verdict.replace(reason=reason, confidence=hit.confidence)
         verdicts.append(verdict)
     for name, hit in hits.items():
         reason = f"would be given today: {hit.reason}" if name in would else hit.reason
@@ -212,20 +216,22 @@ def find_rule(reason: str) -> str:
 
 
 class _Names:
-    """Cards by the names that blocks give them."""
+    """The cards of some ids, by the names that blocks give them."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Brain, ids: set[str]) -> None:
         self._brain = brain
-        self._known: dict[tuple[Layer, str], Card | None] = {}
+        self._cards: dict[Layer, dict[str, Card]] = {
+            layer: {card.id: card for card in find_cards(layer, ids)} for layer in brain.layers
+        }
 
     def of(self, layer: Layer, card_id: str) -> str:
         """Return the name of a card: its id, the brain's alias in front where two have it."""
-        homes = [one for one in self._brain.layers if self._card(one, card_id) is not None]
+        homes = [one for one in self._brain.layers if card_id in self._cards[one]]
         return f"{layer.alias}:{card_id}" if len(homes) > 1 else card_id
 
     def given(self, layer: Layer, row: Injection, *, how: str = "prompt") -> Verdict:
         """Return what is known of an injection."""
-        card = self._card(layer, row.card)
+        card = self._cards[layer].get(row.card)
         return Verdict(
             id=self.of(layer, row.card),
             title=card.title if card else "",
@@ -240,7 +246,7 @@ class _Names:
         name, reason = str(one.get("id", "")), str(one.get("reason", ""))
         alias, _, card_id = name.rpartition(":")
         homes = [x for x in self._brain.layers if alias in ("", x.alias)] or self._brain.layers
-        cards = [self._card(layer, card_id) for layer in homes]
+        cards = [self._cards[layer].get(card_id) for layer in homes]
         card = next((card for card in cards if card is not None), None)
         given, confidence = one.get("given") is True, one.get("confidence")
         return Verdict(
@@ -251,12 +257,6 @@ class _Names:
             rule="" if given else find_rule(reason),
             confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
         )
-
-    def _card(self, layer: Layer, card_id: str) -> Card | None:
-        if (layer, card_id) not in self._known:
-            found = find_cards(layer, {card_id}) if layer.state is not None else []
-            self._known[layer, card_id] = found[0] if found else None
-        return self._known[layer, card_id]
 
 
 def _compactions(brain: Brain, session: str, since: float) -> set[int]:

@@ -134,6 +134,7 @@ def test_an_older_session_is_recomputed_and_says_so(brain: Brain) -> None:
     assert why.source == RECOMPUTED
     assert [one.id for one in why.verdicts if one.given] == ["lessons/shell.md"]
     assert why.verdicts[0].changed
+    assert why.verdicts[0].reason.startswith("would be held back today: ")
     assert why.tokens == 9
     (today,) = [one for one in why.verdicts if one.id == TELEGRAM]
     assert not today.given
@@ -154,6 +155,25 @@ def test_the_library_and_the_command_line_are_told_too(brain: Brain) -> None:
     brain.preflight(f"{PROMPT} again", session="")
     assert told(brain).prompt == f"{PROMPT} again"
     assert [e.kind for e in brain.journal.events()] == ["preflight", "preflight"]
+
+
+def test_of_two_brains_each_card_is_told_with_its_own(
+    brain: Brain, tmp_path: pathlib.Path, telegram: pathlib.Path, monkeypatch
+) -> None:
+    other = tmp_path / "other"
+    (other / "lessons").mkdir(parents=True)
+    (other / TELEGRAM).write_text(telegram.read_text().replace("Telegram remote", "Telegram bot"))
+    root = brain.layers[0].root
+    both = Brain.open(root, other, directory=root)
+    hook(both, "prompt", text=PROMPT, id="p1")
+    why = told(both)
+    given = {one.id: one.title for one in why.verdicts if one.given}
+    assert given == {
+        f"brain:{TELEGRAM}": "Telegram remote execution must require an allowlist",
+        f"other:{TELEGRAM}": "Telegram bot execution must require an allowlist",
+    }
+    assert why.later == ()
+    assert why.tokens > 0
 
 
 def test_a_hook_writes_one_event_a_prompt(brain: Brain) -> None:
