@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from lessons_kb.errors import BrainNotFound, StorageError
+from lessons_kb.brain.discovery import untrusted_hint
+from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
 from lessons_kb.model import KINDS
 from lessons_kb.storage import trust as trusts
 from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME, find_brains
@@ -12,9 +13,16 @@ from lessons_kb.storage.templates import read_template
 
 
 def make_brain(folder: str) -> tuple[str, list[str]]:
-    """Make what a brain lacks in ``folder`` and trust it; return its root and what was made."""
+    """Make what a brain lacks in ``folder`` and trust it; return its root and what was made.
+
+    Raises Untrusted for a brain that is there already and that this user has neither made nor
+    trusted: to make one is not to have read what another has written.
+    """
     root = os.path.realpath(folder)
     made: list[str] = []
+    new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
+    if not new and not trusts.is_trusted(root):
+        raise Untrusted(untrusted_hint((root,)))
     try:
         for kind in KINDS:
             if not os.path.isdir(os.path.join(root, f"{kind}s")):
@@ -30,7 +38,7 @@ def make_brain(folder: str) -> tuple[str, list[str]]:
         ) from None
     inside = os.path.join(root, CACHE_NAME)
     fresh = not os.path.isdir(inside)
-    trusts.trust(root, made=True)
+    trusts.trust(root, made=new)
     if trusts.cache_dir(root).startswith(inside + os.sep) and fresh:
         made.append(f"{CACHE_NAME}/")
     return root, made

@@ -90,6 +90,18 @@ def test_the_project_is_named_by_settings_or_git(
     assert Brain.open(repo, directory=tmp_path).project == "said"
 
 
+def test_init_is_no_trust_in_what_another_has_made(repo: pathlib.Path) -> None:
+    with pytest.raises(Untrusted, match="lessons trust"):
+        make_brain(str(repo))
+    with pytest.raises(Untrusted):
+        Brain.discover(repo)
+    trust_brain(str(repo))
+    make_brain(str(repo))  # makes what is missing, and no more of it its user's own
+    (repo / "lessons.toml").write_text("# changed by a pull\n")
+    with pytest.raises(Untrusted):
+        Brain.discover(repo)
+
+
 def test_init_makes_a_brain_once(tmp_path: pathlib.Path) -> None:
     root, made = make_brain(str(tmp_path / "new"))
     assert made == ["lessons/", "playbooks/", "qa-findings/", "lessons.toml", ".lessons/"]
