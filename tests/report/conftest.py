@@ -21,7 +21,8 @@ def an_effect(number: int = 1, *, title: str = "", status: str = "active", **cou
         status=status, occurrences=number,
     )  # fmt: skip
     named = {"before": BEFORE, "before_recurred": BEFORE_RECURRED}
-    return weigh(card, {named.get(name, name): times for name, times in counts.items()})
+    found = weigh(card, {named.get(name, name): times for name, times in counts.items()})
+    return found.replace(reason="its reason; what to do")  # the wording is tested where it is made
 
 
 HELPS = {
