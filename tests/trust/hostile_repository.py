@@ -226,6 +226,7 @@ def _bait(repo: pathlib.Path, trap: pathlib.Path, folder: pathlib.Path) -> None:
 PROMPT = "Add a Telegram command that runs a shell script"
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("init",),
     ("list", "--all"),
     ("list", "--json"),
     ("show", "hostile"),
@@ -297,8 +298,8 @@ WRITING: tuple[tuple[str, ...], ...] = (
 )
 """These write cards of the brain, or what is observed of it, and nothing else."""
 
-NOT_RUN = {"init", "trust", "watch", "serve", "sync"}
-"""`init` and `trust` are how the user says yes; `watch` is `index` again and again."""
+NOT_RUN = {"trust", "watch", "serve", "sync"}
+"""`trust` is how the user says yes; `watch` is `index` again and again."""
 
 
 def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:

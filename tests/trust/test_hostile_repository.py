@@ -95,7 +95,18 @@ MAY_START = {"run": re.compile(r"^/bin/true$")}
 
 READS_CARDS = ("lint", "doctor", "import")
 """What looks at files on request, trusted or not, and puts nothing before an agent."""
-NEEDS_TRUST = ("list", "show", "search", "preflight", "check", "index", "export", "create", "bump")
+NEEDS_TRUST = (
+    "init",
+    "list",
+    "show",
+    "search",
+    "preflight",
+    "check",
+    "index",
+    "export",
+    "create",
+    "bump",
+)
 
 
 def hold(place: Place, one: dict[str, Any], *, written: tuple[str, ...] = ()) -> None:

@@ -1,0 +1,97 @@
+"""Do one thing again and again in a child, and kill the child: ``kill_worker.py ROOT``.
+
+Reads ``WHAT SECONDS`` lines; for each a child is forked that does WHAT in a loop, and killed
+SECONDS after its first time. Answers how often the child said that it was done.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from lessons_kb import Brain
+from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.model import Event
+
+
+def bump(brain: Brain, _root: str, _number: int) -> None:
+    brain.bump("telegram-allowlist", task="A task", today="2026-05-06")
+
+
+def create(brain: Brain, _root: str, number: int) -> None:
+    brain.create(f"Mistake number {number} of {os.getpid()}", on_duplicate="new")
+
+
+def edit(brain: Brain, _root: str, number: int) -> None:
+    brain.cards.set_status(("ignored", "active")[number % 2], "telegram-allowlist")
+
+
+def index(brain: Brain, root: str, number: int) -> None:
+    for name in range(8):
+        with open(f"{root}/lessons/animal{name}.md", "w", encoding="utf-8") as file:
+            file.write(f"# Mind animal{name} now{number}\n\n- Look at animal{name}\n")
+    brain.refresh(rebuild=number % 3 == 0)
+
+
+def journal(brain: Brain, _root: str, number: int) -> None:
+    name = f"{os.getpid()}-{number}"
+    brain.journal.record(Event(kind="prompt", session="s", id=name, text=name * 50))
+    brain.journal.count("lessons/telegram-allowlist.md", "addressed")
+
+
+def install_hooks(_brain: Brain, root: str, number: int) -> None:
+    entries = Entries(hook="/opt/lessons-hook", server="/opt/lessons")
+    request = Request(agent="claude-code", project=root, entries=entries)
+    (install if number % 2 == 0 else uninstall)(request)
+
+
+WORK = {
+    "bump": bump,
+    "create": create,
+    "edit": edit,
+    "index": index,
+    "journal": journal,
+    "install": install_hooks,
+}
+
+
+def work(what: str, root: str, said: int) -> None:
+    with Brain.open(root) as brain:
+        number = 0
+        while True:
+            os.write(said, b".")
+            WORK[what](brain, root, number)
+            os.write(said, b"x")
+            number += 1
+
+
+def main() -> None:
+    root = sys.argv[1]
+    for line in sys.stdin:
+        what, seconds = line.split()
+        heard, said = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(heard)
+            try:
+                work(what, root, said)
+            except BaseException as error:
+                print(f"failed: {type(error).__name__}: {error}", flush=True)
+            finally:
+                os._exit(1)
+        os.close(said)
+        os.read(heard, 1)
+        time.sleep(float(seconds))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        told = b""
+        while part := os.read(heard, 65536):
+            told += part
+        os.close(heard)
+        print(told.count(b"x"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
