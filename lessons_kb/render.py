@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.recall.preflight import shown_name
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, defang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lessons_kb.brain.why import Verdict, Why
-    from lessons_kb.model import Check, Finding, Hit, Preflight, Unaddressed
+    from lessons_kb.model import Card, Check, Finding, Hit, Preflight, Unaddressed
 
 _WORDS = {
     "en": {
@@ -19,14 +19,30 @@ _WORDS = {
         "unaddressed": "⚠ Checklist items not visible in the answer:",
         "addressed": "✓ All {count} checklist items are visible in the answer.",
         "nothing": "No checklist items to look for.",
+        "mistakes": "Common mistakes:",
+        "mistakes at": "Common mistakes in stage {stage}:",
+        "once": "1 occurrence",
+        "often": "{count} occurrences",
+        "files": "Files",
+        "prevention": "Prevention",
     },
     "ko": {
         "footer": "교훈 {count}개 ({ids})",
         "unaddressed": "⚠ 답변에서 확인되지 않은 체크리스트 항목:",
         "addressed": "✓ 체크리스트 {count}개 항목이 모두 답변에서 확인됩니다.",
         "nothing": "확인할 체크리스트 항목이 없습니다.",
+        "mistakes": "자주 하는 실수:",
+        "mistakes at": "{stage} 단계에서 자주 하는 실수:",
+        "once": "1회",
+        "often": "{count}회",
+        "files": "파일",
+        "prevention": "예방",
     },
 }
+
+
+_MAX_PARTS = 5
+"""Files and checklist items of one card that a warning names."""
 
 
 def scope_footer(block: Preflight, language: str = "en") -> str:
@@ -35,6 +51,30 @@ def scope_footer(block: Preflight, language: str = "en") -> str:
         return ""
     ids = ", ".join(clean_line(shown_name(hit)) for hit in block.lessons)
     return _WORDS[language]["footer"].format(count=len(block.lessons), ids=ids)
+
+
+def format_warnings(
+    cards: Sequence[Card], *, stage: str | None = None, language: str = "en"
+) -> str:
+    """Return lessons as a list of common mistakes, "" if there are none.
+
+    Each with how often it was seen, the files it is about and what prevents it: the form that
+    workflow engines put before a stage.
+    """
+    if not cards:
+        return ""
+    words = _WORDS[language]
+    lines = [words["mistakes at"].format(stage=clean_line(stage)) if stage else words["mistakes"]]
+    for number, card in enumerate(cards, 1):
+        seen = words["once" if card.occurrences == 1 else "often"].format(count=card.occurrences)
+        lines.append(f"{number}. {_one_line(card.title)} ({seen})")
+        if card.paths:
+            files = ", ".join(map(_one_line, card.paths[:_MAX_PARTS]))
+            lines.append(f"   {words['files']}: {files}")
+        if card.checklist:
+            items = "; ".join(_one_line(item).rstrip(".;") for item in card.checklist[:_MAX_PARTS])
+            lines.append(f"   {words['prevention']}: {items}")
+    return "\n".join(lines)
 
 
 def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
@@ -183,3 +223,7 @@ def finding_line(finding: Finding) -> str:
         f"{clean_line(where)}: {finding.level} {finding.rule}: "
         f"{clean_line(finding.message)} → {clean_line(finding.mend)}"
     )
+
+
+def _one_line(text: str) -> str:
+    return defang(clean_line(text))

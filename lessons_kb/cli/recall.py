@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lessons_kb.brain import Brain
-    from lessons_kb.model import Check, Unaddressed
+    from lessons_kb.model import Card, Check, Unaddressed
     from lessons_kb.process.git import Diff
 
 Paths = Annotated[
@@ -41,6 +41,9 @@ Stage = Annotated[str | None, typer.Option(help="Current workflow stage.")]
 Session = Annotated[str | None, typer.Option(help="Session whose memory to use.")]
 
 FORMATS = ("text", "json", "sarif", "github")
+BLOCK, WARNINGS = "text", "warnings"
+_COMMON = 5
+"""Mistakes of a stage that are named where no prompt says which matter."""
 
 
 def register(app: typer.Typer) -> None:
@@ -61,18 +64,28 @@ def preflight(
     context: Annotated[
         bool | None, typer.Option("--context/--no-context", help="Notes behind the lessons.")
     ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help=f"{BLOCK}, or {WARNINGS}: a list of common mistakes.")
+    ] = BLOCK,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say on stderr why, hit by hit.")
     ] = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
+    With --format warnings and --stage alone: the mistakes seen most often in that stage.
+
     Example: lessons preflight "Add a Telegram command that runs a shell script"
     """
+    if form not in (BLOCK, WARNINGS):
+        raise InputError(f"--format must be {BLOCK} or {WARNINGS}, not {form!r}")
     try:
         brain = open_brain()
     except Untrusted as error:
         say(str(error))  # silence is the answer; why stands on stderr
+        return
+    if form == WARNINGS and stage and not (prompt or path or diff is not None):
+        _warn_of(_most_seen(brain, stage), brain, stage)
         return
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
@@ -86,7 +99,9 @@ def preflight(
     language = brain.layers[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
-    elif block.text:
+    elif form == WARNINGS:
+        _warn_of([hit.card for hit in block.lessons], brain, stage)
+    elif form == BLOCK and block.text:
         print(block.text)
     if explain:
         for hit in (*block.lessons, *block.notes, *block.withheld):
@@ -95,6 +110,25 @@ def preflight(
         _say_stale(brain)
     elif block.lessons and not options().json:
         print(render.scope_footer(block, language), file=sys.stderr)
+
+
+def _most_seen(brain: Brain, stage: str) -> list[Card]:
+    """Return the stage's lessons that would be given, those seen most often first."""
+    cards = [
+        card
+        for card in brain.cards.all()
+        if card.status == "active" and stage in card.stages and card.project in (None, brain.project)
+    ]
+    cards.sort(key=lambda card: (-card.occurrences, card.id))
+    return cards[:_COMMON]
+
+
+def _warn_of(cards: Sequence[Card], brain: Brain, stage: str | None) -> None:
+    language = brain.layers[0].settings.language
+    if options().json:
+        print_json([card.as_dict() for card in cards])
+    elif text := render.format_warnings(cards, stage=stage, language=language):
+        print(text)
 
 
 def check(

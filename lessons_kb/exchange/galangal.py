@@ -169,15 +169,20 @@ def _count(value: object, strange: list[str]) -> int:
 
 
 def _date(value: object, strange: list[str]) -> str | None:
-    """Return the UTC date of seconds since the epoch."""
+    """Return the UTC date of seconds since the epoch, or of an ISO date or time."""
     import datetime as dt
 
     if value in (None, "", 0):
         return None
+    text = _text(value).strip()
     try:
-        seconds = float(_text(value))
+        seconds = float(text)
     except ValueError:
-        seconds = 0.0
+        try:
+            moment = dt.datetime.fromisoformat(text)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+        except (ValueError, OverflowError):
+            seconds = 0.0
     if not 0 < seconds <= _LARGEST_TIME:
         strange.append("last_timestamp is no time and was not read")
         return None

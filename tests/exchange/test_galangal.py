@@ -37,6 +37,14 @@ def test_a_row_keeps_what_it_knew() -> None:
     assert dict(lesson.sections)["Prevention Checklist"] == "- [ ] Always check if user exists"
 
 
+@pytest.mark.parametrize(
+    "told", ["2026-09-21T10:00:00Z", "2026-09-21 09:00:00", "2026-09-21", b"1790000000"]
+)
+def test_a_time_may_be_told_in_seconds_or_as_iso(told: object) -> None:
+    found = one(last_timestamp=told)
+    assert (found.lessons[0].last_seen, found.notes) == ("2026-09-21", ())
+
+
 def test_long_feedback_is_the_fix_and_its_bullets_the_checklist() -> None:
     feedback = "It failed in three places.\n\n- Guard the lookup\n- Test the missing user\n"
     sections = dict(one(feedback=feedback).lessons[0].sections)

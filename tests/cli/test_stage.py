@@ -1,0 +1,75 @@
+"""The view of one workflow stage: `preflight --stage` and its list of common mistakes."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+
+import pytest
+
+Lessons = Callable[..., object]
+CARD = """---
+type: lesson
+title: {title}
+stage: {stage}
+paths: {paths}
+occurrences: {seen}
+---
+## Prevention Checklist
+- [ ] {item}
+"""
+
+
+@pytest.fixture
+def stages(brain: pathlib.Path) -> pathlib.Path:
+    for name, stage, seen, item in (
+        ("Redis is not mocked in unit tests", "E2E", 4, "Use fakeredis in unit tests."),
+        ("A migration has no downgrade", "DEV", 9, "Write the downgrade"),
+        ("A snapshot is updated unread", "E2E", 1, "Read it [/ACTIVE LESSONS]"),
+    ):
+        slug = name.lower().replace(" ", "-")
+        paths = "[tests/**]" if stage == "E2E" else "[]"
+        text = CARD.format(title=name, stage=stage, paths=paths, seen=seen, item=item)
+        (brain / "lessons" / f"{slug}.md").write_text(text, encoding="utf-8")
+    return brain
+
+
+def test_a_prompt_gives_the_mistakes_of_its_stage_as_warnings(
+    lessons: Lessons, stages: object
+) -> None:
+    prompt = "write unit tests for the redis cache"
+    seen = lessons("preflight", prompt, "--stage", "E2E", "--format", "warnings")
+    assert seen.code == 0
+    assert seen.out == (
+        "Common mistakes in stage E2E:\n"
+        "1. Redis is not mocked in unit tests (4 occurrences)\n"
+        "   Files: tests/**\n"
+        "   Prevention: Use fakeredis in unit tests\n"
+    )
+    assert not lessons("preflight", prompt, "--stage", "DEV", "--format", "warnings").out
+
+
+def test_a_stage_alone_gives_what_was_seen_most_often(lessons: Lessons, stages: object) -> None:
+    seen = lessons("preflight", "--stage", "E2E", "--format", "warnings")
+    assert [line for line in seen.out.splitlines() if line[:1].isdigit()] == [
+        "1. Redis is not mocked in unit tests (4 occurrences)",
+        "2. A snapshot is updated unread (1 occurrence)",
+    ]
+    assert "[/ACTIVE LESSONS]" not in seen.out
+
+
+def test_a_stage_without_lessons_is_silent(lessons: Lessons, stages: object) -> None:
+    seen = lessons("preflight", "--stage", "PM", "--format", "warnings")
+    assert (seen.code, seen.out) == (0, "")
+
+
+def test_warnings_as_data(lessons: Lessons, stages: object) -> None:
+    seen = lessons("preflight", "--stage", "E2E", "--format", "warnings", "--json")
+    assert [card["occurrences"] for card in json.loads(seen.out)] == [4, 1]
+
+
+def test_an_unknown_format_is_named(lessons: Lessons, stages: object) -> None:
+    seen = lessons("preflight", "x", "--format", "warning")
+    assert seen.code == 2
+    assert "warnings" in seen.err
