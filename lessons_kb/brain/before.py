@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import time
 
+from lessons_kb.brain.turn_prompts import find_cards
 from lessons_kb.errors import StorageError
-from lessons_kb.learn.effect import BEFORE, BEFORE_RECURRED, INJECTED
+from lessons_kb.learn.effect import BEFORE, BEFORE_RECURRED
 from lessons_kb.learn.signs import KINDS, find_signs, is_about, phrases_of
 
 TYPE_CHECKING = False
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from lessons_kb.model import Card
     from lessons_kb.storage.outcomes import Outcomes
 
-MAX_SESSIONS = 400
-"""Looked through at once, the last ones before: a second or two."""
+MAX_SESSIONS = 200
+"""Looked through at once, evenly over the time before: two seconds with 12,000 cards."""
 _MAX_PROMPTS = 3
 """Of one session: what it is about is said early."""
 _MAX_EVENTS = 500
@@ -43,25 +44,17 @@ def look_before(brain: Brain) -> None:
 
 def _look(brain: Brain, layer: Layer) -> None:
     outcomes = layer.journal.outcomes
-    totals = outcomes.totals()
-    firsts = {
-        card: at
-        for card, at in outcomes.first_given().items()
-        if BEFORE not in totals.get(card, {}) and totals.get(card, {}).get(INJECTED)
-    }
-    cards = {
-        card.id: card
-        for card in layer.read(lambda one: one.catalogue.all_cards())
-        if card.id in firsts
-    }
+    firsts = outcomes.first_given(without=BEFORE)
+    cards = {card.id: card for card in find_cards(layer, set(firsts))}
     if not cards:
         return
     nearest = brain.layers[0].journal
     until = max(firsts[card] for card in cards)
     called: dict[str, list[bool]] = {card: [] for card in cards}
-    for session, began in reversed(nearest.outcomes.asked(until=until, limit=MAX_SESSIONS)):
+    asked = nearest.outcomes.asked(until=until)
+    for session, began in asked[:: -(-len(asked) // MAX_SESSIONS) or 1]:
         waiting = {card: cards[card] for card in cards if began < firsts[card]}
-        given = outcomes.given(session)
+        given = outcomes.given(session) if waiting else ()
         for card, seen in _called(brain, session, waiting).items():
             if card not in given:
                 called[card].append(seen)
@@ -71,6 +64,8 @@ def _look(brain: Brain, layer: Layer) -> None:
 
 def _called(brain: Brain, session: str, cards: Mapping[str, Card]) -> dict[str, bool]:
     """Return which cards a session would have been given → whether it shows their mistake."""
+    if not cards:
+        return {}
     events = brain.layers[0].journal.events.find(
         session=session, kinds=(*KINDS, "preflight"), limit=_MAX_EVENTS
     )

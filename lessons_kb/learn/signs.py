@@ -71,7 +71,7 @@ def _told(event: Event) -> str:
         return told if failed else ""
     if event.kind in _SPOKEN:
         return event.text[:_MAX_TEXT] if find_phrase(event.text) else ""
-    if event.kind == "stage" and event.outcome not in FAILURES:
+    if event.kind not in KINDS or (event.kind == "stage" and event.outcome not in FAILURES):
         return ""
     return event.text[:_MAX_TEXT]
 

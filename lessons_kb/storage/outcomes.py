@@ -110,17 +110,24 @@ class Outcomes:
         rows = self._db.run("SELECT DISTINCT session, card FROM injections WHERE session != ''")
         return len({session for session, card in rows if card in wanted})
 
-    def first_given(self) -> dict[str, float]:
-        """Return card → when any session was given it first, as far as that is journalled."""
-        rows = self._db.run("SELECT card, min(at) FROM injections GROUP BY card")
+    def first_given(self, *, without: str) -> dict[str, float]:
+        """Return card → when any session was given it first, as far as that is journalled.
+
+        Cards of which ``without`` was counted are left out.
+        """
+        rows = self._db.run(
+            "SELECT card, min(at) FROM injections WHERE card NOT IN"
+            " (SELECT card FROM counts WHERE what = ?) GROUP BY card",
+            (without,),
+        )
         return {str(card): float(at) for card, at in rows}
 
-    def asked(self, *, until: float, limit: int) -> list[tuple[str, float]]:
-        """Return (session, when it began) of the last sessions that began before ``until``."""
+    def asked(self, *, until: float) -> list[tuple[str, float]]:
+        """Return (session, when it began) of those that began before ``until``, oldest first."""
         rows = self._db.run(
             "SELECT session, min(at) AS first FROM events WHERE kind IN (?, ?) AND session != ''"
-            " GROUP BY session HAVING first < ? ORDER BY first DESC LIMIT ?",
-            (*_ASKED, until, limit),
+            " GROUP BY session HAVING first < ? ORDER BY first, session",
+            (*_ASKED, until),
         )
         return [(str(session), float(at)) for session, at in rows]
 

@@ -1,0 +1,308 @@
+"""What the cards did, as the hooks' own entry and the journal tell it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import pathlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pytest
+
+from lessons_kb.brain import Brain
+from lessons_kb.brain.turn import Answer, Occasion, Reach, respond
+from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
+from lessons_kb.storage.journal import _MIGRATIONS, Journal
+from lessons_kb.storage.state import state_dir
+
+Write = Callable[..., pathlib.Path]
+Happen = Callable[..., Answer]
+
+CACHE = """\
+---
+type: lesson
+title: Cache key of the price endpoint ignores the currency
+symptoms:
+  - price endpoint answers in the wrong currency
+stage: DEV
+---
+
+## Prevention Checklist
+
+- Put the currency into the cache key of prices
+- Request the price endpoint in two currencies
+"""
+NAME = "lessons/cache-key.md"
+PROMPT = "Add a currency parameter to the cached price endpoint"
+FAILURE = "E assert 'EUR' == 'USD': the price endpoint answers in the wrong currency"
+
+
+@pytest.fixture
+def brain(root: pathlib.Path, write: Write, telegram: pathlib.Path) -> Iterator[Brain]:
+    write(NAME, CACHE)
+    write("notes/house.md", "# How we work\n\nWe review each other's changes.\n")
+    with Brain.open(root, directory=root, project="shop") as brain:
+        yield brain
+
+
+@pytest.fixture
+def happen(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> Happen:
+    """Let something occur in a session, twenty seconds after the last thing."""
+    clock = [time.time() - 40 * 86_400]
+    module = SimpleNamespace(time=lambda: clock[0])
+    monkeypatch.setattr("lessons_kb.brain.memory.time", module)
+
+    def happen(what: str, session: str = "s", **more: object) -> Answer:
+        clock[0] += 20
+        occasion = Occasion(
+            what=what, agent="claude-code", session=session, directory=brain.directory, at=clock[0]
+        )
+        return respond(occasion.replace(**more), Reach(), find=lambda _directory: brain)
+
+    return happen
+
+
+def fail(happen: Happen, session: str = "s") -> None:
+    happen(
+        "after",
+        session,
+        tool="Bash",
+        arguments={"command": "make verify"},
+        outcome="exec_error",
+        output=FAILURE,
+    )
+
+
+def test_an_empty_brain_has_an_overview(root: pathlib.Path) -> None:
+    with Brain.open(root) as brain:
+        found = brain.stats.overview()
+    assert (found.cards, found.injections, found.effects, found.periods) == (0, 0, (), ())
+
+
+def test_totals_and_groups(brain: Brain) -> None:
+    found = brain.stats.overview()
+    assert (found.cards, found.notes, found.occurrences) == (2, 1, 6)
+    assert found.by_kind == (("lesson", 2),)
+    assert found.by_stage == (("DEV", 1), ("any", 1))
+    assert found.by_severity == (("high", 1), ("medium", 1))
+    assert [effect.verdict for effect in found.effects] == ["never used", "never used"]
+    assert brain.stats.overview(stage="DEV").cards == 1
+    assert brain.stats.overview(project="other").cards == 0
+
+
+def test_archived_cards_are_counted_and_not_judged(brain: Brain) -> None:
+    brain.cards.set_status("archived", NAME)
+    found = brain.stats.overview()
+    assert (found.cards, len(found.effects)) == (2, 1)
+    assert found.by_status == (("active", 1), ("archived", 1))
+
+
+def test_a_turn_is_counted_by_items(brain: Brain, happen: Happen) -> None:
+    answer = happen("prompt", text=PROMPT)
+    assert answer.block is not None
+    assert [hit.card.id for hit in answer.block.lessons] == [NAME]
+    happen("stop", text="I renamed a variable in the report.")
+    effect = brain.stats.effect("cache-key")
+    assert (effect.injections, effect.sessions) == (1, 1)
+    assert (effect.checked, effect.addressed) == (2, 0)
+    assert effect.tokens == answer.block.tokens
+    assert (effect.recurrences, effect.verdict) == (0, "too early")
+    day = (dt.datetime.now() - dt.timedelta(days=40)).date().isoformat()
+    assert effect.first_injected == effect.last_injected == day
+    assert [(what, times) for _day, what, times in brain.stats.history("cache-key")] == [
+        ("injected", 1),
+        ("unaddressed", 2),
+    ]
+    overview = brain.stats.overview()
+    assert (overview.sessions, overview.injections, overview.checked) == (1, 1, 2)
+    assert len(overview.periods) in (6, 7)
+    assert sum(period.injections for period in overview.periods) == 1
+    assert overview.periods[0].injections == 1
+    assert brain.stats.overview(stage="DEV").sessions == 1
+    assert brain.stats.overview(stage="TEST").sessions == 0
+
+
+def test_a_failure_in_the_words_of_the_card_is_a_recurrence_once_a_session(
+    brain: Brain, happen: Happen
+) -> None:
+    happen("prompt", text=PROMPT)
+    fail(happen)
+    fail(happen)
+    happen("stop", text="I could not finish it.")
+    assert brain.stats.effect(NAME).recurrences == 1
+    happen("prompt", text=f"Still broken, the same error again: {FAILURE}")
+    happen("stop", text="I could not finish it.")
+    assert brain.stats.effect(NAME).recurrences == 1
+    assert brain.stats.effect(NAME).after.times == 1
+
+
+def test_a_complaint_later_in_the_session_is_a_recurrence(brain: Brain, happen: Happen) -> None:
+    happen("prompt", text=PROMPT)
+    happen("stop", text="Done.")
+    happen("prompt", text=f"It is still broken: {FAILURE.partition(': ')[2]}")
+    happen("stop", text="Done.")
+    assert brain.stats.effect(NAME).recurrences == 1
+
+
+def test_the_complaint_that_brings_a_card_up_is_none(brain: Brain, happen: Happen) -> None:
+    answer = happen("prompt", text="Still broken: the price endpoint answers in the wrong currency")
+    assert answer.block is not None
+    assert [hit.card.id for hit in answer.block.lessons] == [NAME]
+    happen("stop", text="Done.")
+    assert brain.stats.effect(NAME).recurrences == 0
+
+
+def test_another_failure_is_none(brain: Brain, happen: Happen) -> None:
+    happen("prompt", text=PROMPT)
+    happen(
+        "after",
+        tool="Bash",
+        arguments={"command": "pytest -q"},
+        outcome="exec_error",
+        output="ModuleNotFoundError: No module named 'requests'",
+    )
+    happen("stop", text="Done.")
+    assert brain.stats.effect(NAME).recurrences == 0
+
+
+def test_a_bump_belongs_to_the_session_that_was_given_the_card(
+    brain: Brain, happen: Happen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happen("prompt", "s-1", text=PROMPT)
+    monkeypatch.setenv("LESSONS_SESSION", "s-2")
+    brain.bump(NAME)
+    assert brain.stats.effect(NAME).recurrences == 0
+    monkeypatch.setenv("LESSONS_SESSION", "s-1")
+    brain.bump(NAME)
+    assert brain.stats.effect(NAME).recurrences == 1
+
+
+def test_a_bump_by_hand_is_meant_of_the_last_session_of_a_day(brain: Brain) -> None:
+    brain.preflight(PROMPT, session="now")
+    brain.bump(NAME)
+    brain.bump(NAME)
+    assert brain.stats.effect(NAME).recurrences == 1
+
+
+def test_an_agents_own_words_are_marks_once_a_session(brain: Brain, happen: Happen) -> None:
+    happen("prompt", text=PROMPT)
+    happen("stop", text="Lesson 1 helped: the key now holds the currency. Lesson 7 was wrong.")
+    happen("prompt", text="Go on, and name the currency in the price endpoint's log")
+    happen("stop", text="`lessons/cache-key.md` was helpful, lessons/other.md was wrong.")
+    effect = brain.stats.effect(NAME)
+    assert (effect.helpful, effect.harmful) == (1, 0)
+
+
+def test_marks_by_hand(brain: Brain) -> None:
+    assert brain.stats.mark("cache", "harmful").harmful == 1
+    assert brain.stats.mark("cache", "harmful", session="s").harmful == 2
+    effect = brain.stats.mark("cache", "harmful", session="s")
+    assert (effect.harmful, effect.verdict, effect.proposal) == (2, "harms", "archive")
+    with pytest.raises(InputError, match="helpful, harmful, not 'good'"):
+        brain.stats.mark("cache", "good")
+    with pytest.raises((CardNotFound, AmbiguousCard)):
+        brain.stats.mark("no-such-card", "helpful")
+
+
+def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(
+    brain: Brain, root: pathlib.Path, happen: Happen
+) -> None:
+    (root / NAME).unlink()
+    for number in range(6):
+        happen("prompt", f"before-{number}", text=PROMPT)
+        if number % 2:
+            fail(happen, f"before-{number}")
+        happen("stop", f"before-{number}", text="Done.")
+    happen("prompt", "elsewhere", text="Rename the columns of the customer table")
+    happen("prompt", "elsewhere", text="Write a page about our holidays")
+    (root / NAME).write_text(CACHE)
+    for number in range(4):
+        happen("prompt", f"after-{number}", text=PROMPT)
+        happen("stop", f"after-{number}", text="Done.")
+    effect = brain.stats.effect(NAME)
+    # Three of six sessions had the mistake; the last of them taught the lesson.
+    assert (effect.before.times, effect.before.of) == (2, 5)
+    assert (effect.after.times, effect.after.of) == (0, 4)
+    brain.layers[0].journal.look_after(lambda: 1, now=time.time())
+    assert brain.stats.effect(NAME).before.of == 5
+
+
+def test_harmful_cards_are_withheld_only_if_the_settings_say_so(
+    brain: Brain, root: pathlib.Path
+) -> None:
+    for session in "abc":
+        brain.stats.mark(NAME, "harmful", session=session)
+    assert [hit.card.id for hit in brain.preflight(PROMPT).lessons] == [NAME]
+    (root / "lessons.toml").write_text("[effect]\nwithhold_harmful = true\n")
+    block = brain.preflight(PROMPT)
+    assert block.lessons == ()
+    (held,) = [hit for hit in block.withheld if hit.card.id == NAME]
+    assert "withhold_harmful: marked harmful 3×" in held.reason
+    assert not any(hit.passed for hit in brain.search(PROMPT))
+    brain.stats.mark(NAME, "helpful")
+    brain.stats.mark(NAME, "helpful")
+    assert [hit.card.id for hit in brain.preflight(PROMPT).lessons] == [NAME]
+
+
+def test_a_card_never_given_is_put_away_after_its_time(brain: Brain, write: Write) -> None:
+    write("lessons/old.md", "---\ntitle: Old trouble\ncreated: 2020-01-01\n---\n\n- Look\n")
+    assert brain.stats.effect("old").proposal == ""
+    brain.journal.count(NAME, "injected", at=time.time() - 200 * 86_400)
+    assert brain.stats.effect("old").proposal == "archive"
+    write("lessons/new.md", f"---\ntitle: New\ncreated: {dt.date.today()}\n---\n\n- Look\n")
+    assert brain.stats.effect("new").proposal == ""
+    assert brain.stats.effect(NAME).proposal == ""
+
+
+def test_weeks_have_no_gaps_and_are_at_most_twenty_six(brain: Brain) -> None:
+    for days in (3, 30, 400):
+        brain.journal.count(NAME, "injected", at=time.time() - days * 86_400)
+    periods = brain.stats.overview().periods
+    starts = [dt.date.fromisoformat(period.start) for period in periods]
+    assert len(starts) == 26
+    assert {(b - a).days for a, b in itertools.pairwise(starts)} == {7}
+    assert all(start.weekday() == 0 for start in starts)
+    assert sum(period.injections for period in periods) == 2
+
+
+def test_a_journal_of_the_second_version_is_counted_up(root: pathlib.Path, write: Write) -> None:
+    write(NAME, CACHE)
+    db = sqlite3.connect(pathlib.Path(state_dir(str(root))) / "journal.db")
+    for migration in _MIGRATIONS[:2]:
+        for statement in migration.split(";"):
+            db.execute(statement)
+    row = "INSERT INTO injections (session, turn, at, card, digest, rank, tokens) VALUES (?,1,?,?,'',1,?)"
+    now = int(time.time())
+    db.executemany(
+        row, [("a", now, NAME, 5), ("a", now, NAME, 5), ("b", now, NAME, 5), ("", now, NAME, 5)]
+    )
+    db.execute("INSERT INTO counts VALUES (?, 'injected', '2026-01-01', 4)", (NAME,))
+    db.execute("PRAGMA user_version = 2")
+    db.commit()
+    db.close()
+    with Brain.open(root) as brain:
+        found = brain.stats.overview()
+    (effect,) = found.effects
+    assert (effect.injections, effect.sessions, effect.tokens) == (4, 2, 20)
+    assert found.sessions == 2
+
+
+def test_a_journal_that_cannot_be_opened_counts_as_empty(root: pathlib.Path, write: Write) -> None:
+    write(NAME, CACHE)
+    (pathlib.Path(state_dir(str(root))) / "journal.db").mkdir()
+    with Brain.open(root) as brain:
+        found = brain.stats.overview()
+        assert (found.cards, found.injections) == (1, 0)
+        assert brain.stats.history(NAME) == ()
+
+
+def test_what_is_noted_once_a_session(tmp_path: pathlib.Path) -> None:
+    journal = Journal(str(tmp_path / "journal.db"))
+    outcomes = journal.outcomes
+    done = [outcomes.note(session, "x.md", "helpful", at=1.0) for session in ("s", "s", "", "")]
+    assert done == [True, False, True, True]
+    assert outcomes.totals(["x.md"]) == {"x.md": {"helpful": 3}}
+    journal.close()

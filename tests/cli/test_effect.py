@@ -1,0 +1,173 @@
+"""`lessons stats` and `lessons mark`, as a user meets them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import pathlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lessons_kb.brain import Brain
+from lessons_kb.brain.making import trust_brain
+from lessons_kb.brain.running import SESSION_VARIABLES
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
+START = dt.datetime(2026, 9, 7, 12)
+CARDS = {
+    "lessons/helps.md": {"injected": 40, "sessions": 30, "recurred": 1, "addressed": 50, "tokens": 4400},
+    "lessons/harms.md": {"injected": 20, "sessions": 20, "harmful": 3, "unaddressed": 12},
+    "lessons/returns.md": {"injected": 12, "sessions": 12, "recurred": 7, "addressed": 9},
+    "lessons/unread.md": {"injected": 9, "sessions": 9, "unaddressed": 27},
+}
+
+
+def trust(root: pathlib.Path) -> None:
+    (root / "lessons.toml").write_text("")
+    trust_brain(str(root))
+
+
+@pytest.fixture
+def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A brain whose journal has counted for some weeks; the working directory is in it."""
+    for name in SESSION_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "shop"
+    (root / "lessons").mkdir(parents=True)
+    for place, name in enumerate((*CARDS, "lessons/quiet.md")):
+        severity = ("high", "low")[place % 2]
+        title = f"A lesson that {name[8:-3]}"
+        text = f"---\ntitle: {title}\nseverity: {severity}\nstage: DEV\n---\n\n- Look\n"
+        (root / name).write_text(text)
+    (root / "house.md").write_text("# House rules\n")
+    trust(root)
+    monkeypatch.chdir(root)
+    with Brain.open(root) as brain:
+        for name, counts in CARDS.items():
+            for what, times in counts.items():
+                for week in range(3):
+                    at = (START + dt.timedelta(weeks=week)).timestamp()
+                    part = times // 3 + (times % 3 if week == 2 else 0)
+                    if part:
+                        brain.journal.count(name, what, at=at, times=part)
+        before = {"before": 14, "before recurred": 9}
+        outcomes = brain.layers[0].journal.outcomes
+        outcomes.keep("lessons/helps.md", "2026-09-07", before)
+        outcomes.keep("", "2026-09-07", {"sessions": 62})
+    return root
+
+
+def check_golden(name: str, text: str, update: bool) -> None:
+    path = GOLDEN / name
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_an_overview_reads_as_it_did(
+    shop: pathlib.Path, lessons: Callable[..., Any], pytestconfig: pytest.Config
+) -> None:
+    shown = lessons("stats")
+    assert (shown.code, shown.err) == (0, "")
+    check_golden("stats.txt", shown.out, pytestconfig.getoption("--update"))
+
+
+def test_a_card_reads_as_it_did(
+    shop: pathlib.Path, lessons: Callable[..., Any], pytestconfig: pytest.Config
+) -> None:
+    shown = lessons("stats", "helps")
+    assert (shown.code, shown.err) == (0, "")
+    check_golden("stats-card.txt", shown.out, pytestconfig.getoption("--update"))
+
+
+def test_what_a_program_reads_has_no_bars(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+    assert not re.search("[▁▂▃▄▅▆▇█▏▎▍▌▋▊▉─]", lessons("stats").out + lessons("stats", "helps").out)
+
+
+def test_a_terminal_gets_bars_and_sparks(
+    shop: pathlib.Path, lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lessons_kb.cli.effect._drawn", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = lessons("stats").out
+    assert re.search(r"^given .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)
+    assert re.search(r"^addressed .* █+[▏▎▍▌▋▊▉]?$", shown, re.MULTILINE)
+    assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith(" "))
+    assert "▁" in lessons("stats", "helps").out or "█" in lessons("stats", "helps").out
+
+
+def test_json_holds_everything(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+    data = json.loads(lessons("stats", "--json").out)
+    assert (data["cards"], data["notes"], data["injections"]) == (5, 1, 81)
+    assert data["verdicts"]["harms"] == 1
+    assert [effect["verdict"] for effect in data["effects"]] == [
+        *("helps", "harms", "no effect", "too early", "never used"),
+    ]
+    card = json.loads(lessons("--json", "stats", "helps").out)
+    assert card["before"]["times"] == 9
+    assert {"day": "2026-09-07", "what": "injected", "times": 13} in card["history"]
+
+
+def test_stages_and_projects_narrow_it(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+    assert lessons("stats", "--stage", "DEV").out.startswith("cards      5 lessons")
+    none = lessons("stats", "--stage", "TEST")
+    assert (none.code, none.out, none.err) == (0, "", "lessons: no such cards\n")
+    assert lessons("stats", "--project", "other").err == "lessons: no such cards\n"
+
+
+def test_an_empty_brain_says_what_to_do(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lessons: Callable[..., Any]
+) -> None:
+    root = tmp_path / "empty"
+    root.mkdir()
+    trust(root)
+    monkeypatch.chdir(root)
+    shown = lessons("stats")
+    assert (shown.code, shown.out) == (0, "")
+    assert shown.err == "lessons: no cards; `lessons create TITLE` writes the first\n"
+    assert json.loads(lessons("stats", "--json").out)["effects"] == []
+
+
+def test_one_card_and_an_empty_journal(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lessons: Callable[..., Any]
+) -> None:
+    root = tmp_path / "one"
+    (root / "lessons").mkdir(parents=True)
+    (root / "lessons" / "a.md").write_text("# Retry without a key\n\n- Send a key\n")
+    trust(root)
+    monkeypatch.chdir(root)
+    shown = lessons("stats")
+    assert shown.out.startswith("cards     1 lesson; 0 notes\nmistakes  seen 1×\n")
+    assert "Most given" not in shown.out
+    assert "no lesson was given yet; `lessons install AGENT`" in shown.err
+    card = lessons("stats", "a")
+    assert "verdict  never used: no prompt has called for it yet\n" in card.out
+    assert card.err == "lessons: nothing was counted of it yet\n"
+
+
+def test_marks(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+    done = lessons("mark", "quiet", "helpful")
+    assert (done.code, done.out) == (
+        0,
+        "lessons/quiet.md marked helpful (helpful 1×, harmful 0×)\n",
+    )
+    lessons("mark", "quiet", "harmful", "--session", "s")
+    twice = lessons("mark", "quiet", "harmful", "--session", "s", "--json")
+    assert json.loads(twice.out)["harmful"] == 1
+    wrong = lessons("mark", "quiet", "good")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err == "lessons: a mark is one of helpful, harmful, not 'good'\n"
+    assert "the nearest is lessons/quiet.md" in lessons("mark", "lessons/quiett.md", "helpful").err
+
+
+def test_a_title_cannot_draw_on_the_terminal(
+    shop: pathlib.Path, lessons: Callable[..., Any]
+) -> None:
+    (shop / "lessons" / "evil.md").write_text("# A \x1b[31mred\x07 title\n\n- Look\n")
+    shown = lessons("stats", "evil").out
+    assert "\x1b" not in shown
+    assert "\x07" not in shown

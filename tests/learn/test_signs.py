@@ -1,0 +1,106 @@
+"""Is it the mistake of this card? And what an agent says of a lesson in so many words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.learn.signs import find_signs, is_about, phrases_of
+from lessons_kb.learn.words import find_marks
+from lessons_kb.model import Card, Event
+
+CARD = Card(
+    id="lessons/cache.md",
+    kind="lesson",
+    title="Cache key of the price endpoint ignores the currency",
+    symptoms=("price endpoint answers in the wrong currency", "캐시된 가격이 다른 통화로 나온다"),
+)
+
+
+def shows(event, card=CARD):
+    return any(is_about(sign, phrases_of(card)) for sign in find_signs([event]))
+
+
+def failed(output, **more):
+    return Event(kind="test", text="pytest -q", outcome="exec_error", output=output, **more)
+
+
+def test_a_failure_in_the_words_of_a_symptom_is_a_sign():
+    assert shows(failed("E assert: the price endpoint answers in the wrong currency: EUR"))
+
+
+def test_a_complaint_is_a_sign_and_a_request_is_none():
+    said = "the price endpoint answers in the wrong currency"
+    assert shows(Event(kind="prompt", text=f"It is still broken: {said} again."))
+    assert not shows(Event(kind="prompt", text=f"Find out whether {said}"))
+    assert shows(Event(kind="prompt", text="또 안 돼요. 캐시된 가격이 다른 통화로 나온다고요."))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        failed("E assert: the price endpoint answers in the wrong currency").replace(outcome="ok"),
+        failed("E assert: the price endpoint answers").replace(outcome="permission_denied"),
+        failed("ModuleNotFoundError: no module named price"),
+        failed("the currency of the price"),
+        failed(""),
+        Event(kind="answer", text="It is still broken: the price endpoint answers wrong currency"),
+    ],
+)
+def test_what_is_no_sign_of_it(event):
+    assert not shows(event)
+
+
+def test_a_short_title_never_matches():
+    card = Card(id="lessons/x.md", kind="lesson", title="Price cache")
+    assert phrases_of(card) == ()
+    assert not shows(failed("price cache price cache"), card)
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("Lesson 1 was wrong: the API has changed.", [("1", "harmful")]),
+        ("Lesson 2 (lessons/a-b.md) helped me to see it.", [("2", "helpful")]),
+        ("Thanks to lesson 3, the cache is keyed by currency.", [("3", "helpful")]),
+        ("`lessons/x.md` misled me into a retry.", [("lessons/x.md", "harmful")]),
+        ("lessons/x.md is outdated.", [("lessons/x.md", "harmful")]),
+        ("Lesson 2 is no longer true since v3.", [("2", "harmful")]),
+        ("I was misled by lesson 1.", [("1", "harmful")]),
+        ("교훈 2번은 틀렸습니다.", [("2", "harmful")]),
+        ("교훈 1은 이 프로젝트에 맞지 않습니다.", [("1", "harmful")]),
+        ("교훈 1이 도움이 됐습니다.", [("1", "helpful")]),
+        ("교훈 1번 덕분에 고쳤습니다.", [("1", "helpful")]),
+        ("Lesson 1 helped. Lesson 1 helped. Lesson 2 was wrong.", [("1", "helpful"), ("2", "harmful")]),
+    ],
+)  # fmt: skip
+def test_what_an_agent_says_of_a_lesson(text, marks):
+    assert find_marks(text) == marks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If lesson 1 was wrong, we would see it.",
+        "Lesson 1 was not wrong.",
+        "Was lesson 1 helpful?",
+        "I don't think lesson 1 helped.",
+        "Lesson learned: the key was wrong.",
+        "I applied lesson 1 and lesson 2.",
+        "> Lesson 1 was wrong",
+        "The test in lesson 1 was written first.",
+        "교훈 1을 따르지 않아 코드가 틀렸다",
+        "교훈 1이 틀렸다면 알려 주세요",
+        "The key was wrong and the lesson is to test it.",
+        "",
+    ],
+)
+def test_what_is_said_of_something_else(text):
+    assert find_marks(text) == []
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(text):
+    find_marks(f"lesson {text}")
+    find_signs([Event(kind="prompt", text=text), failed(text)])
