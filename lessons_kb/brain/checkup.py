@@ -7,6 +7,7 @@ import time
 
 from lessons_kb.brain.census import count_files
 from lessons_kb.brain.doctor import FIX, Health, size_of
+from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.storage import tidy
 from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME
 from lessons_kb.storage.state import state_dir
@@ -99,10 +100,12 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
 
 
 def check_files(layer: Layer) -> Iterator[Health]:
-    """Name the files that are out of use."""
-    from lessons_kb.brain.linting import lint
-
-    findings = [finding for finding in lint(layer) if finding.level == "error"]
+    """Name the files that are out of use, as the index knows them: nothing is read again."""
+    state = layer.state
+    seen = scan_brain(layer.root, layer.settings, state.ignored if state else ())
+    known = layer.read(lambda one: one.catalogue.findings())
+    findings = [finding for finding in (*seen.findings, *known) if finding.level == "error"]
+    findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
     for finding in findings:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
         detail = f"{where}: {finding.message}"
