@@ -71,6 +71,8 @@ class Cards:
         everything: list[str] = []
         for layer in self._brain.layers:
             wanted = rest if alias == layer.alias and rest else name
+            if (exact := layer.read(_card_at(wanted))) is not None:
+                return layer, exact  # the usual case, and it need not read twelve thousand cards
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
             everything += cards
             fitting = _fitting(wanted.replace("\\", "/").removeprefix("./"), cards)
@@ -304,6 +306,14 @@ def _usable(document: Document, path: str) -> Card:
         why = document.findings[0].message if document.findings else "it cannot be read"
         raise EditRefused(f"{path} was left as it is: {why}; `lessons lint` says how to mend it")
     return document.card
+
+
+def _card_at(path: str) -> Callable[[Layer], Card | None]:
+    def read(layer: Layer) -> Card | None:
+        numbers = [number for number, _digest in layer.catalogue.numbers(path).values()]
+        return next(iter(layer.catalogue.cards(numbers).values()), None)
+
+    return read
 
 
 def _fitting(name: str, ids: Mapping[str, object]) -> list[str]:

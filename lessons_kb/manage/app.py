@@ -169,12 +169,16 @@ class ManageApp(App[None]):
 
     def say(self, line: str, *, bad: bool = False) -> None:
         """Tell the user something in one line."""
+        if not self.screen_stack:  # the application is closing, and something came late
+            return
         self._said = " ".join(line.split())
         self._update("#status", draw_status(self.board, self.listing, self._said, self._room))
         self._base.query_one("#status").set_class(bad, "-bad")
 
     def show(self, *, top: bool = False) -> None:
         """Draw the rows of the tab that pass its filter."""
+        if not self.screen_stack:
+            return
         self.listing.columns = _COLUMNS[self.board.tab]
         self.listing.show(self.board.shown(), keep=self.board.place, top=top)
         field = self._base.query_one(Filter)
@@ -282,6 +286,8 @@ class ManageApp(App[None]):
             self._base.query_one(where, Static).update(what, layout=where == "#view")
 
     def _draw_lines(self) -> None:
+        if not self.screen_stack:
+            return
         board, width = self.board, self._room
         self._update("#tabs", draw_tabs(board.tab, board.counts, self.desk.label, width))
         self._update("#heading", self.listing.heading())
@@ -322,6 +328,8 @@ class ManageApp(App[None]):
 
     async def _draw_preview(self) -> None:
         row = self.listing.current
+        if not self.screen_stack:
+            return
         if row is None:
             self._update("#view", draw_empty(self.board))
             return

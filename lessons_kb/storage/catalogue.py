@@ -152,9 +152,13 @@ class Catalogue:
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version)
 
-    def numbers(self) -> dict[str, tuple[int, str]]:
-        """Return path → (number, digest) of every file."""
-        rows = self._db.execute("SELECT path, number, digest FROM docs")
+    def numbers(self, path: str | None = None) -> dict[str, tuple[int, str]]:
+        """Return path → (number, digest) of every file, or of the one at ``path``."""
+        sql = "SELECT path, number, digest FROM docs"
+        if path is None:
+            rows = self._db.execute(sql)
+        else:
+            rows = self._db.execute(sql + " WHERE path = ?", (path,))
         return {path: (number, digest) for path, number, digest in rows}
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
