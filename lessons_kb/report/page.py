@@ -143,7 +143,7 @@ def build_page(
         made=made,
         scope=clean_line(scope),
         overview=overview,
-        lead=describe(overview),
+        lead=describe(overview, scope=scope),
         parts=_PARTS,
         tiles=_tiles(overview),
         charts=_charts(overview.periods) if overview.injections or overview.recurrences else (),
@@ -160,10 +160,10 @@ def build_page(
     )
 
 
-def describe(overview: Overview) -> str:
-    """Return what an overview says, in one or two sentences."""
+def describe(overview: Overview, *, scope: str = "") -> str:
+    """Return what an overview, limited to ``scope``, says in a few sentences."""
     if not overview.cards:
-        return "This brain is empty."
+        return "No card is meant." if scope else "This brain is empty."
     cards = _count(overview.cards, "card")
     if not overview.injections:
         if overview.cards == 1:
@@ -276,10 +276,14 @@ def _style_hash(template: str) -> str:
 
 
 def _tiles(overview: Overview) -> list[dict[str, str]]:
-    waiting = f", {_count(overview.drafts, 'draft')} waiting" if overview.drafts else ""
+    beside = [
+        _count(number, what)
+        for number, what in ((overview.notes, "note"), (overview.drafts, "waiting draft"))
+        if number
+    ]
     each = round(overview.tokens / overview.injections) if overview.injections else 0
     tiles = [
-        ("Cards", f"{overview.cards:,}", f"{_count(overview.notes, 'note')} beside them{waiting}"),
+        ("Cards", f"{overview.cards:,}", f"beside {' and '.join(beside)}" if beside else "in all"),
         ("Mistakes recorded", f"{overview.occurrences:,}", "as the cards count them"),
         ("Sessions", f"{overview.sessions:,}", "that were watched"),
         (

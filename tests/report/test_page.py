@@ -160,6 +160,15 @@ def test_an_empty_brain_is_told_how_to_begin(page: Callable[..., str], overview:
     assert "Over time" not in text
 
 
+def test_a_scope_that_no_card_fits_is_no_empty_brain(
+    page: Callable[..., str], overview: Any
+) -> None:
+    text = " ".join(Reader(page(overview(), scope="stage NONE")).texts)
+    assert "No card is meant. Only stage NONE." in text
+    assert "out to see every card" in text
+    assert "empty" not in text
+
+
 def test_an_empty_journal_draws_nothing(
     page: Callable[..., str], overview: Any, effect: Any
 ) -> None:
@@ -169,6 +178,7 @@ def test_an_empty_journal_draws_nothing(
     assert "there is nothing to draw" in text
     assert "2 cards have never been given" in text
     assert "None yet: proposals need some weeks of use." in text
+    assert "None: nothing has been given yet." in text
     assert "nan" not in text.lower()
 
 
