@@ -21,7 +21,7 @@ from lessons_kb.exchange.prose import checklist, fit_sections, split_date, split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lessons_kb.exchange.blocks import Block
 
@@ -53,13 +53,19 @@ LABELS: Mapping[str, str] = {
     **dict.fromkeys(
         ("situation", "context", "what happened", "problem", "상황", "문제"), SITUATION
     ),
+    **dict.fromkeys(("trigger", "pattern", "how to recognise", "how to recognize"), SITUATION),
+    **dict.fromkeys(("how to spot", "how to detect", "where", "discovery", "observed"), SITUATION),
+    **dict.fromkeys(("user correction", "impact", "consequence", "cost"), MISTAKE),
     **dict.fromkeys(("mistake", "what failed", "what went wrong", "error", "risk"), MISTAKE),
     **dict.fromkeys(("실수", "what i did wrong", "issue", "symptom", "symptoms"), MISTAKE),
     **dict.fromkeys(("root cause", "cause", "why", "reason", "원인", "이유"), CAUSE),
+    **dict.fromkeys(("why it happened", "why it failed", "why this happened"), CAUSE),
     **dict.fromkeys(("fix", "solution", "correction", "resolution", "workaround"), FIX),
-    **dict.fromkeys(("해결", "수정", "right", "do", "instead"), FIX),
+    **dict.fromkeys(("해결", "수정", "right", "do", "instead", "steps", "reusable flow"), FIX),
+    **dict.fromkeys(("correct behaviour", "correct behavior", "correct approach"), FIX),
     **dict.fromkeys(("rule", "prevention", "prevention rule", "lesson", "takeaway"), PREVENTION),
     **dict.fromkeys(("rule to prevent recurrence", "how to avoid", "how to apply"), PREVENTION),
+    **dict.fromkeys(("implementation consequence", "next time", "guardrail"), PREVENTION),
     **dict.fromkeys(("takeaways", "checklist", "교훈", "예방", "규칙"), PREVENTION),
     **dict.fromkeys(("gotcha", "pitfall", "wrong", "lesson learned"), "title"),
 }
@@ -84,6 +90,11 @@ _PLACEHOLDER = re.compile(
 _GENERIC = re.compile(
     r"\b(?:rules?|notes?|patterns?|general|misc|other|tips?|active)\b", re.IGNORECASE
 )
+_FORBIDS = re.compile(
+    r"\W*(?:please\s+)?(?:do\s*n[o'\u2019]?t|dont|don['\u2019]?ts|never|avoid|하지\s*말\s*것|금지)\W*",
+    re.IGNORECASE,
+)
+"""A heading, or a line above a list, that turns what stands below into its opposite."""
 _MAX_TOPIC_WORDS = 3
 
 
@@ -149,7 +160,7 @@ def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
         yield "", [head, *rest]
         return
     subject = unmarked(head.text) if head.kind == HEADING else ""
-    for entry in _cut(rest):
+    for entry in _cut(_told_whole(head, rest)):
         label = unmarked(entry[0].text)
         if label.endswith(":") and len(label.split()) <= _MAX_TOPIC_WORDS and len(entry) > 1:
             for nested in _cut(entry[1:]):
@@ -158,8 +169,31 @@ def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
             yield subject, entry
 
 
-def _cut(rest: Sequence[Block]) -> Iterator[list[Block]]:
+def _told_whole(head: Block, rest: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks; an item below "Don't:" says what it forbids by itself."""
+    forbids = bool(_FORBIDS.fullmatch(head.text)) and head.kind == HEADING
+    for block in rest:
+        if block.kind == ITEM and forbids:
+            yield block.replace(text=_forbid(block.text))
+        else:
+            if block.kind not in (ITEM, ROW):
+                forbids = bool(_FORBIDS.fullmatch(block.text))
+            yield block
+
+
+def _forbid(text: str) -> str:
+    first, _, others = text.partition(" ")
+    if not first.isascii():
+        return f"하지 말 것: {text}"
+    if first[1:].islower():
+        first = first.lower()
+    start = "Avoid" if first.endswith("ing") else "Do not"
+    return text if first in ("never", "avoid", "don't", "do") else f"{start} {first} {others}"
+
+
+def _cut(rest: Iterable[Block]) -> Iterator[list[Block]]:
     """Yield each row or outermost item with the items below it; prose between them is left."""
+    rest = list(rest)
     entry: list[Block] = []
     level = min((block.level for block in rest if block.kind == ITEM), default=0)
     for block in rest:
@@ -203,7 +237,7 @@ def _lesson(
             title, rest = split_lead(text)
         elif first.kind == HEADING:
             title, rest = unmarked(_NUMBER.sub("", text, count=1)), ""
-        said = [*_split(rest), *(piece for block in parts[1:] for piece in _pieces(block))]
+        said = [*_split(rest), *_said_below(parts[1:])]
         title = title or _title_of(said)
     if not title or _PLACEHOLDER.fullmatch(title) or _BARE.fullmatch(title):
         title = _title_of(said)
@@ -237,6 +271,18 @@ def _from_row(row: Block) -> tuple[str, list[tuple[str, str]]]:
     others = [(role, cell) for n, (role, cell) in enumerate(named) if n != place]
     said = [(role if role in SECTIONS else FIX, cell) for role, cell in others]
     return title, [*([(MISTAKE, rest)] if rest else []), *said]
+
+
+def _said_below(parts: Sequence[Block]) -> Iterator[tuple[str, str]]:
+    """Yield what the blocks below a title say; items below a label are part of what it names."""
+    under: tuple[int, str] | None = None
+    for block in parts:
+        if under and block.kind == ITEM and block.level > under[0]:
+            yield under[1], block.text if under[1] == PREVENTION else f"- {block.text}"
+            continue
+        label = _label(block.text)
+        under = (block.level, label) if block.kind == ITEM and label in SECTIONS else None
+        yield from _pieces(block)
 
 
 def _pieces(block: Block) -> list[tuple[str, str]]:

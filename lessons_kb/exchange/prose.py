@@ -21,7 +21,7 @@ _EMPHASIS = re.compile(r"(\*\*|__|~~)(?=\S)(.{1,400}?)(?<=\S)\1", re.DOTALL)
 _LIGHT = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])")
 _LEAD = re.compile(r"(?:\*\*|__)(.{1,300}?)(?:\*\*|__)[ \t]*[:.\u2014\u2013-]*[ \t]*", re.DOTALL)
 _CLAUSE = re.compile(r" [\u2014\u2013-] |[:;] |, (?:so|because|which|but) ")
-_DATE = re.compile(r"\W{0,3}(\d{4}-\d{2}-\d{2})\b[\s:)\]\u2014\u2013-]*")
+_DATE = re.compile(r"\W{0,3}(\d{4}-\d{2}-\d{2})\b[\s:)\]|\u00b7\u2022\u2014\u2013-]*")
 _DECORATION = re.compile(r"^[^\w`\"'(\[<@#$./*_-]+")
 _SHORTEST_CLAUSE = 25
 

@@ -143,3 +143,45 @@ def test_the_origin_is_what_is_said_wherever_it_stands() -> None:
 def test_any_text_can_be_read(text: str) -> None:
     for lesson in read_memory(f"# Lessons\n{text}", name="AGENTS.md").lessons:
         assert lesson.title.strip()
+
+
+def test_a_dated_section_with_labels_is_one_lesson() -> None:
+    text = (
+        "# Lessons\n\n## 2026-07-16 · Strokes are dropped\n\n"
+        "- **What went wrong:** Fast flicks gave nothing.\n"
+        "- **Correct behaviour:** Reject strokes by size.\n"
+        "- **How to recognise:** It works by hand but not in tests.\n"
+    )
+    (lesson,) = read_memory(text, name="lessons.md").lessons
+    assert (lesson.title, lesson.last_seen) == ("Strokes are dropped", "2026-07-16")
+    sections = dict(lesson.sections)
+    assert sections["Mistake / Risk"] == "Fast flicks gave nothing."
+    assert sections["Fix"] == "Reject strokes by size."
+    assert "works by hand" in sections["Situation"]
+
+
+def test_what_stands_below_a_label_is_part_of_it() -> None:
+    text = (
+        "# Lessons\n\n## 2026-03-02\n\n- Pattern: Some links fail with plain `curl`.\n"
+        "- Rule: Switch to the browser first.\n- Reusable flow:\n  - `browse open`\n  - `browse text`\n"
+    )
+    (lesson,) = read_memory(text, name="lessons.md").lessons
+    assert lesson.title == "Some links fail with plain `curl`"
+    sections = dict(lesson.sections)
+    assert sections["Prevention Checklist"] == "- [ ] Switch to the browser first."
+    assert "`browse text`" in sections["Fix"]
+
+
+@pytest.mark.parametrize("opening", ["❌ **Don't**:", "Never:", "### Don’ts", "**Do not**"])
+def test_what_is_forbidden_is_not_told_as_advice(opening: str) -> None:
+    text = (
+        f"## Common mistakes\n\n{opening}\n\n- Commit secrets to git\n- Using raw SQL\n"
+        "- Never push to main\n\n✅ **Do**:\n\n- Encrypt sensitive data\n"
+    )
+    titles = [lesson.title for lesson in read_memory(text, name="AGENTS.md").lessons]
+    assert titles == [
+        "Do not commit secrets to git",
+        "Avoid using raw SQL",
+        "Never push to main",
+        "Encrypt sensitive data",
+    ]
