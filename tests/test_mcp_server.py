@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -452,6 +453,32 @@ def status(url: str, **headers: str) -> int:
     except urllib.error.HTTPError as error:
         with error:
             return int(error.code)
+
+
+def test_a_hook_that_finds_no_answer_in_time_is_silence(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lessons_kb.mcp_server import tools
+    from lessons_kb.storage.hook_log import read_troubles
+
+    monkeypatch.setattr(tools, "HOOK_SECONDS", 0.2)
+    answer = threading.Event()
+    server = build_server(workspace, answer_hook=lambda _agent, _event: str(answer.wait(20)))
+    timer = threading.Timer(1.0, answer.set)
+    timer.start()
+    arguments = {"agent": "claude-code", "event": {"hook_event_name": "Stop"}}
+
+    async def twice(client: Client) -> list[Any]:
+        begun = time.monotonic()
+        late = await client.call_tool("lessons_hook", arguments)
+        assert time.monotonic() - begun < 0.9
+        answer.set()
+        return [late, await client.call_tool("lessons_hook", arguments)]
+
+    texts = [[part.text for part in result.content] for result in ask(server, twice)]
+    timer.cancel()
+    assert texts in ([[""], ["True"]], [[], ["True"]])
+    assert "no answer within 0.2 s" in read_troubles()[-1].message
 
 
 def test_web_pages_of_others_are_refused(over_http: str) -> None:

@@ -115,6 +115,7 @@ def _answer(
     )
     reach = Reach(
         context=name in table.context,
+        lasting=table.lasting,
         chars=table.chars,
         tokens=table.tokens,
         ask=name in table.ask,

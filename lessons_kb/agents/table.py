@@ -33,6 +33,8 @@ class Agent(Value):
     tokens: int = 3_200
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
+    lasting: bool = True
+    """Lessons given with a prompt stay before the model; else they are gone with the turn."""
     within: float = 0.0
     """Seconds within which the same without an id is one event that was fired twice."""
     silence: str = ""
@@ -102,6 +104,7 @@ AGENTS: Mapping[str, Agent] = {
         },
         context=("start", "prompt", "before", "after", "failed", "compact"),
         lines=("prompt", "after", "failed", "stop"),
+        lasting=False,  # the system prompt is built anew each time
         within=0.5,
         silence="{}",
     ),

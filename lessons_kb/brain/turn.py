@@ -71,6 +71,8 @@ class Reach(Value):
 
     context: bool = True
     """Text can be put in front of the model; else it waits for the next occasion that can."""
+    lasting: bool = True
+    """What a prompt was answered with is still before the model at the next one."""
     chars: int = 100_000
     tokens: int = 100_000
     """The most that one text may have."""

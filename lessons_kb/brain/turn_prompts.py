@@ -63,6 +63,9 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         state.waiting = [pair for pair in state.waiting if pair[0] == FILES]
     brain, trouble = freshen(brain)
     settings = brain.layers[0].settings
+    if not reach.lasting:
+        for layer in brain.layers:
+            layer.journal.forget_context(occasion.session)
     block = brain.preflight(
         occasion.text,
         session=occasion.session or None,

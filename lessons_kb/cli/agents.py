@@ -99,8 +99,9 @@ def mcp(
 ) -> None:
     """Serve lessons to MCP clients, over stdio unless told otherwise.
 
-    Over HTTP the address is http://HOST:PORT/mcp; LESSONS_MCP_TOKEN sets a token that every
-    request must carry. Example: lessons mcp --http --port 8765
+    Over HTTP the address is http://HOST:PORT/mcp. Web pages of other sites are refused, but every
+    program and user of this machine may ask, unless LESSONS_MCP_TOKEN sets a token that each
+    request must then carry. Example: lessons mcp --http --port 8765
     """
     from lessons_kb.agents.install.notes import HOW_TO_GET_SDK
     from lessons_kb.agents.install.programs import has_sdk
@@ -115,8 +116,10 @@ def mcp(
     server = build_server(workspace, answer_hook=_hook_answers(workspace))
     try:
         if http:
-            say(f"serving on http://{host}:{port}{PATH}, Ctrl-C stops")
-            serve_http(server, host=host, port=port, token=os.environ.get(TOKEN_VARIABLE, ""))
+            token = os.environ.get(TOKEN_VARIABLE, "")
+            whom = "" if token else f"; {TOKEN_VARIABLE} unset: any user of this machine may ask"
+            say(f"serving on http://{host}:{port}{PATH}, Ctrl-C stops{whom}")
+            serve_http(server, host=host, port=port, token=token)
         else:
             server.run()
     finally:

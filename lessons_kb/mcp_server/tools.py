@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -39,6 +40,7 @@ from lessons_kb.mcp_server.shapes import (
     Texts,
 )
 from lessons_kb.model import KINDS, NOTE
+from lessons_kb.storage.hook_log import log_trouble
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     Answer = Callable[[str, dict[str, Any]], str]
 
 HISTORY_LIMIT, HISTORY_MOST = 50, 200
+HOOK_SECONDS = 2.0
+"""An agent waits for its hooks: later than this an answer is worth less than none."""
 _AGENT_NAMES = Literal[
     "claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"
 ]
@@ -266,7 +270,7 @@ class Tools:
             times = sum(row[3] for row in rows if row[1] == mark)
             return Marked(id=card.id, mark=mark, times=times)
 
-    def lessons_hook(
+    async def lessons_hook(
         self,
         agent: _AGENT_NAMES,
         event: Annotated[dict[str, Any], Field(description="The hook's JSON as the agent has it.")],
@@ -274,7 +278,12 @@ class Tools:
         """Answer an event of an agent's hook; called by the agent's own settings, not by you."""
         if self._answer_hook is None:
             raise ToolError("this server answers no hooks; start it with `lessons mcp`")
-        return self._answer_hook(agent, substituted(event))
+        working = asyncio.to_thread(self._answer_hook, agent, substituted(event))
+        try:
+            return await asyncio.wait_for(working, HOOK_SECONDS)
+        except TimeoutError:
+            log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was said")
+            return ""
 
     def session_history(
         self,

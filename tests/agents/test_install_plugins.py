@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import re
+from typing import Any
 
 from lessons_kb import __version__
 from lessons_kb.agents.install.hooks import build_hooks, build_plugin
@@ -36,6 +37,17 @@ def test_the_marketplace_leads_to_the_plugin() -> None:
 def test_the_plugin_for_opencode_sends_every_event_of_the_table() -> None:
     text = (TEMPLATES / "opencode" / "lessons.ts").read_text("utf-8")
     assert set(re.findall(r'ask\("(\w+)"', text)) == set(AGENTS["opencode"].events)
+
+
+def test_what_the_plugin_forgets_with_a_turn_is_given_again(project, fire) -> None:
+    def ask(number: int) -> Any:
+        text = "Add a telegram command that restarts the service"
+        event = {"event": "prompt", "sessionID": "s", "cwd": str(project), "text": text}
+        return fire("opencode", event | {"messageID": f"m{number}"}).get("context", "")
+
+    assert "Reject every chat id" in ask(1)
+    assert "Reject every chat id" in ask(2)
+    assert ask(2) == ""
 
 
 def test_a_path_is_written_as_a_string_of_the_language() -> None:
