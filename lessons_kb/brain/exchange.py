@@ -104,7 +104,8 @@ class Exchange:
     def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[Step, ...]:
         """Write what a plan says and return its steps with the ids of the cards.
 
-        A step that cannot be done becomes a skip that says why; the others go on.
+        A step that cannot be done becomes a skip that says why; the others go on. What the disk
+        refuses is raised: the next would fare no better, and doing it all again repeats nothing.
         """
         date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
         written: dict[str, str] = {}
@@ -123,6 +124,8 @@ class Exchange:
                     target = written.get(step.card, step.card)
                     _bump(homes.get(target, self._brain.layers[0]), target, lesson, date)
                     done.append(step.replace(card=target))
+            except StorageError:
+                raise
             except LessonsError as error:
                 done.append(step.replace(action=SKIP, reason=str(error)))
         return tuple(done)

@@ -1,0 +1,223 @@
+"""Disks that are full, read-only, coarse or do not tell A from a: clear words, nothing lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.making import make_brain
+from lessons_kb.cli.main import main
+from lessons_kb.errors import InputError
+from lessons_kb.storage import files, swap
+
+Command = Callable[..., tuple[int, str, str]]
+WRITING = (
+    ("bump", "telegram-allowlist"),
+    ("create", "A lesson of its own"),
+    ("ignore", "telegram-allowlist"),
+    ("import", "memory", "AGENTS.md", "--yes"),
+)
+READING = (
+    ("list",),
+    ("show", "telegram-allowlist"),
+    ("search", "telegram command"),
+    ("preflight", "Add a telegram command that runs a script"),
+    ("lint",),
+    ("doctor",),
+)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lessons", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        seen = capsys.readouterr()
+        assert "Traceback" not in seen.err
+        assert "unexpected" not in seen.err, seen.err
+        return int(stop.value.code or 0), seen.out, seen.err
+
+    return command
+
+
+def texts(root: pathlib.Path) -> dict[str, bytes]:
+    found = [p for p in root.rglob("*") if p.is_file() and ".lessons" not in p.parts]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+
+
+def fill(folder: pathlib.Path) -> pathlib.Path:
+    """Take the last byte of the file system that ``folder`` lies in."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 16, 4096, 1):
+            with contextlib.suppress(OSError):
+                while file.write(b"x" * size):
+                    pass
+    return ballast
+
+
+def test_a_full_disk(
+    root: pathlib.Path, telegram: pathlib.Path, tmp_path: pathlib.Path, mount: Any,
+    command: Command, monkeypatch: pytest.MonkeyPatch, figure: Any,
+) -> None:  # fmt: skip
+    """Brain, cache and state all lie on it."""
+    small = pathlib.Path(mount(tmp_path / "small", "-t", "tmpfs", "-o", "size=4m", "tmpfs"))
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(small / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(small / "cache"))
+    brain = small / "brain"
+    shutil.copytree(root, brain, ignore=shutil.ignore_patterns(".lessons", "lessons.toml"))
+    (brain / "AGENTS.md").write_text("# Lessons\n\n- Never deploy on a Friday\n")
+    make_brain(str(brain))
+    monkeypatch.chdir(brain)
+    assert command("index")[0] == 0
+    before = texts(brain)
+    ballast = fill(small)
+    refused = 0
+    for arguments in WRITING:
+        code, out, err = command(*arguments)
+        assert (code, out) == (2, ""), (arguments, out, err)
+        assert "full" in err, (arguments, err)
+        assert err.count("\n") == 1
+        assert texts(brain) == before
+        refused += 1
+    for arguments in READING:
+        code, out, err = command(*arguments)
+        assert code in (0, 1), (arguments, err)
+        if arguments[0] in ("list", "show", "search", "preflight"):
+            assert "telegram-allowlist" in out or "allowlist" in out, (arguments, out, err)
+    ballast.unlink()
+    for arguments in WRITING:
+        code, _out, err = command(*arguments)
+        assert code == 0, (arguments, err)
+    assert b"occurrences: 6" in texts(brain)["lessons/telegram-allowlist.md"]
+    figure(
+        "full disk (tmpfs)",
+        f"{refused} writing commands say so in one line, {len(READING)} reading ones answer, "
+        "no byte changed; with room again all work",
+    )
+
+
+def test_a_read_only_brain(
+    root: pathlib.Path, telegram: pathlib.Path, mount: Any, command: Command,
+    monkeypatch: pytest.MonkeyPatch, figure: Any,
+) -> None:  # fmt: skip
+    (root / "AGENTS.md").write_text("# Lessons\n\n- Never deploy on a Friday\n")
+    shutil.rmtree(root / ".lessons")
+    mount(root, "--bind", str(root))
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(root)], check=True)
+    before = texts(root)
+    monkeypatch.chdir(root)
+    for arguments in WRITING:
+        code, out, err = command(*arguments)
+        assert (code, out) == (2, ""), (arguments, out, err)
+        assert "read-only" in err, (arguments, err)
+        assert err.count("\n") == 1
+    for arguments in READING:
+        code, out, err = command(*arguments)
+        assert code in (0, 1), (arguments, err)
+    assert "allowlist" in command(*READING[3])[1]
+    assert texts(root) == before
+    figure("read-only brain (bind mount)", "writing commands say so in one line, reading ones work")
+
+
+def _coarse(tmp_path: pathlib.Path, mount: Any) -> pathlib.Path:
+    image = tmp_path / "coarse.img"
+    with image.open("wb") as file:
+        file.truncate(24 << 20)
+    make = ["mkfs.ext4", "-q", "-F", "-I", "128", str(image)]  # inodes without nanoseconds
+    if shutil.which("mkfs.ext4") is None or subprocess.run(make, capture_output=True).returncode:
+        pytest.skip("needs mkfs.ext4")
+    return pathlib.Path(mount(tmp_path / "coarse", "-o", "loop", str(image)))
+
+
+def test_a_file_system_with_coarse_times(tmp_path: pathlib.Path, mount: Any, figure: Any) -> None:
+    """Times in whole seconds: a save of the same length within that second is seen."""
+    brain = _coarse(tmp_path, mount) / "brain"
+    make_brain(str(brain))
+    card = brain / "lessons/animal.md"
+    for number in range(100, 120):
+        card.write_text(f"# Mind the animal{number}\n\n- Look\n")
+        assert os.stat(card).st_mtime_ns % 1_000_000_000 == 0
+        with Brain.open(brain) as opened:
+            assert opened.search(f"animal{number}")[0].card.title == f"Mind the animal{number}"
+    figure(
+        "coarse mtime (ext4, whole seconds)", "20 saves of one length in a row, each found at once"
+    )
+
+
+@pytest.mark.parametrize("years", [-30, +30])
+def test_a_clock_that_was_wrong_when_a_card_was_saved(
+    root: pathlib.Path, telegram: pathlib.Path, years: int
+) -> None:
+    """A card from the future, or from before its last save, is read again like any other."""
+    when = os.stat(telegram).st_mtime + years * 365 * 86_400
+    with Brain.open(root) as brain:
+        brain.refresh()
+        for word in ("zebra", "mouse"):
+            telegram.write_text(telegram.read_text().replace("Telegram", word, 1))
+            os.utime(telegram, (when, when))
+            assert word in brain.search(word)[0].card.title
+            telegram.write_text(telegram.read_text().replace(word, "Telegram", 1))
+            os.utime(telegram, (when, when))
+
+
+@pytest.mark.parametrize("jump", [-400 * 86_400, +3600, +400 * 86_400])
+def test_a_clock_that_jumps(
+    root: pathlib.Path, telegram: pathlib.Path, monkeypatch: pytest.MonkeyPatch, jump: int, figure: Any
+) -> None:  # fmt: skip
+    """Bumps count, deleted cards come back, sessions go on; only dates are as wrong as the clock."""
+    import time
+
+    now = time.time
+    for _ in range(1):
+        with Brain.open(root) as brain:
+            brain.bump("telegram-allowlist", task="before")
+            first = brain.preflight("Add a telegram command that runs a script", session="s")
+        monkeypatch.setattr(time, "time", lambda: now() + jump)
+        with Brain.open(root) as brain:
+            brain.bump("telegram-allowlist", task="after")
+            brain.cards.delete("telegram-allowlist")
+        monkeypatch.setattr(time, "time", now)
+        with Brain.open(root) as brain:
+            brain.cards.restore("telegram-allowlist")
+            assert brain.search("telegram")[0].card.id == "lessons/telegram-allowlist.md"
+            assert first.text or brain.preflight("Add a telegram command", session="s") is not None
+    with Brain.open(root) as brain:
+        assert brain.cards.get("telegram-allowlist").occurrences == 7
+    figure("the clock jumps by hours or years", "every bump counts, what was deleted comes back")
+
+
+def test_names_that_differ_in_case_alone(
+    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, figure: Any
+) -> None:
+    """As macOS and Windows have it, simulated: a name is taken whatever its case."""
+    rename = swap.rename_new
+
+    def rename_new(source: str, target: str) -> None:
+        folder, name = os.path.split(target)
+        if any(other.casefold() == name.casefold() for other in os.listdir(folder)):
+            raise FileExistsError(17, os.strerror(17), target)
+        rename(source, target)
+
+    monkeypatch.setattr(swap, "rename_new", rename_new)
+    theirs = root / "lessons/Mind-The-Lock.md"
+    theirs.write_text("# Something else\n")
+    with Brain.open(root) as brain:
+        assert brain.create("Mind the lock").id == "lessons/mind-the-lock-2.md"
+        assert brain.create("MIND THE LOCK!", on_duplicate="new").id == "lessons/mind-the-lock-3.md"
+        for path in (".GIT/hooks/x.md", ".Lessons/x.md", "lessons/../.gIt/x.md"):
+            with pytest.raises(InputError):
+                files.create(str(root), path, b"x")
+    assert theirs.read_text() == "# Something else\n"
+    figure("names differ in case alone (simulated)", "nothing overwritten; .GIT is .git")
