@@ -1,4 +1,4 @@
-"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers | history``: print tables, write JSON."""
+"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers | history | stats``: print tables, write JSON."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _WORK = {
     "postcheck": "flags of checklist items beside labelled cases",
     "triggers": "prompts taken for a complaint",
     "history": "verdicts on lessons beside what they truly do",
+    "stats": "time of `lessons stats` over a large journal",
+    "trust": "races, kills, bad files, fuzzing, full disks, a hostile repository",
 }
 
 

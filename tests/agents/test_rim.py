@@ -168,10 +168,12 @@ def test_no_payload_makes_a_hook_fail(project) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_no_payload_of_many_makes_a_hook_fail(project, seed) -> None:
+def test_no_payload_of_many_makes_a_hook_fail(project, seed, figure) -> None:
     if not os.environ.get("LESSONS_SLOW_TESTS"):
         pytest.skip("set LESSONS_SLOW_TESTS=1 to run 18,000 more")
     fuzz(project, seed=seed, count=3_000)
+    if seed == 7:
+        figure("fuzzed inputs", "18,000 hook payloads: valid output every time")
 
 
 @pytest.mark.parametrize("agent", sorted(AGENTS))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
+import time
+from typing import Any
 
 import pytest
 
@@ -90,6 +93,42 @@ def test_the_census_accounts_for_all(bad: pathlib.Path) -> None:
     count = count_files(brain.layers[0])
     assert count.files == count.cards + count.notes + count.unusable
     assert count.files == 1 + len(NAMED)
+
+
+def _best(root: pathlib.Path, times: int) -> float:
+    """Return the least seconds of an index from nothing and a search."""
+    taken = []
+    for _ in range(times):
+        shutil.rmtree(root / ".lessons", ignore_errors=True)
+        began = time.perf_counter()
+        with Brain.open(root) as brain:
+            brain.refresh(rebuild=True)
+            assert brain.search("zebra")
+        taken.append(time.perf_counter() - began)
+    return min(taken)
+
+
+@pytest.mark.amounts(100, 500)
+def test_bad_files_cost_little(
+    root: pathlib.Path, bad: pathlib.Path, amount: int, figure: Any
+) -> None:
+    """Beside as many good ones as a brain has; huge.md alone has 54 MB."""
+    aside = root.parent / "aside"
+    (root / "lessons").rename(aside)
+    (root / "lessons").mkdir()
+    for number in range(amount):
+        (root / f"lessons/{number}.md").write_text(GOOD.replace("zebra", f"zebra of {number}"))
+    good = _best(root, 5)
+    for path in (root / "lessons").iterdir():
+        path.rename(aside / path.name)
+    (root / "lessons").rmdir()
+    aside.rename(root / "lessons")
+    ratio = _best(root, 5) / good
+    assert ratio < 2
+    figure(
+        "bad files in the brain",
+        f"{len(NAMED)} kinds named, good ones found, {ratio:.2f} × the time",
+    )
 
 
 @pytest.mark.slow
