@@ -17,7 +17,7 @@ from lessons_kb.learn.signs import KINDS, find_signs, is_about, phrases_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
@@ -31,20 +31,22 @@ _MAX_PROMPTS = 3
 _MAX_EVENTS = 500
 
 
-def look_before(brain: Brain) -> None:
+def look_before(brain: Brain, layers: Sequence[Layer], only: str | None = None) -> None:
     """Count the sessions before, for each card that was given and has no such count yet.
 
-    What is found is kept, for the journal's events are forgotten. A journal that cannot be
-    written is left as it is.
+    ``only`` names one card of ``layers``. What is found is kept, for the journal's events are
+    forgotten. A journal that cannot be written is left as it is.
     """
-    for layer in brain.layers:
+    for layer in layers:
         with contextlib.suppress(StorageError):
-            _look(brain, layer)
+            _look(brain, layer, only)
 
 
-def _look(brain: Brain, layer: Layer) -> None:
+def _look(brain: Brain, layer: Layer, only: str | None) -> None:
     outcomes = layer.journal.outcomes
     firsts = outcomes.first_given(without=BEFORE)
+    if only is not None:
+        firsts = {card: at for card, at in firsts.items() if card == only}
     cards = {card.id: card for card in find_cards(layer, set(firsts))}
     if not cards:
         return

@@ -104,10 +104,8 @@ class Stats:
     def effect(self, name: str, *, today: str | None = None) -> Effect:
         """Return what one card did; ``name`` as in ``Cards.find``."""
         layer, card = self._brain.cards.find(name)
-        look_before(self._brain)
-        counts = _Counted.of(layer, card.id)
-        stale = layer.settings.learn.stale_days
-        return counts.weigh(card, idle=_is_idle(card, counts.first_day, today or _today(), stale))
+        look_before(self._brain, [layer], card.id)
+        return _weigh(layer, card, today)
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return (ISO day, what was counted, how often) of one card, oldest first."""
@@ -131,11 +129,11 @@ class Stats:
         layer, card = self._brain.cards.find(name)
         known = session_of()[0] if session is None else session
         layer.journal.outcomes.note(known, card.id, what, at=time.time())
-        return self.effect(name)
+        return _weigh(layer, card, None)
 
     def _layers(self) -> Sequence[Layer]:
         self._brain.refresh()
-        look_before(self._brain)
+        look_before(self._brain, self._brain.layers)
         return self._brain.layers
 
     def _cards(
@@ -151,6 +149,13 @@ class Stats:
             and (project is None or project == card.project)
         ]
         return cards, sum(card.kind == NOTE for card in files)
+
+
+def _weigh(layer: Layer, card: Card, today: str | None) -> Effect:
+    counts = _Counted.of(layer, card.id)
+    stale = layer.settings.learn.stale_days
+    idle = _is_idle(card, counts.first_day, today or _today(), stale)
+    return counts.weigh(card, idle=idle)
 
 
 class _Counted:

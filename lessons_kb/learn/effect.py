@@ -26,7 +26,10 @@ MARKS = ("helpful", "harmful")
 PRIOR = 1
 """Sessions with the mistake, and as many without, that are believed before any was seen."""
 TAIL = 0.05
-"""Left out at each end of an interval; a verdict is as sure as one end of it."""
+"""Left out at each end of an interval."""
+SURE = 0.975
+"""Probability from which a difference is a verdict: of lessons without any effect one in twenty
+is misjudged, half of them each way."""
 MIN_SESSIONS = 8
 """Before and after each: with fewer sessions it is too early to say that nothing changed."""
 MIN_COMPARED = 3
@@ -295,9 +298,9 @@ def _judge(effect: Effect) -> tuple[str, str]:
     if not effect.injections:
         return "never used", "no prompt has called for it yet"
     compared = min(before.of, after.of) >= MIN_COMPARED
-    if compared and effect.prevents >= 1 - TAIL:
+    if compared and effect.prevents >= SURE:
         return "helps", f"{change}: it prevents it with {_percent(effect.prevents)} probability"
-    if compared and effect.prevents <= TAIL:
+    if compared and effect.prevents <= 1 - SURE:
         worse = _percent(1 - effect.prevents)
         return "harms", f"{change}: it is more frequent with {worse} probability"
     if after.of >= MIN_SESSIONS and after.low > OFTEN:
