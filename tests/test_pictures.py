@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -39,10 +41,29 @@ def test_a_picture_is_small_and_complete_in_itself(path: Path) -> None:
         assert path.read_bytes().startswith(b"\x89PNG\r\n")
 
 
-def test_the_loop_is_as_its_script_draws_it() -> None:
-    spec = importlib.util.spec_from_file_location("loop", ROOT / "docs" / "loop.py")
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (ROOT / "docs" / "pictures" / "loop.svg").read_text("utf-8") == module.draw_loop()
+    return module
+
+
+def test_the_loop_is_as_its_script_draws_it() -> None:
+    assert (ROOT / "docs" / "pictures" / "loop.svg").read_text("utf-8") == load("loop").draw_loop()
+
+
+def test_a_terminal_is_drawn_without_anything_from_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "loop", load("loop"))
+    pictures = load("pictures")
+    drawn = pictures.show_terminal(["--version"])
+    assert "lessons&#160;--version" in drawn
+    assert "font-face" not in drawn
+    assert drawn.count("https://") == 0
+    long = "\n".join(["a", "", "b"] * pictures.LINES)
+    assert pictures.shorten(long).endswith("b\na\n…")
+    assert pictures.shorten("short") == "short"
