@@ -57,11 +57,17 @@ def find_absent_libraries() -> list[str]:
     return [name for name in NEEDED if find_spec(name) is None]
 
 
+_SLASHES = ("/", "\\")
+
+
 def find_model(name: str, *, root: str) -> str:
     """Return the folder of the model ``name``: a folder, or a name in the Hugging Face cache.
 
     A relative path is looked up in ``root``. Nothing is downloaded; ModelMissing says what to do.
     """
+    if name[:1] in _SLASHES and name[1:2] in _SLASHES:
+        # Whoever wrote the settings would learn who asks: Windows says so to any host.
+        raise ModelMissing(f"semantic.model = {name!r} is on a network; copy the folder here")
     folder = os.path.join(root, os.path.expanduser(name))
     for place in (folder, *_snapshots(name)):
         if os.path.isfile(os.path.join(place, _TOKENIZER)):

@@ -1,0 +1,91 @@
+"""What is observed is this user's alone, and no setting can run or write anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import stat
+from typing import Any
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.agents.hook import answer_event
+from lessons_kb.agents.install import Entries, Request, install
+from lessons_kb.config import DEFAULTS, flat_settings
+from lessons_kb.errors import ModelMissing
+from lessons_kb.recall.semantic.model import find_model
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+
+
+@pytest.fixture
+def loose() -> Any:
+    """A user whose umask hides nothing."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def test_all_that_is_kept_of_a_user_is_for_that_user(
+    loose: Any, root: pathlib.Path, telegram: pathlib.Path
+) -> None:
+    home = pathlib.Path.home()
+    common = {"session_id": "s", "cwd": str(root)}
+    for event in (
+        {"hook_event_name": "UserPromptSubmit", "prompt": "Add a telegram command, again broken"},
+        {"hook_event_name": "Stop", "last_assistant_message": "Done."},
+    ):
+        answer_event("claude-code", json.dumps(common | event), {})
+    answer_event("claude-code", "no JSON", {})
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").write_text('{"env": {"TOKEN": "x"}}')
+    entries = Entries(hook="/opt/lessons-hook", server="/opt/lessons")
+    install(Request(agent="claude-code", project=str(root), entries=entries))
+    with Brain.open(root) as brain:
+        brain.bump("telegram-allowlist")
+        brain.cards.delete("telegram-allowlist")
+    kept = home / ".local/state/lessons-kb"
+    seen = [kept, *kept.rglob("*")]
+    assert {path.name for path in seen} >= {"journal.db", "brain.json", "hook.log", "trash"}
+    open_to_others = [
+        f"{stat.S_IMODE(path.lstat().st_mode):o} {path.relative_to(kept)}"
+        for path in seen
+        if path.lstat().st_mode & 0o077 and not _moved(path)
+    ]
+    assert open_to_others == []
+
+
+def _moved(path: pathlib.Path) -> bool:
+    """A deleted card keeps its own mode; the folder around it is closed."""
+    return path.name == "card" and not path.parent.stat().st_mode & 0o077
+
+
+def test_no_setting_names_a_command_or_a_place_to_write() -> None:
+    """Whoever adds a setting that is a text thinks of a cloned repository, and adds it here."""
+    texts = {
+        name
+        for name, value in flat_settings(DEFAULTS).items()
+        if isinstance(value, (str, list, tuple)) and not name.startswith("folders.")
+    }
+    assert texts == {
+        "language",  # one of a list
+        "index.engine",  # one of a list
+        "project",  # a name that cards are compared with
+        "semantic.model",  # a folder that is read, as data; never across a network
+        "triggers.patterns",  # regular expressions, bounded
+    }
+
+
+@pytest.mark.parametrize("name", ["//host/share", "\\\\host\\share", "\\/host/share"])
+def test_no_model_is_looked_up_across_a_network(
+    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Windows would tell that host who its user is."""
+    asked: list[str] = []
+    monkeypatch.setattr(os.path, "isfile", lambda path: bool(asked.append(str(path))))
+    monkeypatch.setattr(os.path, "isdir", lambda path: bool(asked.append(str(path))))
+    with pytest.raises(ModelMissing, match="network"):
+        find_model(name, root=str(root))
+    assert asked == []
