@@ -27,7 +27,7 @@ from lessons_kb.storage.journal import ALL, BUMPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
@@ -54,32 +54,18 @@ class Stats:
         ``today`` (ISO) ends the last week and says which cards have been idle for long.
         """
         day = today or _today()
-        found = [(layer, *self._cards(layer, stage, project)) for layer in self._layers()]
-        cards = [card for _layer, cards, _notes in found for card in cards]
-        filtered = stage is not None or project is not None
-        counted = [_Counted.of(layer) for layer, _cards, _notes in found]
-        effects: list[Effect] = []
-        for (layer, own, _notes), counts in zip(found, counted, strict=True):
-            stale = layer.settings.learn.stale_days
-            effects += [
-                counts.weigh(card, idle=_is_idle(card, counts.first_day, day, stale))
-                for card in own
-                if card.status != "archived"
-            ]
+        self._brain.refresh()
+        look_before(self._brain, self._brain.layers)
+        parts = [_Part(layer, stage, project) for layer in self._brain.layers]
+        cards = [card for part in parts for card in part.cards]
+        effects = [effect for part in parts for effect in part.effects(day)]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
-        chosen = {layer: {card.id for card in own} for layer, own, _notes in found}
-        days = [
-            row
-            for (layer, _own, _notes), counts in zip(found, counted, strict=True)
-            for row in counts.days(chosen[layer] if filtered else None)
-        ]
         sums: Counter[str] = Counter()
-        for (_layer, own, _notes), counts in zip(found, counted, strict=True):
-            for card in own:
-                sums.update(counts.totals.get(card.id, {}))
+        for part in parts:
+            sums.update(part.sums())
         return Overview(
             cards=len(cards),
-            notes=sum(notes for _layer, _own, notes in found),
+            notes=sum(part.notes for part in parts),
             occurrences=sum(card.occurrences for card in cards),
             drafts=self._brain.drafts.count(),
             by_kind=_ranked(card.kind for card in cards),
@@ -88,16 +74,14 @@ class Stats:
             by_severity=_ranked(card.severity for card in cards),
             by_source=_ranked(card.source for card in cards),
             by_status=_ranked(card.status for card in cards),
-            sessions=sum(
-                counts.sessions(chosen[layer] if filtered else None)
-                for (layer, _own, _notes), counts in zip(found, counted, strict=True)
-            ),
+            # A session may be given cards of several brains: their sum would count it twice.
+            sessions=max((part.sessions() for part in parts), default=0),
             injections=sums[INJECTED],
             tokens=sums[TOKENS],
             checked=sums[ADDRESSED] + sums[UNADDRESSED],
             addressed=sums[ADDRESSED],
             recurrences=sums[RECURRED],
-            periods=_weekly(days, day),
+            periods=_weekly((row for part in parts for row in part.days()), day),
             effects=tuple(effects),
         )
 
@@ -131,24 +115,48 @@ class Stats:
         layer.journal.outcomes.note(known, card.id, what, at=time.time())
         return _weigh(layer, card, None)
 
-    def _layers(self) -> Sequence[Layer]:
-        self._brain.refresh()
-        look_before(self._brain, self._brain.layers)
-        return self._brain.layers
 
-    def _cards(
-        self, layer: Layer, stage: str | None, project: str | None
-    ) -> tuple[list[Card], int]:
-        """Return the cards of one brain that are meant, and how many notes it has."""
+class _Part:
+    """One brain's part of an overview: the cards that are meant, and what was counted of them.
+
+    Without a filter that includes what was counted of cards that are gone.
+    """
+
+    def __init__(self, layer: Layer, stage: str | None, project: str | None) -> None:
         files = layer.read(lambda one: one.catalogue.all_cards())
-        cards = [
+        self.cards = [
             card
             for card in files
             if card.kind != NOTE
             and (stage is None or stage in card.stages)
             and (project is None or project == card.project)
         ]
-        return cards, sum(card.kind == NOTE for card in files)
+        self.notes = sum(card.kind == NOTE for card in files)
+        self._stale_days = layer.settings.learn.stale_days
+        self._counts = _Counted.of(layer)
+        filtered = stage is not None or project is not None
+        self._ids = {card.id for card in self.cards} if filtered else None
+
+    def effects(self, day: str) -> list[Effect]:
+        first = self._counts.first_day
+        return [
+            self._counts.weigh(card, idle=_is_idle(card, first, day, self._stale_days))
+            for card in self.cards
+            if card.status != "archived"
+        ]
+
+    def sums(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for card, counts in self._counts.totals.items():
+            if card != ALL and (self._ids is None or card in self._ids):
+                found.update(counts)
+        return found
+
+    def days(self) -> list[tuple[str, str, int]]:
+        return self._counts.days(self._ids)
+
+    def sessions(self) -> int:
+        return self._counts.sessions(self._ids)
 
 
 def _weigh(layer: Layer, card: Card, today: str | None) -> Effect:

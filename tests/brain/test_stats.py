@@ -306,3 +306,26 @@ def test_what_is_noted_once_a_session(tmp_path: pathlib.Path) -> None:
     assert done == [True, False, True, True]
     assert outcomes.totals(["x.md"]) == {"x.md": {"helpful": 3}}
     journal.close()
+
+
+def test_what_a_deleted_card_was_given_stays_in_the_totals(brain: Brain) -> None:
+    brain.preflight(PROMPT, session="s")
+    brain.cards.delete(NAME)
+    found = brain.stats.overview()
+    assert (found.injections, found.sessions, found.cards) == (1, 1, 1)
+    assert sum(period.injections for period in found.periods) == 1
+    assert brain.stats.overview(stage="DEV").injections == 0
+
+
+def test_each_brain_counts_for_its_own_cards(
+    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    other = tmp_path / "own"
+    (other / "lessons").mkdir(parents=True)
+    (other / "lessons" / "price.md").write_text(CACHE.replace("Cache key", "The cache key"))
+    with Brain.open(root, other, directory=root, project="shop") as both:
+        given = {hit.card.id for hit in both.preflight(PROMPT, session="s").lessons}
+        found = both.stats.overview()
+        assert given == {NAME, "lessons/price.md"}
+        assert {e.card.id for e in found.effects if e.sessions} == given
+        assert (found.injections, found.sessions) == (2, 1)
