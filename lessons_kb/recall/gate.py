@@ -105,7 +105,7 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
         covered = sum(evidence.terms[term] * surprises[term] for term in matched) / asked
         rare = [term for term in matched if surprises[term] >= _TELLING]
         reason = _put_into_words(matched, rare, covered, passed=passed)
-        if _guards(hit):
+        if is_guarding(hit):
             reason = "guards a file at hand" + (f"; {reason}" if evidence.terms else "")
         judged.append(
             hit.replace(
@@ -139,7 +139,7 @@ def _weigh(
     answered: float,
     evidence: Evidence,
 ) -> float:
-    least = _ONLY_FILES if _guards(hit) else 0.0
+    least = _ONLY_FILES if is_guarding(hit) else 0.0
     if answered <= 0 or max((surprises[term] for term in matched), default=0.0) < _EVERYDAY:
         return least
     anywhere = sum(surprises[term] * weight for term, weight in matched.items())
@@ -149,12 +149,13 @@ def _weigh(
         + _RIVALS * log(max(evidence.rivals or evidence.size, 1))
         + _SURPRISE * _chance(matched, evidence.lengths.get(hit.card.id, _PASSAGE))
         + _LACKING * max(_ENOUGH - anywhere, 0)
-        + (_GUARDED if _guards(hit) else 0)
+        + (_GUARDED if is_guarding(hit) else 0)
     )
     return max(least, round(1 / (1 + exp(-max(min(odds, 9), -9))), 4))
 
 
-def _guards(hit: Hit) -> bool:
+def is_guarding(hit: Hit) -> bool:
+    """Tell a card whose globs match a file at hand, whatever the words of the prompt."""
     return any(name == "path" for name, _ in hit.factors)
 
 

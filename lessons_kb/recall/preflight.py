@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from lessons_kb.model import Preflight
+from lessons_kb.recall.gate import is_guarding
 from lessons_kb.recall.excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.text.sanitize import clean_line, defang
 
@@ -113,7 +114,7 @@ class _Block:
                 continue
             # Raw scores of two brains cannot be compared: each brain has its own first.
             best = first.setdefault(hit.brain, hit.score)
-            if hit.score < self.settings.weakest * best:
+            if hit.score < self.settings.weakest * best and not is_guarding(hit):
                 self.withhold(hit, f"far weaker than the first: {hit.score:.2f} to {best:.2f}")
             elif places <= 0:
                 self.withhold(hit, f"beyond max_lessons = {self.settings.max_lessons}")

@@ -177,6 +177,10 @@ class TestWithheld:
         assert ids(found.lessons) == ["lessons/a.md", "lessons/c.md"]
         assert "weaker" in reasons(found)["lessons/b.md"]
 
+    def test_a_card_that_guards_a_file_at_hand_needs_no_score(self):
+        guard = lesson("b", score=0).replace(factors=(("path", 1.5),))
+        assert len(run([lesson("a", score=10), guard], weakest=0.4).lessons) == 2
+
     def test_scores_of_two_brains_are_not_compared(self):
         hits = [lesson("a", score=10, brain="x"), lesson("b", score=1, brain="y")]
         assert len(run(hits).lessons) == 2
