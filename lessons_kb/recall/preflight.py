@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from lessons_kb.model import Preflight
-from lessons_kb.recall.gate import is_guarding
 from lessons_kb.recall.excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
+from lessons_kb.recall.gate import is_guarding
 from lessons_kb.text.sanitize import clean_line, defang
 
 TYPE_CHECKING = False
