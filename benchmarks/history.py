@@ -1,9 +1,9 @@
 """A simulated history: does `lessons stats` recover which lessons help, do nothing, or harm?
 
 Sessions of a coding agent are played through the hooks' own entry (`brain.turn.respond`) into a
-copy of the example brain. Twelve lessons are written half-way; for each, dice with a known bias
-decide whether its mistake is made in a session on its subject, before and after. `stats` sees the
-journal only.
+copy of the example brain. Dice of a known bias decide whether a mistake is made in a session on its
+subject. Of twelve mistakes each becomes a lesson half-way, after it was made once more; the bias of
+the dice is then another, the same or a worse one. `stats` sees the journal only.
 """
 
 from __future__ import annotations
@@ -222,13 +222,15 @@ def play(
     ):
         player = _Player(brain, str(project), dice, clock)
         for number in range(sessions):
-            for subject in subjects:
-                if born[subject.title] == number:
-                    day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
-                    ids[subject.title] = _write(brain, subject, day)
             clock.move(DAYS * 86_400 / sessions - 3_600)
             chosen = dice.sample(range(len(subjects)), k=4)
-            player.play(f"session-{number}", [(subjects[n], natures[n]) for n in chosen], ids)
+            work = [(subjects[n], natures[n]) for n in chosen]
+            mistaken = player.play(f"session-{number}", work, ids)
+            day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
+            for subject in subjects:
+                due = subject in mistaken and number >= born[subject.title]
+                if subject.title not in ids and (due or number == sessions * 3 // 4):
+                    ids[subject.title] = _write(brain, subject, day)
             clock.move(3_600 - clock.at % 1)
     return {ids[s.title]: nature for s, nature in zip(subjects, natures, strict=True)}
 
@@ -242,7 +244,11 @@ class _Player:
         self._dice = dice
         self._clock = clock
 
-    def play(self, session: str, work: Sequence[tuple[Subject, str]], ids: dict[str, str]) -> None:
+    def play(
+        self, session: str, work: Sequence[tuple[Subject, str]], ids: dict[str, str]
+    ) -> set[Subject]:
+        """Play a session; return the subjects on which it made its mistake."""
+        mistaken = set()
         for subject, name in work:
             answer = self._occur(session, "prompt", text=self._dice.choice(subject.prompts))
             blocks = answer.block.lessons if answer.block else ()
@@ -252,12 +258,14 @@ class _Player:
             risk = nature.mistake if known else WITHOUT[name]
             if self._dice.random() < risk:
                 self._fail(session, subject)
+                mistaken.add(subject)
             said = "Done. The change is in place and the suite passes."
             if known and self._dice.random() < nature.addressed:
                 said = f"Done. {subject.done}"
             if known and self._dice.random() < nature.blamed:
                 said += f" Lesson {given.index(ids[subject.title]) + 1} was misleading here."
             self._occur(session, "stop", text=said)
+        return mistaken
 
     def _fail(self, session: str, subject: Subject) -> None:
         if self._dice.random() < COMPLAINS:
