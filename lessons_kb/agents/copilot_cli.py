@@ -1,6 +1,8 @@
 """GitHub Copilot CLI: its payloads in both spellings, its output written.
 
-It puts text in front of the model when a session starts and after a failed call only.
+As version 1.0.102 does it, which takes more than its documentation says: context with each prompt,
+before and after a call. A command that ends badly is a success to it, with the exit code in the
+last line. Nothing that a hook prints is shown to the user.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from lessons_kb.agents.payload import Payload
     from lessons_kb.agents.said import Said
 
+_EXIT = r"<(?:shellId: [^\n>]{0,80} completed with exit code|exited with exit code) (-?\d+)>\s*\Z"
+_TAIL = 200
+
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
     """Return the fields of an occasion, None for what is to be passed over."""
@@ -21,8 +26,6 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         "session": text_of(payload, "session_id", "sessionId"),
         "at": time_of(payload),
     }
-    if event == "SessionStart":
-        found["text"] = text_of(payload, "initial_prompt", "initialPrompt")
     if event == "UserPromptSubmit":
         found["text"] = text_of(payload, "prompt")
     if event == "Stop":
@@ -41,21 +44,32 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     return found
 
 
-def write(_event: str, said: Said) -> dict[str, Any]:
+def write(event: str, said: Said) -> dict[str, Any]:
     """Return the output for an event."""
     output: dict[str, Any] = {}
-    if said.context:
+    if said.context and event == "PreToolUse":
+        specific = {"hookEventName": event, "additionalContext": said.context}
+        output["hookSpecificOutput"] = specific
+    elif said.context:
         output["additionalContext"] = said.context
     if said.ask:
         output |= {"permissionDecision": "ask", "permissionDecisionReason": said.ask}
     return output
 
 
+def _exit_code(text: str) -> str:
+    import re
+
+    found = re.search(_EXIT, text[-_TAIL:])
+    return found[1] if found else ""
+
+
 def _ended(payload: Payload) -> dict[str, str]:
     result = object_of(payload, "tool_result", "toolResult")
     text = text_of(result, "text_result_for_llm", "textResultForLlm")
     verdict = text_of(result, "result_type", "resultType")
-    outcome = "ok"
+    code = _exit_code(text)
+    outcome = "exec_error" if code not in ("", "0") else "ok"
     if verdict in ("failure", "denied", "rejected"):
         from lessons_kb.guards.tools import kind_of_failure
 

@@ -63,6 +63,8 @@ def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> s
         return agent
     if "CURSOR_VERSION" in environment and "session_id" not in payload:
         return "cursor"
+    if agent == "vscode" and _COPILOTS_OWN in environment and "session_id" in payload:
+        return "copilot-cli"
     if "hookEventName" in payload:
         return "vscode"
     if "sessionId" in payload:
@@ -81,4 +83,6 @@ def event_name(payload: Payload, agent: str = "") -> str:
 
 _COPILOTS = ("stop_reason", "custom_instructions")
 """Keys beside a transcript's path that VS Code does not send."""
+_COPILOTS_OWN = "COPILOT_HOOK_DIR"
+"""Copilot CLI gives it to hooks alone; it reads the folders that VS Code reads."""
 _CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")

@@ -1,7 +1,7 @@
 """Which event of which agent means what, and what an answer to it may do.
 
 What an agent cannot do has a fallback. Context that an event cannot carry waits for the next
-event of the session that can (Cursor, Copilot CLI and VS Code take none with a prompt). Where the
+event of the session that can (Cursor and VS Code take none with a prompt). Where the
 user cannot be asked about a call, the card is put in front of the model instead. Lines for a
 user whom an event cannot reach go to standard error, which agents show in their logs at most.
 """
@@ -129,8 +129,12 @@ AGENTS: Mapping[str, Agent] = {
     ),
     "copilot-cli": Agent(
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
-        context=("SessionStart", "PostToolUseFailure"),
+        context=(
+            *("SessionStart", "UserPromptSubmit", "PreToolUse"),
+            *("PostToolUse", "PostToolUseFailure"),
+        ),
         ask=("PreToolUse",),
+        project=("COPILOT_PROJECT_DIR",),
         within=0.3,
         silence="{}",
     ),

@@ -54,10 +54,10 @@ TOOLS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "command": ("Shell",),
     },
     "copilot-cli": {
-        "read": ("view", "glob", "grep"),
-        "edit": ("edit",),
-        "create": ("create",),
-        "command": ("bash", "powershell"),
+        "read": ("view", "glob", "grep", "Read", "Glob", "Grep"),
+        "edit": ("edit", "Edit"),
+        "create": ("create", "Write"),
+        "command": ("bash", "powershell", "Bash", "PowerShell"),
     },
     "vscode": {
         "read": (

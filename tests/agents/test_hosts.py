@@ -44,6 +44,18 @@ SENT: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
     ),
     ("vscode", {"hook_event_name": "Stop", "session_id": "s", "timestamp": AT}, {}, "vscode"),
     ("copilot-cli", {"hook_event_name": "Stop", "session_id": "s"}, {}, "copilot-cli"),
+    (
+        "vscode",
+        {"hook_event_name": "UserPromptSubmit", "session_id": "s", "timestamp": AT},
+        {"COPILOT_HOOK_DIR": "/home/u/.copilot/hooks"},
+        "copilot-cli",
+    ),
+    (
+        "vscode",
+        {"hookEventName": "Stop", "sessionId": "s", "timestamp": AT},
+        {"COPILOT_HOOK_DIR": "/home/u/.copilot/hooks"},
+        "vscode",
+    ),
     ("gemini-cli", {"hook_event_name": "AfterTool", "timestamp": AT}, {}, "gemini-cli"),
     ("opencode", {"event": "stop"}, {}, "opencode"),
 ]

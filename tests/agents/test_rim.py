@@ -29,7 +29,10 @@ KEYS = {
     "gemini-cli": CLAUDE_LIKE,
     "opencode": {"context", "message"},
     "cursor": {"additional_context", "permission", "user_message", "agent_message"},
-    "copilot-cli": {"additionalContext", "permissionDecision", "permissionDecisionReason"},
+    "copilot-cli": {
+        *("additionalContext", "hookSpecificOutput"),
+        *("permissionDecision", "permissionDecisionReason"),
+    },
     "vscode": CLAUDE_LIKE,
 }
 SPECIFIC = {"hookEventName", "additionalContext"}

@@ -282,9 +282,17 @@ class CopilotCli(Script):
     def edited(self, number):
         arguments = {"path": str(self.project / "a.py"), "old_str": f"{number}"}
         result = {"result_type": "success", "text_result_for_llm": "done"}
-        return self.event("PostToolUse", tool_name="edit", tool_input=arguments, tool_result=result)
+        return self.event("PostToolUse", tool_name="Edit", tool_input=arguments, tool_result=result)
 
     def failed(self, number):
+        if number % 2:
+            printed = f"boom\n<shellId: {number} completed with exit code 2>"
+            return self.event(
+                "PostToolUse",
+                tool_name="Bash",
+                tool_input={"command": f"make build{number}"},
+                tool_result={"result_type": "success", "text_result_for_llm": printed},
+            )
         return self.event(
             "PostToolUseFailure",
             tool_name="bash",
@@ -351,7 +359,7 @@ class VsCode(Script):
 
 
 SCRIPTS = [ClaudeCode, Codex, GeminiCli, Opencode, Cursor, CopilotCli, VsCode]
-BLOCK_WITH = {"cursor": "edit", "vscode": "edit", "copilot-cli": "failure"}
+BLOCK_WITH = {"cursor": "edit", "vscode": "edit"}
 """Where the block of a prompt reaches the model, if not with the prompt."""
 NO_LINE_AT_STOP = ("cursor", "copilot-cli")
 """Their answer to a stop shows the user nothing: the line goes to standard error."""

@@ -129,10 +129,8 @@ def _github_handler(_agent: str, event: str, program: str) -> dict[str, Any]:
         "bash": copilot,
         "powershell": f"& {copilot}" if copilot.startswith(("'", '"')) else copilot,
         "timeoutSec": _seconds(event),
+        # VS Code's. Not "linux" and the like as well: Copilot CLI would take those before "bash".
         "command": code,
-        "linux": code,
-        "osx": code,
-        "windows": code,
         "timeout": _seconds(event),
     }
 

@@ -20,7 +20,7 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "codex": ("Codex runs no hook before you trust it: open `codex`, type /hooks, approve ours.",),
     "gemini-cli": ("Restart Gemini CLI; it may warn once of hooks it has not seen before.",),
     "cursor": (_LATE.format("Cursor", "with the result of a tool"),),
-    "copilot-cli": (_LATE.format("Copilot CLI", "after a failed tool"),),
+    "copilot-cli": ("Copilot CLI shows users nothing of what hooks say: see `lessons why`.",),
     "vscode": (
         "VS Code ignores matchers: the hook runs for every tool (it is quick and silent).",
         _LATE.format("VS Code", "with the result of a tool"),
