@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 
 def main() -> None:
     """Fuzz ``argv[1]``; the other arguments are libFuzzer's."""
     import atheris
 
+    warnings.simplefilter("error", FutureWarning)
     with atheris.instrument_imports(include=["lessons_kb", "tomllib", "yaml"]):
         from fuzz.corpus import seeds_of
         from fuzz.targets import TARGETS, run

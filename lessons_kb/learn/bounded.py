@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 from lessons_kb.learn.phrases import MAX_CHOICES, MAX_PATTERN, MAX_SENTENCE
 
@@ -14,16 +15,19 @@ if TYPE_CHECKING:
 def check_pattern(pattern: str) -> str:
     """Return why a pattern may not be used, "" when it may.
 
-    Refused: what does not compile or is longer than 200 characters, back references, a
-    repetition or alternatives inside a repetition, and more than some thousand ways to match
-    at one place. What is left ends within MAX_CHOICES steps a character of the sentence.
+    Refused: what does not compile or Python warns about, is longer than 200 characters or refers
+    back, repeats a repetition or alternatives, or can match in more than some thousand ways at
+    one place. What is left ends within MAX_CHOICES steps a character of the sentence.
     """
     if len(pattern) > MAX_PATTERN:
         return f"it has {len(pattern)} characters; the limit is {MAX_PATTERN}"
     try:
-        re.compile(pattern)
-        choices = _choices(_parse(pattern))
-    except (re.error, RecursionError, OverflowError) as error:
+        with warnings.catch_warnings():
+            # A set within a set: Python says on stderr that it may one day mean something else.
+            warnings.simplefilter("error")
+            re.compile(pattern)
+            choices = _choices(_parse(pattern))
+    except (re.error, RecursionError, OverflowError, Warning) as error:
         return f"it is no regular expression ({error})"
     except _Refused as refused:
         return str(refused)

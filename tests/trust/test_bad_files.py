@@ -100,11 +100,11 @@ def _best(root: pathlib.Path, times: int) -> float:
     taken = []
     for _ in range(times):
         shutil.rmtree(root / ".lessons", ignore_errors=True)
-        began = time.perf_counter()
+        began = time.process_time()
         with Brain.open(root) as brain:
             brain.refresh(rebuild=True)
             assert brain.search("zebra")
-        taken.append(time.perf_counter() - began)
+        taken.append(time.process_time() - began)
     return min(taken)
 
 
