@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.errors import StorageError
-from lessons_kb.learn.effect import weigh
+from lessons_kb.learn.effect import may_harm, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,5 +38,6 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
         totals = layer.journal.outcomes.totals([card.id for card in wanted])
     except StorageError:
         return {}
-    effects = (weigh(card, totals[card.id]) for card in wanted if card.id in totals)
+    suspect = (card for card in wanted if may_harm(totals.get(card.id, {})))
+    effects = (weigh(card, totals[card.id]) for card in suspect)
     return {e.card.id: f"{_WHERE}: {e.reason}" for e in effects if e.verdict == "harms"}

@@ -288,6 +288,13 @@ def weigh(
     return effect.replace(proposal=proposal, reason=what or why)
 
 
+def may_harm(counts: Mapping[str, int]) -> bool:
+    """Return whether a card's counts could be those of a harmful one; costs next to nothing."""
+    seen = counts.get
+    more = seen(RECURRED, 0) * seen(BEFORE, 0) > seen(BEFORE_RECURRED, 0) * seen(SESSIONS, 0)
+    return more or seen("harmful", 0) >= MIN_HARMFUL
+
+
 def _judge(effect: Effect) -> tuple[str, str]:
     """Return the verdict and why, without a full stop."""
     helpful, harmful = effect.helpful, effect.harmful

@@ -15,6 +15,7 @@ from lessons_kb.learn.effect import (
     beta_cdf,
     beta_quantile,
     count_verdicts,
+    may_harm,
     never_used,
     noisy,
     probability_less,
@@ -189,6 +190,7 @@ def test_any_counts_have_a_verdict(counted, idle):
     assert 0 <= effect.prevents <= 1
     assert effect.after.times <= effect.after.of
     assert effect.addressed <= effect.checked
+    assert may_harm(counted) or effect.verdict != "harms"
 
 
 def test_lists_of_an_overview():
