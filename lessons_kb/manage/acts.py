@@ -93,6 +93,12 @@ def _merge(app: ManageApp, row: Row) -> None:
 
 def _clear(app: ManageApp) -> None:
     app.board.typed = ""
+    _write_filter(app)
+
+
+def _write_filter(app: ManageApp) -> None:
+    """Show what this tab's filter is, and what it lets through."""
+    app.query_one("#filter", Input).value = app.board.typed
     app.show()
 
 
@@ -104,7 +110,7 @@ def _order(app: ManageApp) -> None:
 def _switch(app: ManageApp) -> None:
     app.board.switch()
     app.say("")
-    app.show()
+    _write_filter(app)
 
 
 def _scroll(app: ManageApp, by: int) -> None:
@@ -139,7 +145,7 @@ ACTS: Mapping[str, Callable[[ManageApp], object]] = {
     "merge": _of_row(_merge),
     "discard": _of_row(_discard),
     "undo": lambda app: app.perform(app.actions.undo),
-    "filter": lambda app: app.query_one("#filter", Input).focus(),
+    "filter": lambda app: app.focus_on(app.query_one("#filter")),
     "clear": _clear,
     "order": _order,
     "page_down": lambda app: _scroll(app, 1),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.timer import Timer
     from textual.visual import VisualType
+    from textual.widget import Widget
     from textual.worker import WorkType
 
     from lessons_kb.manage.desk import Desk
@@ -52,26 +53,34 @@ _WIDE = 110
 """Columns from which the preview stands beside the list, not below it."""
 _COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
 
+
 _FROM_FILTER = {
-    "question_mark": "do('question_mark')",
-    "tab": "do('tab')",
-    "escape": "leave_filter(True)",
-    "enter": "leave_filter(False)",
-    "up": "from_filter('up')",
-    "down": "from_filter('down')",
-    "pageup": "from_filter('pageup')",
-    "pagedown": "from_filter('pagedown')",
+    "question_mark": "app.do('question_mark')",
+    "tab": "app.do('tab')",
+    "escape": "app.leave_filter(True)",
+    "enter": "app.leave_filter(False)",
+    **{key: f"app.from_filter('{key}')" for key in ("up", "down", "pageup", "pagedown")},
 }
-"""Keys that do not belong to the text one types."""
+"""Keys that are no text → what they do while one types."""
 
 
 class Filter(Input):
     """The line one types into."""
 
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding(key, action, show=False) for key, action in _FROM_FILTER.items()
+    ]
+
     async def _on_key(self, event: events.Key) -> None:
-        if event.key in _FROM_FILTER:
+        # A binding is looked up when the key has come up to the application: too late where keys
+        # come fast, as from a paste. So what leads away from here is done at once, and what then
+        # follows is no text, but goes up to the bindings of what has the focus now.
+        mine = self.screen.focused is self  # has_focus is told of it later
+        if mine and event.key not in _FROM_FILTER:
+            return  # Input takes it
+        event.prevent_default()
+        if mine:
             event.stop()
-            event.prevent_default()  # else Input would take it
             await self.app.run_action(_FROM_FILTER[event.key])
 
 
@@ -175,15 +184,16 @@ class ManageApp(App[None]):
         self._update("#status", draw_status(self.board, self.listing, self._said, self._room))
         self._base.query_one("#status").set_class(bad, "-bad")
 
+    def focus_on(self, widget: Widget) -> None:
+        """Give a widget the focus at once: the next key is its, however fast it comes."""
+        self._base.set_focus(widget)
+
     def show(self, *, top: bool = False) -> None:
         """Draw the rows of the tab that pass its filter."""
         if not self.screen_stack:
             return
         self.listing.columns = _COLUMNS[self.board.tab]
         self.listing.show(self.board.shown(), keep=self.board.place, top=top)
-        field = self._base.query_one(Filter)
-        if field.value != self.board.typed:
-            field.value = self.board.typed
         self._draw_lines()
 
     def take(self, outcome: Outcome) -> None:
@@ -298,8 +308,9 @@ class ManageApp(App[None]):
 
     @on(Input.Changed, "#filter")
     def _filtered(self, event: Input.Changed) -> None:
-        if event.value != self.board.typed:
-            self.board.typed = event.value
+        typed = event.input.value  # more may have been typed since the event
+        if typed != self.board.typed:
+            self.board.typed = typed
             self.show(top=True)
 
     @on(RowList.Moved)
@@ -314,6 +325,11 @@ class ManageApp(App[None]):
     @on(RowList.Chosen)
     def _chosen(self) -> None:
         self._action_do("enter")
+
+    def on_key(self, event: events.Key) -> None:
+        """Type into the filter what came too fast after the key that leads there."""
+        if event.is_printable and event.character and isinstance(self.focused, Filter):
+            self.focused.insert_text_at_cursor(event.character)
 
     def on_descendant_focus(self) -> None:
         """Name the keys of what has the focus now."""
@@ -361,9 +377,9 @@ class ManageApp(App[None]):
         if clear and self.board.typed:
             ACTS["clear"](self)
         else:
-            self.listing.focus()
+            self.focus_on(self.listing)
 
     def _action_from_filter(self, key: str) -> None:
         """Go to the list and press ``key`` there."""
-        self.listing.focus()
+        self.focus_on(self.listing)
         self.listing.press(key)

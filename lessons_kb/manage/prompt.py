@@ -38,6 +38,7 @@ accept N          make a draft a card
 merge N ID        count a draft on a card
 discard N yes     remove a draft
 undo              take the latest change back, then the one before …
+help              this page
 quit              leave (so does the end of the input)
 
 N is a number of the last list, or the id of a row in it."""
@@ -217,3 +218,5 @@ _OF_ROWS: Mapping[str, tuple[str, Callable[[_Prompt, Row, Sequence[str]], Outcom
     "discard": (DRAFTS, lambda p, row, words: p.sure(row, words, p.actions.discard)),
 }
 """Command → the tab it belongs to, "" for both, and what it does."""
+COMMANDS = (*_OF_LISTS, *_OF_ROWS, "quit")
+"""All that there are."""

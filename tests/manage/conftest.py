@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 from rich.console import Console
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from lessons_kb.brain import Brain
 from lessons_kb.manage import Desk, ManageApp
@@ -54,9 +54,10 @@ class Hand:
 
     async def find(self, text: str) -> None:
         """Put the cursor on the first row that holds ``text``."""
-        await self.press("slash", "ctrl+u")
-        await self.type(text)
-        await self.press("enter")
+        field = self.app.query_one("#filter", Input)
+        field.value = text
+        self.app.focus_on(self.app.listing)
+        await self.settle()
         assert self.app.listing.current is not None, text
 
     @property

@@ -1,0 +1,171 @@
+"""The desk in a real terminal: what the other tests press without one is pressed here in tmux."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("tmux") is None, reason="tmux is absent: apt-get install tmux"
+)
+TELEGRAM = "lessons/telegram-allowlist.md"
+PATIENCE = 30.0
+COLOUR = re.compile(r"\x1b\[[0-9;:]*\b(?:3[0-7]|4[0-7]|38|48|9[0-7]|10[0-7])[;:m]")
+
+
+class Terminal:
+    """A terminal of 80 columns and 24 lines."""
+
+    def __init__(self, folder: str, environment: dict[str, str]) -> None:
+        self._tmux = ["tmux", "-S", os.path.join(folder, "socket"), "-f", os.devnull]
+        self._environment = environment
+
+    def call(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [*self._tmux, *arguments],
+            env=self._environment,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+            check=False,
+        )
+        return done.stdout
+
+    def press(self, *keys: str) -> None:
+        self.call("send-keys", *keys)
+
+    def screen(self, *, colours: bool = False) -> str:
+        return self.call("capture-pane", "-p", *(["-e"] if colours else []))
+
+    def wait(self, *words: str, gone: str = "\0") -> str:
+        """Return the screen as soon as it shows all words, and not ``gone``."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            screen = self.screen()
+            if all(word in screen for word in words) and gone not in screen:
+                return screen
+            time.sleep(0.03)
+        raise AssertionError(f"no {words}, or still {gone!r}, in:\n{screen}")
+
+
+@pytest.fixture
+def start(root: pathlib.Path) -> Iterator[Callable[..., Terminal]]:
+    folder = tempfile.mkdtemp(prefix="tmux-")  # a socket's path has 107 bytes
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": str(pathlib.Path(__file__).parents[2]),
+    }
+    for name in ("TMUX", "NO_COLOR"):
+        environment.pop(name, None)
+    opened: list[Terminal] = []
+
+    def begin(**more: str) -> Terminal:
+        terminal = Terminal(folder, {**environment, **more})
+        command = [sys.executable, "-m", "lessons_kb.cli.main", "manage", "--brain", str(root)]
+        line = f"{shlex.join(command)}; echo left with $?; sleep 60"
+        terminal.call("new-session", "-d", "-x", "80", "-y", "24", line)
+        opened.append(terminal)
+        return terminal
+
+    yield begin
+    for terminal in opened:
+        terminal.call("kill-server")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def editor_line(tmp_path: pathlib.Path) -> str:
+    """An editor that waits for enter on the terminal before it changes the file."""
+    script = tmp_path / "editor"
+    script.write_text(
+        '#!/bin/sh\nprintf "in the editor "; read line\n'
+        'sed "s/severity: high/severity: low/" "$1" > "$1.new" && cat "$1.new" > "$1"\n'
+        'rm "$1.new"\n'
+    )
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_every_kind_of_key(
+    start: Callable[..., Terminal], root: pathlib.Path, editor_line: str
+) -> None:
+    file = root / TELEGRAM
+    before = file.read_bytes()
+    terminal = start(EDITOR=editor_line)
+    terminal.wait("[Cards 20]", "by last", "Situation")
+    terminal.press("telegram")
+    terminal.wait("telegram", "1 of 20")
+    terminal.press("Enter", "+")
+    terminal.wait("seen 6×")
+    terminal.press("i")
+    terminal.wait("[ignored] Telegram", "r restore")
+    terminal.press("r")
+    terminal.wait("is active", gone="[ignored]")
+    terminal.press("a")
+    terminal.wait("[archived] Telegram")
+    terminal.press("d")
+    terminal.wait("to the trash?")
+    terminal.press("y")
+    terminal.wait("moved to the trash")
+    assert not file.exists()
+    for words in ("deletion", "archiving", "restoring", "ignoring", "bump"):
+        terminal.press("u")
+        terminal.wait(f"undone: {words}")
+    assert file.read_bytes() == before
+    terminal.press("Escape")
+    terminal.wait("by last")
+    terminal.press("/", "remote", "BSpace", "Enter", "+", "+")
+    terminal.wait("\n remot\n", "1 of 20", "seen 7×")
+    terminal.press("u", "u")
+    terminal.wait(" 5× high", "undone: bump")
+    assert file.read_bytes() == before
+    terminal.press("Escape")
+    terminal.wait("by last")
+    terminal.press("e")
+    terminal.wait("in the editor", gone="[Cards")
+    terminal.press("Enter")
+    terminal.wait("edited", "low ")
+    terminal.press("u")
+    terminal.wait("undone: edit")
+    assert file.read_bytes() == before
+    terminal.press("?")
+    terminal.wait("Help", "open in $EDITOR")
+    terminal.press("Escape")
+    terminal.wait("by last")
+    terminal.press("Tab")
+    terminal.wait("[Drafts 0]", "No drafts wait")
+    terminal.press("Tab", "s")
+    screen = terminal.wait("by seen")
+    assert COLOUR.search(terminal.screen(colours=True))
+    assert max(map(len, screen.splitlines())) <= 80
+    terminal.press("q")
+    terminal.wait("left with 0", gone="[Cards")
+
+
+def test_without_colour_the_cursor_is_still_seen(start: Callable[..., Terminal]) -> None:
+    terminal = start(NO_COLOR="1")
+    terminal.wait("[Cards 20]", "by last")
+    terminal.press("Down")
+    terminal.wait("e open")
+    screen = terminal.screen(colours=True)
+    assert not COLOUR.search(screen)
+    (line,) = [
+        line for line in screen.splitlines() if "A lazy relation read" in line and "×" in line
+    ]
+    assert "\x1b[7m" in line
+    terminal.press("C-c")
+    terminal.wait("left with 0")
