@@ -311,7 +311,12 @@ class Tools:
         except (CardNotFound, BrainNotFound, Untrusted) as error:
             raise ResourceNotFoundError(str(error)) from None
 
-    def retrospective(self, session_id: str = "") -> str:
+    def retrospective(
+        self,
+        session_id: Annotated[
+            str, Field(description="Your session's id: what the journal holds of it is added.")
+        ] = "",
+    ) -> str:
         """Look back on a session and propose the lessons that it taught."""
         rows: list[Row] = []
         if session_id:

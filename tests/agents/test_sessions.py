@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lessons_kb.agents.hook import answer_event
+from lessons_kb.agents.table import AGENTS
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "agents"
 PROMPT = "Add a telegram command that restarts the service"
@@ -421,6 +422,20 @@ def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
     fire("resume", script.start("resume"))
     fire("prompt", script.prompt(PROMPT, 9))
     assert [bool(context(output)) for _, output, _ in outputs] == [False, script.agent in FORGETS]
+
+
+def test_a_brain_that_nobody_trusts_is_silent(
+    script: Script, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "of somebody else"))
+    happened = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
+    happened += [script.failed(number) for number in range(1, 5)]
+    happened += [script.stop(), *script.compact(), script.prompt(PROMPT, 2)]
+    before = sorted(project.rglob("*"))
+    for payload in happened:
+        said = answer_event(script.agent, json.dumps(payload), {})
+        assert said == (AGENTS[script.agent].silence, "")
+    assert sorted(project.rglob("*")) == before
 
 
 def test_every_output_is_as_it_was(script: Script, project, request: pytest.FixtureRequest) -> None:
