@@ -6,8 +6,8 @@ from lessons_kb.brain.spoken import find_malformed, without_markup
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import make_drafts
 from lessons_kb.brain.turn_effects import count_items, note_effects
-from lessons_kb.brain.turn_state import BLOCK, now, turn_state
-from lessons_kb.model import CALLS, Event
+from lessons_kb.brain.turn_state import BLOCK, event_of, now, turn_state
+from lessons_kb.model import CALLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,15 +39,7 @@ def _checked(house: House, occasion: Occasion) -> Answer:
     from lessons_kb.brain.turn_prompts import journal_missed
 
     journal, scope = house.journal, house.scope
-    answer = Event(
-        kind="answer",
-        at=now(occasion),
-        session=occasion.session,
-        id=occasion.id,
-        agent=occasion.agent,
-        scope=scope,
-        text=occasion.text,
-    )
+    answer = event_of(occasion, "answer", scope)
     answer = without_markup(answer)
     debug = find_malformed(answer)
     with turn_state(journal, occasion) as state:

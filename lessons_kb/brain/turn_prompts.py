@@ -7,9 +7,9 @@ import contextlib
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import offer_drafts
 from lessons_kb.brain.turn_record import read_missed
-from lessons_kb.brain.turn_state import BLOCK, FILES, counter_for, now, turn_state
+from lessons_kb.brain.turn_state import BLOCK, FILES, counter_for, event_of, now, turn_state
 from lessons_kb.errors import StorageError
-from lessons_kb.model import Event, Hit, Preflight
+from lessons_kb.model import Hit, Preflight
 from lessons_kb.recall.preflight import pack
 
 TYPE_CHECKING = False
@@ -47,15 +47,7 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     brain, journal, scope = house.brain, house.journal, house.scope
     with turn_state(journal, occasion) as state:
         journal_missed(house, occasion, state)
-        prompt = Event(
-            kind="prompt",
-            at=now(occasion),
-            session=occasion.session,
-            id=occasion.id,
-            agent=occasion.agent,
-            scope=scope,
-            text=occasion.text,
-        )
+        prompt = event_of(occasion, "prompt", scope)
         if not journal.events.append(prompt, within=occasion.within):
             return NOTHING
         state.begun = True
@@ -97,15 +89,7 @@ def compacted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     from lessons_kb.brain import turn_calls
 
     brain, journal, scope = house.brain, house.journal, house.scope
-    event = Event(
-        kind="compaction",
-        at=now(occasion),
-        session=occasion.session,
-        id=occasion.id,
-        agent=occasion.agent,
-        scope=scope,
-        text=occasion.text,
-    )
+    event = event_of(occasion, "compaction", scope)
     block = _active_again(brain, occasion, reach)
     with turn_state(journal, occasion) as state:
         before = journal.events.last_number()

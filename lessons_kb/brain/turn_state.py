@@ -6,6 +6,8 @@ import contextlib
 import json
 import time
 
+from lessons_kb.model import Event
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,6 +114,19 @@ def counter_for(reach: Reach) -> TokenCounter:
         return estimate_tokens(text) if count_chars(text) <= reach.chars else _ENDLESS
 
     return count
+
+
+def event_of(occasion: Occasion, kind: str, scope: str) -> Event:
+    """Return what an occasion says by itself as an event of this kind."""
+    return Event(
+        kind=kind,
+        at=now(occasion),
+        session=occasion.session,
+        id=occasion.id,
+        agent=occasion.agent,
+        scope=scope,
+        text=occasion.text,
+    )
 
 
 def now(occasion: Occasion) -> float:

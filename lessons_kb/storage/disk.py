@@ -149,6 +149,23 @@ def write_temp(
     return temp
 
 
+def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
+    """Put ``data`` where a file is, or with ``fresh`` where none is, in one step; raise OSError.
+
+    The new file has the attributes of the old one.
+    """
+    folder = os.path.dirname(full)
+    temp = write_temp(folder, data, like=None if fresh else os.stat(full))
+    try:
+        if not fresh:
+            copy_attributes(full, temp)
+        os.replace(temp, full)
+    except BaseException:
+        discard(temp, data)
+        raise
+    sync_folder(folder)
+
+
 def discard(temp: str, data: bytes) -> None:
     """Remove a temporary file if it holds what we wrote, and only then.
 
@@ -163,10 +180,10 @@ def discard(temp: str, data: bytes) -> None:
 
 def sync_folder(folder: str) -> None:
     """Make renames in a folder durable, where the system can."""
-    if os.name == "nt":
+    if not hasattr(os, "O_DIRECTORY"):  # Windows
         return
     try:
-        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_CLOEXEC", 0))
     except PermissionError:  # a folder one may write but not list
         return
     try:

@@ -11,15 +11,7 @@ import stat
 import time
 
 from lessons_kb.errors import StorageError
-from lessons_kb.storage.disk import (
-    copy_attributes,
-    discard,
-    read_regular,
-    shown,
-    storage_error,
-    sync_folder,
-    write_temp,
-)
+from lessons_kb.storage.disk import read_regular, replace_whole, shown, storage_error
 from lessons_kb.storage.locate import state_home
 from lessons_kb.storage.locks import locked
 from lessons_kb.storage.state import brain_key, make_private, write_private
@@ -177,17 +169,7 @@ def _folder(path: str, *, create: bool = False) -> str:
 
 
 def _replace(full: str, data: bytes | None, *, fresh: bool) -> None:
-    folder = os.path.dirname(full)
-    if data is None:
-        if not fresh:
-            os.unlink(full)
-        return
-    temp = write_temp(folder, data, like=None if fresh else os.stat(full))
-    try:
-        if not fresh:
-            copy_attributes(full, temp)
-        os.replace(temp, full)
-    except BaseException:
-        discard(temp, data)
-        raise
-    sync_folder(folder)
+    if data is not None:
+        replace_whole(full, data, fresh=fresh)
+    elif not fresh:
+        os.unlink(full)

@@ -6,15 +6,7 @@ import os
 import sqlite3
 
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.storage.disk import (
-    copy_attributes,
-    discard,
-    read_regular,
-    shown,
-    storage_error,
-    sync_folder,
-    write_temp,
-)
+from lessons_kb.storage.disk import read_regular, replace_whole, shown, storage_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,15 +142,7 @@ def write_export(path: str, lines: Iterable[str]) -> None:
         there = os.path.lexists(full)
         if there and not os.path.isfile(full):
             raise StorageError(f"{shown(path)}: not a regular file; name another")
-        temp = write_temp(os.path.dirname(full), data, like=os.stat(full) if there else None)
-        try:
-            if there:
-                copy_attributes(full, temp)
-            os.replace(temp, full)
-        except BaseException:
-            discard(temp, data)
-            raise
-        sync_folder(os.path.dirname(full))
+        replace_whole(full, data, fresh=not there)
     except OSError as error:
         raise storage_error(error, path) from None
 
