@@ -292,7 +292,7 @@ def _tiles(overview: Overview) -> list[dict[str, str]]:
             f"{overview.tokens:,} tokens, {each:,} each" if each else "to an agent",
         ),
         (
-            "Items visible",
+            "Items addressed",
             _share(overview.addressed, overview.checked) or "–",
             f"of {overview.checked:,} looked for" if overview.checked else "none looked for yet",
         ),
@@ -326,8 +326,8 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
             weeks,
             shares,
             name="addressed",
-            title="Checklist items visible",
-            summary="in what was done, of those looked for",
+            title="Checklist items addressed",
+            summary="visible in what was done, of those looked for",
         ),
     )
 
