@@ -150,3 +150,16 @@ JSONL = b'{"title": "Never retry blindly", "severity": "high", "tags": ["a"], "c
 TOML = b'language = "ko"\n[preflight]\nmax_lessons = 2\n[folders]\n"docs/x" = "lesson"\n'
 TOML += b"[triggers]\npatterns = ['broke again', 'a.{0,20}b']\n"
 SETTINGS = b'{\n  // mine\n  "model": "x",\n  "hooks": {"Stop": [{"hooks": []}]},\n}\n'
+_CARD = b"""\
+---
+title: A
+occurrences: %d  # seen
+last-seen: 2026-01-0%d
+examples: [%s]
+---
+
+# A
+
+- b
+"""
+THREE = b"\n====\n".join(_CARD % (n, n, b"x" * n) for n in (2, 3, 5))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fuzz import seeds
 from fuzz.agents import agent_settings, payload
 from fuzz.lines import check_one_line
+from fuzz.sharing import attributes, merge
 from lessons_kb.cards import check_card, edit_header, new_card, parse_bytes, parse_card, slug
 from lessons_kb.config import KNOWN_FOLDERS, flat_settings, parse_settings, settings_from_dict
 from lessons_kb.errors import EditRefused, LessonsError
@@ -319,6 +320,8 @@ TARGETS: Mapping[str, Target] = {
         check=agent_settings,
         own=(b"\0" + seeds.SETTINGS, b"\1[mcp_servers.x]\ncommand = 'y'\n", b"\3{}", b"\5"),
     ),
+    "merge": Target(check=merge, own=(seeds.THREE,)),
+    "attributes": Target(check=attributes, own=(b"*.md text\n# x\n\n====\ndocs/my brain",)),
     "payload": Target(check=payload, own=tuple(seeds.payloads())),
     "answer": Target(check=answer, seeds=CARDS[:1], own=(b"Test it\n\nI tested it.",)),
 }

@@ -42,7 +42,7 @@ def put_block(text: str, patterns: Sequence[str]) -> str:
 
     A block that stands there already is replaced where it stands.
     """
-    end = "\r\n" if "\r\n" in text else "\n"
+    end = "\r\n" if "\r" in text else "\n"
     lines = (_FIRST, *(f"{pattern} merge={DRIVER}" for pattern in patterns), _LAST)
     block = "".join(line + end for line in lines)
     if _BLOCK.search(text):
