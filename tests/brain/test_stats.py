@@ -14,6 +14,7 @@ import pytest
 
 from lessons_kb.brain import Brain
 from lessons_kb.brain.turn import Answer, Occasion, Reach, respond
+from lessons_kb.brain.turn_effects import note_return
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.storage.journal import _MIGRATIONS, Journal
 from lessons_kb.storage.state import state_dir
@@ -329,3 +330,29 @@ def test_each_brain_counts_for_its_own_cards(
         assert given == {NAME, "lessons/price.md"}
         assert {e.card.id for e in found.effects if e.sessions} == given
         assert (found.injections, found.sessions) == (2, 1)
+
+
+def test_a_harmful_guard_of_a_file_is_withheld_too(
+    brain: Brain, root: pathlib.Path, happen: Happen
+) -> None:
+    (root / NAME).write_text(CACHE.replace("stage: DEV", "paths: [src/price.py]"))
+    brain.refresh()
+    for session in "ab":
+        brain.stats.mark(NAME, "harmful", session=session)
+    edit = {"file_path": "src/price.py", "old_string": "a", "new_string": "b"}
+    before = {"tool": "Edit", "arguments": edit}
+    assert NAME in happen("before", "one", **before).context
+    (root / "lessons.toml").write_text("[effect]\nwithhold_harmful = true\n")
+    brain.refresh()
+    assert happen("before", "two", **before).context == ""
+    assert NAME not in happen("compact", "one", text="So far so good.").context
+
+
+def test_a_draft_of_the_same_mistake_is_a_recurrence_where_its_card_was_given(
+    brain: Brain, happen: Happen
+) -> None:
+    layer = brain.layers[0]
+    happen("prompt", "given", text=PROMPT)
+    for session in ("given", "given", "elsewhere", ""):
+        note_return(layer, session, NAME, at=time.time())
+    assert brain.stats.effect(NAME).recurrences == 1
