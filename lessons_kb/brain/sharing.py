@@ -89,7 +89,8 @@ def build_command(program: str) -> str:
     Without the second a vanished program would leave our version alone in the file, as a conflict
     that shows no markers.
     """
-    quoted = shlex.quote(program).replace("%", "%%")
+    # Git runs drivers in a POSIX shell on Windows too, where / parts folders as well.
+    quoted = shlex.quote(program.replace(os.sep, "/")).replace("%", "%%")
     plain = "git merge-file --marker-size=%L %A %O %B"
     return (
         f"if command -v {quoted} >/dev/null 2>&1;"

@@ -90,7 +90,7 @@ def _is_open(folder: str) -> bool:
         info = os.lstat(folder)
     except OSError:
         return False
-    mine = info.st_uid == os.geteuid()
+    mine = hasattr(os, "geteuid") and info.st_uid == os.geteuid()
     return stat.S_ISDIR(info.st_mode) and mine and bool(info.st_mode & _OTHERS)
 
 
