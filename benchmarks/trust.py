@@ -49,7 +49,7 @@ def _run_tests(path: Path, *, quick: bool) -> str:
     environment.pop("LESSONS_SLOW_TESTS", None)
     if not quick:
         environment["LESSONS_SLOW_TESTS"] = "1"
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     report.tell(f"running {' '.join(TESTS)}; in full it takes some ten minutes")
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False

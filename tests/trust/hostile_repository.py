@@ -225,6 +225,9 @@ def _bait(repo: pathlib.Path, trap: pathlib.Path, folder: pathlib.Path) -> None:
 
 PROMPT = "Add a Telegram command that runs a shell script"
 
+AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")
+SET_UP = AGENTS if os.environ.get("LESSONS_SLOW_TESTS") else AGENTS[:2]
+
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("init",),
     ("list", "--all"),
@@ -267,8 +270,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("eval", "eval.jsonl"),
     ("mcp",),
     ("install", "git", "--dry-run"),
-    *[("install", name, "--scope", "project", "--shared") for name in ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")],
-    *[("uninstall", name, "--scope", "project", "--shared") for name in ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")],
+    *[("install", name, "--scope", "project", "--shared") for name in SET_UP],
+    *[("uninstall", name, "--scope", "project", "--shared") for name in SET_UP],
 )  # fmt: skip
 """None of these is asked to write into the brain; `install` is refused by the planted links."""
 
@@ -329,8 +332,7 @@ def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:
     gemini = [{"hook_event_name": "BeforeAgent", "prompt": PROMPT}]
     opencode = [{"event": "prompt", "text": PROMPT}]
     own = {"cursor": cursor, "gemini-cli": gemini, "opencode": opencode}
-    agents = ("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode")
-    return [(agent, common | event) for agent in agents for event in own.get(agent, []) + named]
+    return [(agent, common | event) for agent in AGENTS for event in own.get(agent, []) + named]
 
 
 def snapshot(folder: pathlib.Path, *, without: tuple[str, ...] = ()) -> dict[str, str]:

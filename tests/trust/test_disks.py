@@ -146,13 +146,13 @@ def test_a_file_system_with_coarse_times(tmp_path: pathlib.Path, mount: Any, fig
     brain = _coarse(tmp_path, mount) / "brain"
     make_brain(str(brain))
     card = brain / "lessons/animal.md"
-    for number in range(100, 120):
+    for number in range(100, 110):
         card.write_text(f"# Mind the animal{number}\n\n- Look\n")
         assert os.stat(card).st_mtime_ns % 1_000_000_000 == 0
         with Brain.open(brain) as opened:
             assert opened.search(f"animal{number}")[0].card.title == f"Mind the animal{number}"
     figure(
-        "coarse mtime (ext4, whole seconds)", "20 saves of one length in a row, each found at once"
+        "coarse mtime (ext4, whole seconds)", "10 saves of one length in a row, each found at once"
     )
 
 
@@ -172,7 +172,7 @@ def test_a_clock_that_was_wrong_when_a_card_was_saved(
             os.utime(telegram, (when, when))
 
 
-@pytest.mark.parametrize("jump", [-400 * 86_400, +3600, +400 * 86_400])
+@pytest.mark.parametrize("jump", [-400 * 86_400, +400 * 86_400])
 def test_a_clock_that_jumps(
     root: pathlib.Path, telegram: pathlib.Path, monkeypatch: pytest.MonkeyPatch, jump: int, figure: Any
 ) -> None:  # fmt: skip

@@ -53,7 +53,7 @@ def header(data: str) -> tuple[int, str]:
     return count, rest
 
 
-@pytest.mark.amounts(4, 50)
+@pytest.mark.amounts(2, 50)
 def test_bump(
     root: pathlib.Path, telegram: pathlib.Path, kill: Kill, amount: int, figure: Any
 ) -> None:
@@ -68,7 +68,7 @@ def test_bump(
     figure("kill -9 at a random moment", f"bump: {amount} kills, old or new each time")
 
 
-@pytest.mark.amounts(4, 50)
+@pytest.mark.amounts(2, 50)
 def test_create(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     made = 0
     for _ in range(amount):
@@ -86,7 +86,7 @@ def test_create(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> Non
     figure("kill -9 at a random moment", f"create: {amount} kills, {made} cards, each whole")
 
 
-@pytest.mark.amounts(4, 50)
+@pytest.mark.amounts(2, 50)
 def test_edit(
     root: pathlib.Path, telegram: pathlib.Path, kill: Kill, amount: int, figure: Any
 ) -> None:
@@ -105,7 +105,7 @@ def test_edit(
     figure("kill -9 at a random moment", f"edit: {amount} kills, one of two texts each time")
 
 
-@pytest.mark.amounts(4, 50)
+@pytest.mark.amounts(2, 50)
 def test_index(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     for _ in range(amount):
         kill("index")
@@ -119,7 +119,7 @@ def test_index(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None
     figure("kill -9 at a random moment", f"index: {amount} kills, the next search right each time")
 
 
-@pytest.mark.amounts(4, 50)
+@pytest.mark.amounts(2, 50)
 def test_journal(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     noted = finished = 0
     for _ in range(amount):
@@ -141,7 +141,7 @@ def test_journal(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> No
 SETTINGS = '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": []}]},\n}\n'
 
 
-@pytest.mark.amounts(4, 50)
+@pytest.mark.amounts(2, 50)
 def test_install(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     home = pathlib.Path.home()
     settings, state = home / ".claude/settings.json", home / ".claude.json"

@@ -122,7 +122,7 @@ def test_with_an_editor_in_between_every_line_it_saved_is_in_the_card_or_the_tra
     assert names == set()
 
 
-@pytest.mark.amounts(8, 100)
+@pytest.mark.amounts(5, 100)
 def test_a_kill_at_any_moment_leaves_the_old_card_or_the_new(root, counter, amount):
     chance = random.Random(7)
     count = 0
