@@ -208,8 +208,8 @@ def test_a_renamed_card_still_adds_up(clones: tuple[Clone, Clone]) -> None:
     assert other.read().occurrences == 7
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_windows_line_ends_stay(tmp_path: pathlib.Path, mark: bytes) -> None:
+def test_windows_line_ends_and_byte_order_mark_stay(tmp_path: pathlib.Path) -> None:
+    mark = b"\xef\xbb\xbf"
     data = mark + CARD.replace("\n", "\r\n").encode()
     one, other = two(tmp_path, data)
     one.bump(2)
