@@ -10,7 +10,6 @@ import time
 
 from lessons_kb.brain.composing import compose
 from lessons_kb.brain.digest import read_document
-from lessons_kb.brain.sharing import merges_cards
 from lessons_kb.cards import edit_header, normal_title, parse_bytes, slug
 from lessons_kb.cards.duplicates import NEAR, SAME, Duplicates
 from lessons_kb.errors import (
@@ -348,6 +347,8 @@ def _choose(what: str, value: str, choices: Sequence[str]) -> None:
 
 def _now(root: str, path: str) -> str:
     """Return today's date, with the time for a card that is merged key by key."""
+    from lessons_kb.brain.sharing import merges_cards
+
     moment = dt.datetime.now(tz=dt.UTC).astimezone()
     try:
         timed = merges_cards(root, path)
