@@ -118,7 +118,6 @@ def _print_overview(overview: Overview) -> None:
     if overview.drafts:
         rows.append(("drafts", f"{overview.drafts} for `lessons review`"))
     if overview.injections:
-        share = _share(overview.addressed, overview.checked)
         bar = _bar(overview.addressed, overview.checked)
         weeks = _spark([p.injections for p in overview.periods])
         back = _spark([p.recurrences for p in overview.periods])
@@ -126,7 +125,7 @@ def _print_overview(overview: Overview) -> None:
         given = f"{overview.injections:,}× in {_count(overview.sessions, 'session')}, {tokens}"
         rows += [
             ("given", f"{given}{weeks}"),
-            ("addressed", f"{overview.addressed:,} of {overview.checked:,} items{share}{bar}"),
+            ("addressed", f"{_items(overview)}{bar}"),
             ("came back", f"{overview.recurrences:,}×{back}"),
         ]
     verdicts = count_verdicts(overview.effects)
@@ -155,18 +154,18 @@ def _print_effect(effect: Effect, history: History) -> None:
         rows.append(("proposal", effect.proposal))
     if effect.injections:
         weeks = _spark(_weekly(history))
-        span = f"{effect.first_injected} to {effect.last_injected}"
+        first, last = effect.first_injected, effect.last_injected
+        span = f"{first}" if first == last else f"{first} to {last}"
         given = f"{effect.injections:,}× in {_count(effect.sessions, 'session')}"
-        share = _share(effect.addressed, effect.checked)
         rows += [
             ("given", f"{given}, {span}, {effect.tokens:,} tokens{weeks}"),
-            ("addressed", f"{effect.addressed} of {effect.checked} items{share}"),
+            ("addressed", _items(effect)),
             ("before", _told(effect.before)),
             ("with it", _told(effect.after)),
         ]
     rows.append(("marks", ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)))
     _print_facts(rows)
-    if effect.injections:
+    if effect.before.of or effect.after.of:
         print_wrapped(EXPLAINED)
     if not history:
         say("nothing was counted of it yet")
@@ -273,6 +272,13 @@ def _told(share: Rate) -> str:
         return "no session is known"
     seen = f"the mistake in {share.times} of {_count(share.of, 'session')}"
     return f"{seen}{_share(share.times, share.of)}, from {share.low:.0%} to {share.high:.0%}"
+
+
+def _items(seen: Effect | Overview) -> str:
+    if not seen.checked:
+        return "no answer was checked yet"
+    share = _share(seen.addressed, seen.checked)
+    return f"{seen.addressed:,} of {seen.checked:,} items{share}"
 
 
 def _brief(share: Rate) -> str:

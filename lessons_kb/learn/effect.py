@@ -314,7 +314,9 @@ def _judge(effect: Effect) -> tuple[str, str]:
         return "no effect", f"the mistake came back in {_of(after)} sessions in spite of it"
     if after.of >= MIN_SESSIONS and before.of >= MIN_SESSIONS:
         return "no effect", f"{change}: no difference that could not be chance"
-    if not before.of and after.of:
+    if not after.of:
+        return "too early", "given outside of sessions only, where nobody sees what followed"
+    if not before.of:
         return "too early", (
             f"the mistake came back in {_of(after)} sessions with it; "
             "there is none before it to compare with"

@@ -193,6 +193,10 @@ def test_any_counts_have_a_verdict(counted, idle):
     assert may_harm(counted) or effect.verdict != "harms"
 
 
+def test_what_was_given_outside_of_sessions_is_said_so():
+    assert "outside of sessions" in told(injected=3).reason
+
+
 def test_lists_of_an_overview():
     good = told(injected=30, sessions=30, recurred=1, before=12, before_recurred=9)
     bad = told(injected=20, sessions=20, harmful=3)
