@@ -124,6 +124,17 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
         assert brain.create(title, on_duplicate="bump").id != "lessons/retry.md"
 
 
+@pytest.mark.semantic
+def test_titles_that_fill_one_form_stay_apart(root, enable) -> None:
+    enable()
+    services = "billing auth search cart export import mailer report invoice refund".split()
+    with Brain.open(root, directory=root) as brain:
+        for service in services:
+            brain.create(f"The {service} service times out under load after a deploy")
+            encode_all(brain)
+        assert len(brain.cards.all()) == len(services)
+
+
 @pytest.mark.parametrize("model", ["", "/nowhere", "org/none"])
 def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model: str) -> None:
     with Brain.open(root, directory=root) as brain:
