@@ -461,24 +461,24 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(
     from lessons_kb.mcp_server import tools
     from lessons_kb.storage.hook_log import read_troubles
 
-    monkeypatch.setattr(tools, "HOOK_SECONDS", 0.2)
+    monkeypatch.setattr(tools, "HOOK_SECONDS", 1.0)
     answer = threading.Event()
     server = build_server(workspace, answer_hook=lambda _agent, _event: str(answer.wait(20)))
-    timer = threading.Timer(1.0, answer.set)
+    timer = threading.Timer(15, answer.set)
     timer.start()
     arguments = {"agent": "claude-code", "event": {"hook_event_name": "Stop"}}
 
     async def twice(client: Client) -> list[Any]:
         begun = time.monotonic()
         late = await client.call_tool("lessons_hook", arguments)
-        assert time.monotonic() - begun < 0.9
+        assert time.monotonic() - begun < 10
         answer.set()
         return [late, await client.call_tool("lessons_hook", arguments)]
 
     texts = [[part.text for part in result.content] for result in ask(server, twice)]
     timer.cancel()
     assert texts in ([[""], ["True"]], [[], ["True"]])
-    assert "no answer within 0.2 s" in read_troubles()[-1].message
+    assert "no answer within 1 s" in read_troubles()[-1].message
 
 
 def test_web_pages_of_others_are_refused(over_http: str) -> None:
