@@ -62,7 +62,7 @@ def share(
     with ``shared``, to ``.gitattributes``. Raises BrainNotFound, InputError, GitError,
     StorageError.
     """
-    found = _by_work_tree(roots, scope)
+    found = _by_work_tree(roots, scope, shared=shared)
     plans = []
     for top, brains in found.items():
         patterns = _patterns(top, brains)
@@ -78,7 +78,7 @@ def unshare(
     roots: Sequence[str], *, scope: str = "user", shared: bool = False, dry_run: bool = False
 ) -> list[SharingChange]:
     """Take out what ``share`` wrote. A file that nobody else changed gets its former bytes."""
-    found = _by_work_tree(roots, scope)
+    found = _by_work_tree(roots, scope, shared=shared)
     plans = [_plan(_attributes_file(top, shared=shared), None) for top in found]
     return _carry_out(plans, found, None, scope, dry_run=dry_run)
 
@@ -116,10 +116,12 @@ def find_sharing(root: str) -> tuple[bool, bool] | None:
     return merges_cards(root, "lessons/a.md"), driver is not None
 
 
-def _by_work_tree(roots: Sequence[str], scope: str) -> dict[str, list[str]]:
+def _by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str, list[str]]:
     if scope not in git_merge.SCOPES:
         scopes = ", ".join(git_merge.SCOPES)
         raise InputError(f"--scope must be one of {scopes}, not {scope!r}")
+    if shared and scope != "project":
+        raise InputError("--shared writes a project's committed file; add --scope project")
     found: dict[str, list[str]] = {}
     for root in roots:
         top = git_top(root)

@@ -365,6 +365,8 @@ def test_what_cannot_be_set_up_says_what_to_do(tmp_path: pathlib.Path) -> None:
         share([str(tmp_path)], program="lessons", scope="project")
     with pytest.raises(InputError, match="--scope"):
         share([], program="lessons", scope="team")
+    with pytest.raises(InputError, match="--scope project"):
+        share([], program="lessons", shared=True)
 
 
 def test_a_bump_tells_the_time_only_where_git_merges_cards(tmp_path: pathlib.Path) -> None:
