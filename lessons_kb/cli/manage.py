@@ -40,7 +40,10 @@ def manage() -> None:
 
             if options().no_color:
                 os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
-            ManageApp(desk).run()
+            full_screen = ManageApp(desk)
+            full_screen.run()
+            if full_screen.return_code:
+                raise typer.Exit(full_screen.return_code)
             return
         from lessons_kb.manage import run_prompt
 

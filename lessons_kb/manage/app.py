@@ -8,7 +8,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.binding import Binding
 from textual.containers import Container, Vertical, VerticalScroll
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from typing import TypeVar
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.screen import Screen
     from textual.timer import Timer
@@ -326,16 +325,19 @@ class ManageApp(App[None]):
     def _chosen(self) -> None:
         self._action_do("enter")
 
-    def on_key(self, event: events.Key) -> None:
+    @on(events.Key)
+    def _late_key(self, event: events.Key) -> None:
         """Type into the filter what came too fast after the key that leads there."""
         if event.is_printable and event.character and isinstance(self.focused, Filter):
             self.focused.insert_text_at_cursor(event.character)
 
-    def on_descendant_focus(self) -> None:
+    @on(events.DescendantFocus)
+    def _focused(self) -> None:
         """Name the keys of what has the focus now."""
         self.call_after_refresh(self._draw_lines)
 
-    def on_resize(self) -> None:
+    @on(events.Resize)
+    def _resized(self) -> None:
         """Fit the lines to the new width."""
         self.call_after_refresh(self._draw_lines)
 
