@@ -481,6 +481,38 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(
     assert "no answer within 1 s" in read_troubles()[-1].message
 
 
+def test_a_lesson_that_came_too_late_is_given_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lessons_kb.agents.hook import answer_event
+    from lessons_kb.mcp_server import tools
+
+    waits = [threading.Event()]
+    done = threading.Event()
+
+    def answer(agent: str, event: dict[str, Any]) -> str:
+        said = answer_event(agent, json.dumps(event), {}, find=workspace.find)[0]
+        if waits:
+            waits.pop().wait(2)
+            done.set()
+        return said
+
+    server = build_server(workspace, answer_hook=answer)
+    event = {"session_id": "s", "cwd": workspace.directory, "prompt": PROMPT}
+    event["hook_event_name"] = "UserPromptSubmit"
+
+    async def twice(client: Client) -> str:
+        monkeypatch.setattr(tools, "HOOK_SECONDS", 0.5)
+        await client.call_tool("lessons_hook", {"agent": "claude-code", "event": event})
+        await anyio.to_thread.run_sync(done.wait, 20)
+        await anyio.sleep(0.2)
+        monkeypatch.setattr(tools, "HOOK_SECONDS", 20)
+        again = await client.call_tool("lessons_hook", {"agent": "claude-code", "event": event})
+        return str(again.content[0].text)
+
+    assert "ACTIVE LESSONS" in ask(server, twice)
+
+
 def test_web_pages_of_others_are_refused(over_http: str) -> None:
     assert status(over_http, Origin="https://evil.example") == 403
     assert status(over_http, Origin="null") == 403

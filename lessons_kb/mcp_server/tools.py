@@ -278,12 +278,23 @@ class Tools:
         """Answer an event of an agent's hook; called by the agent's own settings, not by you."""
         if self._answer_hook is None:
             raise ToolError("this server answers no hooks; start it with `lessons mcp`")
-        working = asyncio.to_thread(self._answer_hook, agent, substituted(event))
+        working = asyncio.ensure_future(
+            asyncio.to_thread(self._answer_hook, agent, substituted(event))
+        )
         try:
-            return await asyncio.wait_for(working, HOOK_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(working), HOOK_SECONDS)
         except TimeoutError:
+            working.add_done_callback(lambda late: self._forget(event, late))
             log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was said")
             return ""
+
+    def _forget(self, event: dict[str, Any], late: asyncio.Future[str]) -> None:
+        """Note that what came too late was never before the model: it may be given again."""
+        if late.cancelled() or late.exception() or not late.result():
+            return
+        with suppress(LessonsError):
+            for layer in self._workspace.find(event.get("cwd")).layers:
+                layer.journal.forget_context(str(event.get("session_id", "")))
 
     def session_history(
         self,
