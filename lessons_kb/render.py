@@ -7,6 +7,7 @@ from lessons_kb.text.sanitize import clean_line, defang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator, Sequence
     from typing import Any
 
@@ -43,6 +44,18 @@ _WORDS = {
 
 _MAX_PARTS = 5
 """Files and checklist items of one card that a warning names."""
+
+
+def age(date: str, today: dt.date) -> str:
+    """Return how long before ``today`` an ISO date was: ``3d``, ``2w``, ``1y``; "" for no date."""
+    try:
+        days = (today - type(today).fromisoformat(date[:10])).days
+    except ValueError:
+        return ""
+    for name, length in (("y", 365), ("w", 7)):
+        if days >= length:
+            return f"{days // length}{name}"
+    return f"{max(days, 0)}d"
 
 
 def scope_footer(block: Preflight, language: str = "en") -> str:

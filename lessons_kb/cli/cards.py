@@ -11,6 +11,7 @@ import typer
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError
 from lessons_kb.model import KINDS
+from lessons_kb.render import age
 from lessons_kb.text.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
@@ -170,19 +171,8 @@ def _row(card: Card, today: dt.date) -> tuple[str, ...]:
         marked,
         card.project or "",
         card.examples[-1] if card.examples else "",
-        _age(card.last_seen or card.created, today),
+        age(card.last_seen or card.created or "", today),
     )
-
-
-def _age(date: str | None, today: dt.date) -> str:
-    try:
-        days = (today - dt.date.fromisoformat((date or "")[:10])).days
-    except ValueError:
-        return ""
-    for name, length in (("y", 365), ("w", 7)):
-        if days >= length:
-            return f"{days // length}{name}"
-    return f"{max(days, 0)}d"
 
 
 def show(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import unicodedata
 
+from lessons_kb.render import age
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.value import Value
 
@@ -171,15 +172,3 @@ def cells(row: Row, today: dt.date) -> tuple[str, ...]:
     date = card.last_seen or card.created or ""
     effect = _SHORT.get(row.effect, row.effect)
     return (mark, f"{card.occurrences}×", card.severity, age(date, today), effect, shown)
-
-
-def age(date: str, today: dt.date) -> str:
-    """Return how long ago an ISO date was: ``3d``, ``2w``, ``1y``; "" if there is none."""
-    try:
-        days = (today - dt.date.fromisoformat(date[:10])).days
-    except ValueError:
-        return ""
-    for name, length in (("y", 365), ("w", 7)):
-        if days >= length:
-            return f"{days // length}{name}"
-    return f"{max(days, 0)}d"
