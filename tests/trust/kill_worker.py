@@ -1,7 +1,8 @@
 """Do one thing again and again in a child, and kill the child: ``kill_worker.py ROOT``.
 
-Reads ``WHAT SECONDS`` lines; for each a child is forked that does WHAT in a loop, and killed
-SECONDS after its first time. Answers how often the child said that it was done.
+Reads ``WHAT SHARE`` lines; for each a child is forked that does WHAT in a loop. It is killed when
+it has done it once and SHARE of that time again has gone by; a negative share is that many seconds
+from its very beginning. Answers how often the child said that it was done.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def work(what: str, root: str, said: int) -> None:
 def main() -> None:
     root = sys.argv[1]
     for line in sys.stdin:
-        what, seconds = line.split()
+        what, share = line.split()
         heard, said = os.pipe()
         child = os.fork()
         if child == 0:
@@ -82,11 +83,16 @@ def main() -> None:
             finally:
                 os._exit(1)
         os.close(said)
-        os.read(heard, 1)
-        time.sleep(float(seconds))
+        told = os.read(heard, 1)
+        began = time.monotonic()
+        if float(share) < 0:
+            time.sleep(-float(share))
+        else:
+            while b"x" not in told and (part := os.read(heard, 1)):
+                told += part
+            time.sleep(float(share) * (time.monotonic() - began))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        told = b""
         while part := os.read(heard, 65536):
             told += part
         os.close(heard)

@@ -19,9 +19,6 @@ from lessons_kb.agents.install import Entries, Request, uninstall
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="forks and SIGKILL are POSIX")
 
 WORKER = pathlib.Path(__file__).with_name("kill_worker.py")
-SPREAD = {"index": 0.25, "install": 0.15}
-"""Seconds within which the signal comes; the others take some milliseconds a time."""
-
 Kill = Callable[[str], int]
 
 
@@ -29,6 +26,7 @@ Kill = Callable[[str], int]
 def kill(root: pathlib.Path) -> Iterator[Kill]:
     """Return what does one thing again and again until it is killed, and how often it was done."""
     chance = random.Random(11)
+    done: list[int] = []
     with subprocess.Popen(
         [sys.executable, str(WORKER), str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True, bufsize=1,
@@ -37,12 +35,16 @@ def kill(root: pathlib.Path) -> Iterator[Kill]:
         assert worker.stdout is not None
 
         def kill(what: str) -> int:
-            worker.stdin.write(f"{what} {chance.random() * SPREAD.get(what, 0.04):.4f}\n")
+            early = chance.random() < 0.25
+            share = -0.1 * chance.random() if early else 2 * chance.random()
+            worker.stdin.write(f"{what} {share:.4f}\n")
             said = worker.stdout.readline().strip()
             assert said.isdigit(), said
-            return int(said)
+            done.append(int(said))
+            return done[-1]
 
         yield kill
+        assert sum(done) >= len(done) // 2, "killed before anything was done"
         worker.stdin.close()
 
 
