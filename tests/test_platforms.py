@@ -114,3 +114,14 @@ def test_text_is_never_read_in_the_encoding_of_the_system() -> None:
             modes = [a.value for a in node.args[1:2] if isinstance(a, ast.Constant)]
             binary = "b" in str(modes[0]) if modes else False
             assert binary or "encoding" in given, f"{path.name}:{node.lineno}"
+
+
+def test_no_parameter_of_sql_is_numbered() -> None:
+    """Python 3.14 refuses ``?1`` with a sequence of values."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value
+                sql = any(word in text for word in ("SELECT ", "WHERE ", " IS NULL", "VALUES "))
+                numbered = any(f"?{digit}" in text for digit in range(1, 10))
+                assert not (sql and numbered), f"{path.name}:{node.lineno}"

@@ -212,9 +212,9 @@ class Journal:
         """Return the card ids of the latest block, of this session or of any, by rank."""
         rows = self._db.run(
             "SELECT card FROM injections WHERE (session, turn, at) = (SELECT session, turn, at"
-            " FROM injections WHERE ?1 IS NULL OR session = ?1 ORDER BY id DESC LIMIT 1)"
+            " FROM injections WHERE ? IS NULL OR session = ? ORDER BY id DESC LIMIT 1)"
             " ORDER BY rank",
-            (session,),
+            (session, session),
         )
         return list(dict.fromkeys(card for (card,) in rows))
 
@@ -259,10 +259,10 @@ class Journal:
         return [
             (str(card_id), str(what), str(day), int(times))
             for card_id, what, day, times in self._db.run(
-                "SELECT card, what, day, times FROM counts WHERE card = ?1 OR"
-                " (?1 IS NULL AND card != '')"
+                "SELECT card, what, day, times FROM counts WHERE card = ? OR"
+                " (? IS NULL AND card != '')"
                 " ORDER BY card, day, what",
-                (card,),
+                (card, card),
             )
         ]
 

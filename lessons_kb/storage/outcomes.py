@@ -44,9 +44,9 @@ class Outcomes:
     def ranked(self, session: str) -> list[tuple[int, str]]:
         """Return (rank, card) of the blocks of a session's latest turn."""
         rows = self._db.run(
-            "SELECT DISTINCT rank, card FROM injections WHERE session = ?1 AND turn ="
-            " (SELECT max(turn) FROM injections WHERE session = ?1)",
-            (session,),
+            "SELECT DISTINCT rank, card FROM injections WHERE session = ? AND turn ="
+            " (SELECT max(turn) FROM injections WHERE session = ?)",
+            (session, session),
         )
         return [(int(rank), str(card)) for rank, card in rows]
 
@@ -75,9 +75,9 @@ class Outcomes:
     def span(self, card: str | None = None) -> dict[str, tuple[str, str]]:
         """Return card → the first and the last day (ISO) on which it was given."""
         rows = self._db.run(
-            "SELECT card, min(day), max(day) FROM counts WHERE what = ?1"
-            " AND (?2 IS NULL OR card = ?2) GROUP BY card",
-            (INJECTED, card),
+            "SELECT card, min(day), max(day) FROM counts WHERE what = ?"
+            " AND (? IS NULL OR card = ?) GROUP BY card",
+            (INJECTED, card, card),
         )
         return {str(card): (str(first), str(last)) for card, first, last in rows}
 
