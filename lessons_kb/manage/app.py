@@ -107,6 +107,7 @@ class ManageApp(App[None]):
     CSS = """
     Screen { layout: vertical; }
     #tabs, #status, #hints, #heading { height: 1; padding: 0 1; }
+    #tabs, #hints { link-style: none; link-style-hover: bold underline; }
     #tabs { background: $primary-background; }
     #filter { height: 1; padding: 0 1; }
     #panes { height: 1fr; }
