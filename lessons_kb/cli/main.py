@@ -26,7 +26,7 @@ from lessons_kb.cli import (
     sharing,
     why,
 )
-from lessons_kb.cli.options import Options, set_options
+from lessons_kb.cli.options import Options, close_brains, set_options
 from lessons_kb.errors import LessonsError
 
 app = typer.Typer(
@@ -95,7 +95,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(_run(hoist_options(sys.argv[1:])))
+    try:
+        code = _run(hoist_options(sys.argv[1:]))
+    finally:
+        close_brains()
+    sys.exit(code)
 
 
 def hoist_options(arguments: list[str]) -> list[str]:

@@ -47,13 +47,27 @@ def open_brain() -> Brain:
     from lessons_kb.brain.discovery import look, untrusted_hint
 
     if options().brains:
-        return Brain.open(*options().brains)
+        return _kept(Brain.open(*options().brains))
     here = os.getcwd()
     untrusted = look(here).untrusted
     brain = Brain.discover(here)
     if untrusted:
         say(untrusted_hint(untrusted))
+    return _kept(brain)
+
+
+_open: list[Brain] = []
+
+
+def _kept(brain: Brain) -> Brain:
+    _open.append(brain)
     return brain
+
+
+def close_brains() -> None:
+    """Close what ``open_brain`` opened: the command has ended."""
+    while _open:
+        _open.pop().close()
 
 
 def say(message: str) -> None:
