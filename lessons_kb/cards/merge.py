@@ -117,6 +117,8 @@ def _take_apart(text: str) -> _Parts | None:
     if keys is None:
         return None
     last = max((side.entry.end for side in keys.values() if side.entry), default=0)
+    if _holds_more(inside[last:]):
+        return None
     return _Parts(
         head=head[: split.header.start],
         keys=keys,
@@ -133,7 +135,7 @@ def _keys(lines: Sequence[str], entries: Sequence[Entry]) -> dict[str, Side] | N
     above = 0
     for entry in entries:
         name = canonical(entry.key)
-        if entry.line < above or name in keys:
+        if entry.line < above or name in keys or _holds_more(lines[above : entry.line]):
             return None
         keys[name] = Side(
             entry=entry,
@@ -142,6 +144,11 @@ def _keys(lines: Sequence[str], entries: Sequence[Entry]) -> dict[str, Side] | N
         )
         above = entry.end
     return keys
+
+
+def _holds_more(lines: Sequence[str]) -> bool:
+    """Tell whether lines between keys are no blanks or comments: elsewhere they may mean more."""
+    return any(line.strip() and line.lstrip()[0] != "#" for line in lines)
 
 
 _ABSENT = Side(entry=None, lead="", text="")
