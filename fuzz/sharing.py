@@ -25,8 +25,10 @@ def merge(data: bytes) -> None:
         return
     counts = []
     for merged in (one, other):
-        card = parse_card(merged.text, path="lessons/a.md", folders=KNOWN_FOLDERS).card
-        counts.append(card.occurrences if card else None)
+        document = parse_card(merged.text, path="lessons/a.md", folders=KNOWN_FOLDERS)
+        if document.card is None or document.findings:
+            return  # what the lenient reader makes of a line may differ with its neighbours
+        counts.append(document.card.occurrences)
     assert counts[0] == counts[1], counts
 
 
