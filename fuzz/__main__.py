@@ -6,6 +6,7 @@ import argparse
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,11 +61,13 @@ def _fuzz(
     """Run one target; libFuzzer stops at the first finding."""
     folder = corpus / name
     folder.mkdir(parents=True, exist_ok=True)
-    seeds = pathlib.Path(tempfile.mkdtemp(prefix=f"lessons-seeds-{name}-"))
+    made = pathlib.Path(tempfile.mkdtemp(prefix="lessons-seeds-"))
+    seeds = made / "seeds"
+    seeds.mkdir()
     for number, seed in enumerate(seeds_of(name, TARGETS[name])):
         (seeds / f"{number:04}").write_bytes(seed)
     findings.mkdir(parents=True, exist_ok=True)
-    words = seeds.with_suffix(".dict")
+    words = made / "words.dict"
     words.write_text(dictionary(), encoding="ascii")
     command = [
         *(sys.executable, "-m", "fuzz.engine", name, str(folder), str(seeds)),
@@ -78,6 +81,7 @@ def _fuzz(
         command, cwd=ROOT, env=environment, capture_output=True, check=False, encoding="utf-8",
         errors="replace",
     )  # fmt: skip
+    shutil.rmtree(made)
     said = done.stdout + done.stderr
     executed = int(match[1]) if (match := _EXECUTED.search(said)) else 0
     covered = _COVERED.findall(said)
