@@ -16,6 +16,9 @@ from lessons_kb.storage.watch import RESCAN
 
 PATIENCE = 10
 
+READERS = ("InotifyFD", "InotifyBuffer")
+"""What watchdog calls the thread that reads the kernel's queue, from 7.1 and before it."""
+
 
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch):
@@ -300,7 +303,7 @@ def test_real_exhaustion_of_watches_is_noticed_though_the_library_is_silent(root
 @pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 def test_a_library_thread_that_dies_unseen_is_replaced(root):
     with Watcher(root) as watcher:
-        (reader,) = [t for t in threading.enumerate() if type(t).__name__ == "InotifyFD"]
+        (reader,) = [t for t in threading.enumerate() if type(t).__name__ in READERS]
         reader.stop()
         watcher.sees(RESCAN)
         write(f"{root}/lessons/new.md")
