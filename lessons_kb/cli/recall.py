@@ -117,7 +117,9 @@ def _most_seen(brain: Brain, stage: str) -> list[Card]:
     cards = [
         card
         for card in brain.cards.all()
-        if card.status == "active" and stage in card.stages and card.project in (None, brain.project)
+        if card.status == "active"
+        and stage in card.stages
+        and card.project in (None, brain.project)
     ]
     cards.sort(key=lambda card: (-card.occurrences, card.id))
     return cards[:_COMMON]
