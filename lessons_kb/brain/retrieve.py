@@ -127,7 +127,7 @@ def _guarding(layer: Layer, query: Query, is_wanted: Callable[[int], bool]) -> s
     joined = "\n".join(query.paths)
     return {
         number
-        for number, globs in layer.catalogue.guards()
+        for number, globs in layer.guards()
         if is_wanted(number)
         and may_match(globs, joined)
         and any(match_globs(globs, path) for path in query.paths)

@@ -81,7 +81,7 @@ def _guarding(brain: Brain, layer: Layer, files: Sequence[str]) -> list[Guarding
     def search(one: Layer) -> list[Guarding]:
         matching = {
             number: touched
-            for number, globs in one.catalogue.guards()
+            for number, globs in one.guards()
             if number > 0 and (touched := tuple(f for f in files if match_globs(globs, f)))
         }
         cards = one.catalogue.cards(matching)

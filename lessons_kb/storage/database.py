@@ -74,6 +74,11 @@ class Database:
         with self._lock, self._complaining():
             return self._db.execute(sql, parameters).fetchall()
 
+    def run_each(self, sql: str, rows: Sequence[Parameters]) -> None:
+        """Run one statement for each of ``rows``."""
+        with self._lock, self._complaining():
+            self._db.executemany(sql, rows)
+
     def change(self, sql: str, parameters: Parameters = ()) -> int:
         """Run one statement to its end and return how many rows it changed."""
         with self._lock, self._complaining():

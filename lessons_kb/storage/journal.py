@@ -112,6 +112,12 @@ _MIGRATIONS = (
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
 
 
+_COUNT = (
+    "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (card, what, day)"
+    " DO UPDATE SET times = times + excluded.times"
+)
+
+
 class Journal:
     """An open journal file; any number of processes and threads may write.
 
@@ -193,20 +199,28 @@ class Journal:
         Counted by day: injections, tokens, and the sessions that a card is new to.
         """
         with self.transaction():
-            given = "SELECT DISTINCT card FROM injections WHERE session = ?"
-            known = {card for (card,) in self._db.run(given, (session,))}
-            new = {card for card, _digest, _tokens in cards if card not in known}
-            for card in (*new, *(() if known or not cards else (ALL,))) if session else ():
-                self.count(card, SESSIONS, at=at)
-            for rank, (card, digest, tokens) in enumerate(cards, 1):
-                self._db.run(
-                    "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (session, turn, at, card, digest, rank, tokens),
-                )
-                self.count(card, INJECTED, at=at)
-                if tokens:
-                    self.count(card, TOKENS, at=at, times=tokens)
+            counted = [(card, SESSIONS, 1) for card in self._new_to(session, cards)]
+            counted += [(card, INJECTED, 1) for card, _digest, _tokens in cards]
+            counted += [(card, TOKENS, tokens) for card, _digest, tokens in cards if tokens]
+            self._db.run_each(
+                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (session, turn, at, card, digest, rank, tokens)
+                    for rank, (card, digest, tokens) in enumerate(cards, 1)
+                ],
+            )
+            day = _day(at)
+            self._db.run_each(_COUNT, [(card, what, day, n) for card, what, n in counted])
+
+    def _new_to(self, session: str, cards: Sequence[tuple[str, str, int]]) -> list[str]:
+        """Return the cards that a session is given for the first time, ALL with its first one."""
+        if not session or not cards:
+            return []
+        rows = self._db.run("SELECT DISTINCT card FROM injections WHERE session = ?", (session,))
+        known = {card for (card,) in rows}
+        new = dict.fromkeys(card for card, _digest, _tokens in cards if card not in known)
+        return [*new, *(() if known else (ALL,))]
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block, of this session or of any, by rank."""
@@ -248,11 +262,7 @@ class Journal:
 
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
         """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
-        self._db.run(
-            "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (card, what, day)"
-            " DO UPDATE SET times = times + excluded.times",
-            (card, what, _day(at), times),
-        )
+        self._db.run(_COUNT, (card, what, _day(at), times))
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""

@@ -120,12 +120,15 @@ class TantivyEngine:
         self, numbers: Iterable[int], terms: Iterable[str]
     ) -> dict[int, dict[str, tuple[str, ...]]]:
         """Return, for each number that exists, field → those of the terms that stand in it."""
-        asked = [(term, f" {plain} ") for term in terms if (plain := plain_term(term))]
+        asked = [(term, plain) for term in terms if (plain := plain_term(term))]
+        plains = frozenset(plain for _term, plain in asked)
 
         def read() -> dict[int, dict[str, tuple[str, ...]]]:
             searcher = self._index.searcher()
             addresses = self._addresses(searcher, list(dict.fromkeys(numbers)))
-            return {n: _find(searcher.doc(address), asked) for n, address in addresses.items()}
+            return {
+                n: _find(searcher.doc(address), asked, plains) for n, address in addresses.items()
+            }
 
         return self._guarded(read)
 
@@ -270,12 +273,12 @@ def _number(key: float | None) -> int:
 
 
 def _find(
-    document: tantivy.Document, asked: Sequence[tuple[str, str]]
+    document: tantivy.Document, asked: Sequence[tuple[str, str]], plains: frozenset[str]
 ) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for field in FIELDS:
         if text := document.get_first(field):
-            padded = f" {text} "
-            if here := tuple([term for term, plain in asked if plain in padded]):
-                found[field] = here
+            here = plains.intersection(text.split(" "))
+            if here:
+                found[field] = tuple([term for term, plain in asked if plain in here])
     return found
