@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import lru_cache
 
 from lessons_kb.model import Finding
 from lessons_kb.storage.locate import CONFIG_NAME
@@ -74,6 +75,7 @@ def parse_manifest(manifest: str) -> dict[str, str]:
     return dict(zip(lines[:half], lines[half:], strict=True))
 
 
+@lru_cache(maxsize=8)  # a manifest is a megabyte, and is asked about at every prompt
 def count_files(manifest: str) -> int:
     """Return how many files a manifest names."""
     return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2
