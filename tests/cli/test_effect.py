@@ -18,7 +18,13 @@ from lessons_kb.brain.running import SESSION_VARIABLES
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
 START = dt.datetime(2026, 9, 7, 12)
 CARDS = {
-    "lessons/helps.md": {"injected": 40, "sessions": 30, "recurred": 1, "addressed": 50, "tokens": 4400},
+    "lessons/helps.md": {
+        "injected": 40,
+        "sessions": 30,
+        "recurred": 1,
+        "addressed": 50,
+        "tokens": 4400,
+    },
     "lessons/harms.md": {"injected": 20, "sessions": 20, "harmful": 3, "unaddressed": 12},
     "lessons/returns.md": {"injected": 12, "sessions": 12, "recurred": 7, "addressed": 9},
     "lessons/unread.md": {"injected": 9, "sessions": 9, "unaddressed": 27},
