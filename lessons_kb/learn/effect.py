@@ -305,9 +305,10 @@ def _judge(effect: Effect) -> tuple[str, str]:
     if not effect.injections:
         return "never used", "no prompt has called for it yet"
     compared = min(before.of, after.of) >= MIN_COMPARED
-    if compared and effect.prevents >= SURE:
+    # Two shares of nothing differ too, by what is believed of few sessions and of many: no verdict.
+    if compared and effect.prevents >= SURE and before.times:
         return "helps", f"{change}: it prevents it with {_percent(effect.prevents)} probability"
-    if compared and effect.prevents <= 1 - SURE:
+    if compared and effect.prevents <= 1 - SURE and after.times:
         worse = _percent(1 - effect.prevents)
         return "harms", f"{change}: it is more frequent with {worse} probability"
     if after.of >= MIN_SESSIONS and after.low > OFTEN:

@@ -193,6 +193,14 @@ def test_any_counts_have_a_verdict(counted, idle):
     assert may_harm(counted) or effect.verdict != "harms"
 
 
+def test_a_mistake_that_was_never_seen_is_neither_prevented_nor_more_frequent():
+    few, many = ({"sessions": 3, "before": 200}, {"sessions": 200, "before": 3})
+    for seen in (few, many):
+        effect = told(injected=200, **seen)
+        assert (effect.verdict, effect.proposal) == ("too early", "")
+        assert not may_harm({"injected": 200, **seen})
+
+
 def test_what_was_given_outside_of_sessions_is_said_so():
     assert "outside of sessions" in told(injected=3).reason
 
