@@ -64,6 +64,8 @@ class _Prompt:
         self._today = today
         self.actions = Actions(desk)
         self._board = Board()
+        self._listed: tuple[str, ...] = ()
+        """Names of the rows of the last list, as they were numbered."""
         self._shown = 0
         """How many rows of the list were shown."""
 
@@ -106,15 +108,19 @@ class _Prompt:
             self.take(outcome)
 
     def _find(self, word: str) -> Row:
-        rows = self._board.shown()
+        names = self._listed
         if word.isdecimal():
-            if 1 <= int(word) <= len(rows):
-                return rows[int(word) - 1]
-            raise InputError(f"no number {word}; the last list has {len(rows)}")
-        found = [row for row in rows if word == row.name] or [r for r in rows if word in r.name]
+            if not 1 <= int(word) <= len(names):
+                raise InputError(f"no number {word}; the last list has {len(names)}")
+            found = [names[int(word) - 1]]
+        else:
+            found = [n for n in names if word == n] or [n for n in names if word in n]
         if len(found) != 1:
             raise InputError(f"{word!r} fits {len(found) or 'no'} rows of the last list")
-        return found[0]
+        for row in self._board.rows[self._board.tab]:
+            if row.name == found[0]:
+                return row
+        raise InputError(f"{found[0]} is gone; `{_LISTS[self._board.tab]}` shows what is left")
 
     def take(self, outcome: Outcome) -> None:
         """Change the lists as an action says and tell the user."""
@@ -127,29 +133,33 @@ class _Prompt:
         """Show the first rows of a tab that hold all of some words."""
         self._board.tab = tab
         self._board.typed = words
+        self._listed = tuple(row.name for row in self._board.shown())
         self._shown = 0
         self.more()
 
     def more(self) -> None:
         """Show the next rows."""
-        rows = self._board.shown()
-        part = rows[self._shown : self._shown + ROWS]
+        names = self._listed
+        part = names[self._shown : self._shown + ROWS]
         if not part:
-            what = "no more" if rows else f"no {self._board.tab}"
-            wanted = f" that hold {self._board.typed!r}" if self._board.typed and not rows else ""
+            what = "no more" if names else f"no {self._board.tab}"
+            wanted = f" that hold {self._board.typed!r}" if self._board.typed and not names else ""
             self.write(what + wanted)
             return
+        there = {row.name: row for row in self._board.rows[self._board.tab]}
         columns = CARD_COLUMNS if self._board.tab == CARDS else DRAFT_COLUMNS
-        for number, row in enumerate(part, self._shown + 1):
-            texts = zip(columns, cells(row, self._today), strict=True)
+        for number, name in enumerate(part, self._shown + 1):
+            if name not in there:
+                continue
+            texts = zip(columns, cells(there[name], self._today), strict=True)
             padded = (
                 text.rjust(column.width) if column.right else text.ljust(column.width)
                 for column, text in texts
             )
             self.write(f"{number:>5}  {'  '.join(padded)}".rstrip())
         self._shown += len(part)
-        if self._shown < len(rows):
-            self.write(f"{self._shown} of {len(rows)}; `more` shows more")
+        if self._shown < len(names):
+            self.write(f"{self._shown} of {len(names)}; `more` shows more")
 
     def show(self, row: Row) -> None:
         """Show what a preview would."""

@@ -86,6 +86,25 @@ def test_more_goes_on_with_the_numbers(talk: Talk, root: pathlib.Path) -> None:
     assert said.rstrip().endswith("no more")
 
 
+def test_a_number_means_the_row_that_was_listed_with_it(talk: Talk, root: pathlib.Path) -> None:
+    for name in "abc":
+        card = f"---\nstatus: active\n---\n# Odd thing {name}\n"
+        (root / "lessons" / f"odd-{name}.md").write_text(card, encoding="utf-8")
+    refused, said = talk("list odd active", "archive 1", "archive 2", "archive 2", "restore 1")
+    assert refused == 0
+    done = [line for line in said.splitlines() if line.startswith("lessons/odd-")]
+    assert done == [
+        "lessons/odd-a.md is archived",
+        "lessons/odd-b.md is archived",
+        "lessons/odd-b.md is already archived",
+        "lessons/odd-a.md is active",
+    ]
+    refused, said = talk("list odd", "delete 1 yes", "delete 2 yes", "delete 2 yes", "more")
+    assert refused == 1
+    assert "not done: lessons/odd-c.md is gone; `list` shows what is left" in said
+    assert [path.stem for path in (root / "lessons").glob("odd-*")] == ["odd-b"]
+
+
 def test_show_prints_what_a_preview_shows(talk: Talk) -> None:
     said = talk("show telegram-allowlist")[1]
     assert "- [ ] Cover the rejection with a test" in said
