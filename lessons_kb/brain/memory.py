@@ -60,18 +60,19 @@ class Memory:
 
     def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
         """Journal the lessons of ``block``; its tokens are shared out evenly."""
-        injected = {shown_name(hit) for hit in block.lessons}
-        given: dict[Layer, list[tuple[str, str, int]]] = {}
+        places = {shown_name(hit): place for place, hit in enumerate(block.lessons, 1)}
+        given: dict[Layer, dict[int, tuple[str, str, int]]] = {}
         for layer, hit in hits:
-            if shown_name(hit) in injected:
-                tokens = block.tokens // len(injected)
+            if place := places.get(shown_name(hit)):
+                tokens = block.tokens // len(places)
                 row = (hit.card.id, card_digest(hit.card), tokens)
-                given.setdefault(layer, []).append(row)
+                given.setdefault(layer, {})[place] = row
         for layer, cards in given.items():
             turn = self.turns.get(layer, 0)
+            ranks, rows = sorted(cards), [cards[place] for place in sorted(cards)]
             try:
                 layer.journal.record_injections(
-                    self.session or "", turn=turn, at=int(time.time()), cards=cards
+                    self.session or "", turn=turn, at=int(time.time()), cards=rows, ranks=ranks
                 )
             except _TROUBLE:
                 continue

@@ -138,12 +138,12 @@ def _block(
         counter=counter_for(reach),
         max_chars=reach.chars,
     )
-    for hit in block.lessons:
+    for rank, hit in enumerate(block.lessons, 1):
         layer, turn = homes[shown_name(hit)]
         tokens = block.tokens // len(block.lessons)
         row = (hit.card.id, card_digest(hit.card), tokens)
         layer.journal.record_injections(
-            occasion.session, turn=turn, at=int(now(occasion)), cards=[row]
+            occasion.session, turn=turn, at=int(now(occasion)), cards=[row], ranks=[rank]
         )
     return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]
 

@@ -191,17 +191,19 @@ def _active_again(brain: Brain, occasion: Occasion, reach: Reach) -> Preflight:
 def _give_again(brain: Brain, occasion: Occasion, block: Preflight, state: TurnState) -> None:
     from lessons_kb.brain.memory import card_digest
 
-    given = {hit.card.id: hit for hit in block.lessons}
+    given = {hit.card.id: (rank, hit.card) for rank, hit in enumerate(block.lessons, 1)}
     for layer in brain.layers:
         journal = layer.journal
         turn = journal.next_turn(occasion.session, by=0)
         since = turn - layer.settings.preflight.reinject_after
         known = {card for card, _digest in journal.in_context(occasion.session, since_turn=since)}
         journal.forget_context(occasion.session)
-        rows = [(c, card_digest(given[c].card), 0) for c in known if c in given]
-        if rows:
+        again = [(rank, card) for rank, card in given.values() if card.id in known]
+        if again:
+            rows = [(card.id, card_digest(card), 0) for _rank, card in again]
+            ranks = [rank for rank, _card in again]
             journal.record_injections(
-                occasion.session, turn=turn, at=int(now(occasion)), cards=rows
+                occasion.session, turn=turn, at=int(now(occasion)), cards=rows, ranks=ranks
             )
     known_now = {tuple(pair) for pair in state.cards}
     state.cards += [pair for pair in _given(brain, block.lessons) if tuple(pair) not in known_now]

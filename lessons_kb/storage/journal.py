@@ -192,12 +192,20 @@ class Journal:
         return {(card, digest) for card, digest in rows}
 
     def record_injections(
-        self, session: str, *, turn: int, at: int, cards: Sequence[tuple[str, str, int]]
+        self,
+        session: str,
+        *,
+        turn: int,
+        at: int,
+        cards: Sequence[tuple[str, str, int]],
+        ranks: Sequence[int] = (),
     ) -> None:
         """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch.
 
+        ``ranks`` are their numbers in the block, where other brains have lessons in it as well.
         Counted by day: injections, tokens, and the sessions that a card is new to.
         """
+        places = ranks or range(1, len(cards) + 1)
         with self.transaction():
             counted = [(card, SESSIONS, 1) for card in self._new_to(session, cards)]
             counted += [(card, INJECTED, 1) for card, _digest, _tokens in cards]
@@ -207,7 +215,7 @@ class Journal:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [
                     (session, turn, at, card, digest, rank, tokens)
-                    for rank, (card, digest, tokens) in enumerate(cards, 1)
+                    for rank, (card, digest, tokens) in zip(places, cards, strict=True)
                 ],
             )
             day = _day(at)

@@ -332,6 +332,49 @@ def test_each_brain_counts_for_its_own_cards(
         assert (found.injections, found.sessions) == (2, 1)
 
 
+def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
+    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    other = tmp_path / "own"
+    (other / "lessons").mkdir(parents=True)
+    (root / "lessons" / "price.md").write_text(CACHE.replace("Cache key", "A cache key"))
+    (other / "lessons" / "own.md").write_text(CACHE.replace("Cache key", "The cache key"))
+    with Brain.open(root, other, directory=root, project="shop") as both:
+        shown = [hit.card.id for hit in both.preflight(PROMPT, session="s").lessons]
+        assert len(shown) == 3
+        journals = [layer.journal for layer in both.layers]
+        ranked = [pair for journal in journals for pair in journal.outcomes.ranked("s")]
+        assert sorted(ranked) == list(enumerate(shown, 1))
+        occasion = Occasion(
+            what="stop", agent="claude-code", session="s", directory=str(root),
+            text="Lesson 2 was misleading.",
+        )  # fmt: skip
+        respond(occasion, Reach(), find=lambda _directory: both)
+        harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
+    assert harmful == [shown[1]]
+
+
+@pytest.mark.parametrize("what", ["before", "compact"])
+def test_so_it_does_in_every_block(
+    brain: Brain, root: pathlib.Path, happen: Happen, what: str
+) -> None:
+    names = [f"lessons/guard-{number}.md" for number in range(5)]
+    for name in names:
+        words = CACHE.replace("stage: DEV", "paths: [src/price.py]")
+        (root / name).write_text(words.replace("Cache key", f"Cache key {name[-4]}"))
+    brain.refresh()
+    edit = {"file_path": "src/price.py", "old_string": "a", "new_string": "b"}
+    answer = happen("before", tool="Edit", arguments=edit)
+    if what == "compact":
+        brain.layers[0].journal.next_turn("s")
+        answer = happen("compact", text="So far so good.")
+    assert answer.block is not None
+    shown = [hit.card.id for hit in answer.block.lessons]
+    assert len(shown) > 1
+    ranked = brain.layers[0].journal.outcomes.ranked("s")
+    assert sorted(ranked) == list(enumerate(shown, 1))
+
+
 def test_a_harmful_guard_of_a_file_is_withheld_too(
     brain: Brain, root: pathlib.Path, happen: Happen
 ) -> None:

@@ -51,6 +51,14 @@ def test_the_last_block_is_known_by_rank(path: str) -> None:
     journal.close()
 
 
+def test_a_rank_is_the_number_in_the_block(path: str) -> None:
+    journal = Journal(path)
+    cards = [("x.md", "", 1), ("y.md", "", 1)]
+    journal.record_injections("s", turn=1, at=5, cards=cards, ranks=[2, 5])
+    assert sorted(journal.outcomes.ranked("s")) == [(2, "x.md"), (5, "y.md")]
+    journal.close()
+
+
 def test_the_file_is_private(path: str) -> None:
     Journal(path).close()
     assert os.stat(path).st_mode & 0o077 == 0
