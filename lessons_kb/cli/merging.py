@@ -38,7 +38,10 @@ def run(words: Sequence[str]) -> int:
             marker_size=int(size) if size.isdecimal() else _USUAL_SIZE,
         )
     except LessonsError as error:
-        print(f"lessons: {given.get('%P', ours)} was not merged: {error}", file=sys.stderr)
+        from lessons_kb.text.visible import visible
+
+        told = f"lessons: {given.get('%P', ours)} was not merged: {error}"
+        print(visible(told), file=sys.stderr)
         return 2
     return int(conflict)
 

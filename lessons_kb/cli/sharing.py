@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb.cli.options import options, print_json
+from lessons_kb.text.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,10 +78,10 @@ def _roots() -> Sequence[str]:
 def _print(changes: Sequence[SharingChange], notes: Sequence[str], *, dry_run: bool) -> None:
     for change in changes:
         if change.diff:
-            print(change.diff)
+            print(visible(change.diff))
     for change in changes:
         would = "would be " if dry_run and change.diff else ""
-        print(f"{GIT}: {change.path}: {would}{_WORDS[change.action]}")
+        print(visible(f"{GIT}: {change.path}: {would}{_WORDS[change.action]}"))
     for note in notes:
         print(f"  → {note}")
     sys.stdout.flush()

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lessons_kb.process.git import Done
+
 SCOPES = {"user": "--global", "project": "--local"}
 """Where a driver is configured: for every repository of this user, or for one clone."""
 
@@ -38,8 +40,9 @@ def merge_lines(
         size = f"--marker-size={marker_size}"
         done = run_git(find_git(), cwd, "merge-file", "-p", "-q", size, *named, "--", *names)
     if done.code >= _FAILED or done.code < 0 or done.truncated:
-        why = done.error.strip().splitlines() or [f"more than {MAX_BYTES:,} bytes"]
-        raise GitError(f"git merge-file: {why[-1].removeprefix('error: ')}; merge it by hand")
+        no_text = "it is no text"  # of which git says nothing where it is to be quiet
+        why = f"more than {MAX_BYTES:,} bytes" if done.truncated else _last_line(done, no_text)
+        raise GitError(f"git merge-file: {why}; merge it by hand")
     return done.output, done.code > 0
 
 
@@ -96,6 +99,11 @@ def unset_driver(cwd: str, name: str, *, scope: str) -> None:
 def _config(cwd: str, *arguments: str) -> None:
     done = run_git(find_git(), cwd, "config", *arguments)
     if done.code:
-        why = done.error.strip().splitlines() or ["git config failed"]
-        what = why[-1].removeprefix("fatal: ").removeprefix("error: ")
+        what = _last_line(done, "git config failed")
         raise GitError(f"{what}; give yourself write access to git's configuration")
+
+
+def _last_line(done: Done, usual: str) -> str:
+    """Return what git said last, ``usual`` where it said nothing."""
+    said = done.error.strip().splitlines() or [usual]
+    return said[-1].removeprefix("fatal: ").removeprefix("error: ")

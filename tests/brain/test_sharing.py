@@ -13,6 +13,7 @@ from lessons_kb.brain import Brain
 from lessons_kb.brain.making import trust_brain
 from lessons_kb.brain.sharing import build_command, find_sharing, share, unshare
 from lessons_kb.cards import edit_header, parse_card
+from lessons_kb.cli.merging import run
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.model import Card
@@ -383,6 +384,35 @@ def test_a_bump_tells_the_time_only_where_git_merges_cards(tmp_path: pathlib.Pat
 def edit_line(clone: Clone) -> str:
     lines = clone.card.read_text().splitlines()
     return next(line for line in lines if line.startswith("last-seen:"))
+
+
+def test_nothing_of_a_repository_steers_the_terminal(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lessons_kb.cli.main import main
+
+    clone = make(tmp_path / "brain")
+    (clone.root / ".gitattributes").write_text("# \x1b]0;title\x07\x1b[2J\n")
+    monkeypatch.chdir(clone.root)
+    words = ["install", "git", "--scope", "project", "--shared", "--dry-run"]
+    monkeypatch.setattr(sys, "argv", ["lessons", *words])
+    with pytest.raises(SystemExit):
+        main()
+    assert "\\x1b]0;title" in (said := capsys.readouterr().out)
+    assert "\x1b" not in said
+
+
+def test_what_is_no_text_is_left_and_said_to_be(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
+    for number, name in enumerate(names):
+        pathlib.Path(name).write_bytes(b"\0\xff%d" % number)
+    assert run([*names, "7", "lessons/\x1b[2J.md"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("lessons: lessons/\\x1b[2J.md was not merged: ")
+    assert "it is no text; merge it by hand" in said
+    assert pathlib.Path(names[1]).read_bytes() == b"\0\xff1"
 
 
 def test_the_driver_imports_as_little_as_a_hook() -> None:
