@@ -153,6 +153,12 @@ def test_marks_are_counted(call) -> None:
     assert call("lessons_mark", id=CARD, mark="harmful")["times"] == 1
 
 
+def test_in_a_session_a_mark_counts_once(call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s")
+    for _ in range(2):
+        assert call("lessons_mark", id=CARD, mark="harmful")["times"] == 1
+
+
 def test_a_proposal_is_a_draft_and_no_card(call, brain: pathlib.Path) -> None:
     before = sorted(brain.rglob("*.md"))
     made = call(

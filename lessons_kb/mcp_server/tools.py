@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -264,11 +263,8 @@ class Tools:
     ) -> Marked:
         """Note that a lesson helped or misled you. The card itself stays as it is."""
         with _said():
-            layer, card = self._workspace.find(directory).cards.find(id)
-            layer.journal.count(card.id, mark, at=time.time())
-            rows = layer.journal.counts(card.id)
-            times = sum(row[3] for row in rows if row[1] == mark)
-            return Marked(id=card.id, mark=mark, times=times)
+            effect = self._workspace.find(directory).stats.mark(id, mark)
+            return Marked(id=effect.card.id, mark=mark, times=getattr(effect, mark))
 
     async def lessons_hook(
         self,
