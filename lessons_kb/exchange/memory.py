@@ -95,6 +95,9 @@ _FORBIDS = re.compile(
     re.IGNORECASE,
 )
 """A heading, or a line above a list, that turns what stands below into its opposite."""
+_NEGATED = re.compile(r"\W*(?:do\s*n[o'\u2019]?t|never|avoid|no|not|nothing)\b", re.IGNORECASE)
+"""How an item begins that says "not" by itself."""
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 _MAX_TOPIC_WORDS = 3
 
 
@@ -182,13 +185,15 @@ def _told_whole(head: Block, rest: Sequence[Block]) -> Iterator[Block]:
 
 
 def _forbid(text: str) -> str:
+    if _NEGATED.match(text):
+        return unmarked(text)  # a "Never" in bold is no title
     first, _, others = text.partition(" ")
-    if not first.isascii():
+    if _HANGUL.search(first):
         return f"하지 말 것: {text}"
     if first[1:].islower():
         first = first.lower()
     start = "Avoid" if first.endswith("ing") else "Do not"
-    return text if first in ("never", "avoid", "don't", "do") else f"{start} {first} {others}"
+    return f"{start} {first} {others}"
 
 
 def _cut(rest: Iterable[Block]) -> Iterator[list[Block]]:

@@ -172,6 +172,23 @@ def test_what_stands_below_a_label_is_part_of_it() -> None:
     assert "`browse text`" in sections["Fix"]
 
 
+def test_what_says_not_by_itself_is_not_denied_again() -> None:
+    items = (
+        "NEVER commit secrets to the repository",
+        "**Never** push with force to the main branch",
+        "Don’t rename columns of the customer table",
+        "DO NOT rename tables of the customer database",
+        "No force pushes on release branches",
+        "“Quick” fixes without a test in the billing code",
+        "하드코딩된 비밀번호를 저장소에 커밋",
+    )
+    text = "## Common mistakes\n\n### Don't\n\n" + "".join(f"- {item}\n" for item in items)
+    titles = [lesson.title for lesson in read_memory(text, name="AGENTS.md").lessons]
+    assert titles[:5] == [item.replace("*", "") for item in items[:5]]
+    assert titles[5].startswith("Do not “Quick” fixes")
+    assert titles[6] == f"하지 말 것: {items[6]}"
+
+
 @pytest.mark.parametrize("opening", ["❌ **Don't**:", "Never:", "### Don’ts", "**Do not**"])
 def test_what_is_forbidden_is_not_told_as_advice(opening: str) -> None:
     text = (
