@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from lessons_kb.storage.hook_log import Trouble
 
 _OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
+_NO_ERROR = "debug: "
+"""How a line begins that was asked for by ``LESSONS_DEBUG``."""
 _RECENT_DAYS = 7
 _SHOWN = 5
 _MAX_CHARS = 240
@@ -39,6 +41,8 @@ def check_hooks(_directory: str) -> Iterator[Health]:
 
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
+        if trouble.message.startswith(_NO_ERROR):
+            continue
         where = f"{trouble.agent} {trouble.occasion}".strip()
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)
