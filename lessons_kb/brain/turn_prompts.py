@@ -225,7 +225,9 @@ def find_cards(layer: Layer, ids: set[str]) -> list[Card]:
         return []
 
     def fetch(one: Layer) -> list[Card]:
-        numbers = [number for path, (number, _d) in one.catalogue.numbers().items() if path in ids]
+        # One by one: a session was given a few, the brain may have twelve thousand.
+        rows = [row for path in ids for row in one.catalogue.numbers(path).values()]
+        numbers = [number for number, _digest in rows]
         return sorted(one.catalogue.cards(numbers).values(), key=lambda card: card.id)
 
     return layer.read(fetch)

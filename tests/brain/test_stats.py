@@ -16,6 +16,7 @@ from lessons_kb.brain import Brain
 from lessons_kb.brain.turn import Answer, Occasion, Reach, respond
 from lessons_kb.brain.turn_effects import note_return
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
+from lessons_kb.storage.catalogue import Catalogue
 from lessons_kb.storage.journal import _MIGRATIONS, Journal
 from lessons_kb.storage.state import state_dir
 
@@ -124,6 +125,23 @@ def test_a_turn_is_counted_by_items(brain: Brain, happen: Happen) -> None:
     assert overview.periods[0].injections == 1
     assert brain.stats.overview(stage="DEV").sessions == 1
     assert brain.stats.overview(stage="TEST").sessions == 0
+
+
+def test_the_end_of_a_turn_looks_up_its_own_cards_alone(
+    brain: Brain, happen: Happen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happen("prompt", text=PROMPT)
+    fail(happen)
+    whole = Catalogue.numbers
+
+    def numbers(catalogue: Catalogue, path: str | None = None) -> dict[str, tuple[int, str]]:
+        assert path is not None, "twelve thousand rows for a few cards"
+        return whole(catalogue, path)
+
+    monkeypatch.setattr(Catalogue, "numbers", numbers)
+    happen("stop", text="I renamed a variable in the report.")
+    effect = brain.stats.effect(NAME)
+    assert (effect.checked, effect.recurrences) == (2, 1)
 
 
 def test_a_failure_in_the_words_of_the_card_is_a_recurrence_once_a_session(
