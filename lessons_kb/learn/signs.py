@@ -66,9 +66,9 @@ def is_about(sign: Sign, phrases: Sequence[Phrase]) -> bool:
 
 def _told(event: Event) -> str:
     if event.kind in CALLS:
-        failed = event.outcome in FAILURES and event.outcome != "permission_denied"
-        told = f"{event.text[:_MAX_TEXT]}\n{error_excerpt(event.output, limit=_MAX_TEXT)}"
-        return told if failed else ""
+        if event.outcome not in FAILURES or event.outcome == "permission_denied":
+            return ""
+        return f"{event.text[:_MAX_TEXT]}\n{error_excerpt(event.output, limit=_MAX_TEXT)}"
     if event.kind in _SPOKEN:
         return event.text[:_MAX_TEXT] if find_phrase(event.text) else ""
     if event.kind not in KINDS or (event.kind == "stage" and event.outcome not in FAILURES):

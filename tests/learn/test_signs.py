@@ -52,6 +52,14 @@ def test_what_is_no_sign_of_it(event):
     assert not shows(event)
 
 
+def test_what_went_well_is_not_searched_for_errors(monkeypatch):
+    searched = []
+    monkeypatch.setattr("lessons_kb.learn.signs.error_excerpt", lambda *a, **_: searched.append(a))
+    for outcome in ("ok", "exec_error"):
+        find_signs([failed("E assert: wrong currency").replace(outcome=outcome)])
+    assert len(searched) == 1
+
+
 def test_a_short_title_never_matches():
     card = Card(id="lessons/x.md", kind="lesson", title="Price cache")
     assert phrases_of(card) == ()
