@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from lessons_kb.storage.database import Database
 
-_DAY_SECONDS = 86_400
 _AT_ONCE = 5_000
 """Rows deleted in one transaction: other processes write in between."""
 _WORTH_BYTES = 4_000_000
