@@ -242,7 +242,7 @@ class Journal:
 
     def forget_context(self, session: str, cards: Collection[str] | None = None) -> None:
         """Note that the session's context was compacted: all or some cards are gone from it."""
-        forget = "UPDATE injections SET in_context = 0 WHERE session = ?"
+        forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
         if cards is None:
             self._db.run(forget, (session,))
             return

@@ -41,6 +41,17 @@ def test_what_was_given_is_in_the_context_until_compacted(path: str) -> None:
     journal.close()
 
 
+def test_what_is_out_of_the_context_is_not_written_again(path: str) -> None:
+    journal = Journal(path)
+    journal.record_injections("s", turn=1, at=1, cards=[("x.md", "1", 9), ("y.md", "2", 9)])
+    changes = []
+    for cards in (None, None, ["x.md"]):
+        journal.forget_context("s", cards)
+        changes += journal._db.run("SELECT total_changes()")
+    assert len(set(changes)) == 1
+    journal.close()
+
+
 def test_the_last_block_is_known_by_rank(path: str) -> None:
     journal = Journal(path)
     assert journal.last_injected(None) == []
