@@ -251,6 +251,20 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
 
 
 def _connect(path: str) -> sqlite3.Connection:
+    try:
+        return _open(path)
+    except sqlite3.OperationalError as error:
+        # A full disk has no room for the index of a log; what needs no log can still be read.
+        needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
+        if "disk I/O" not in str(error) or needs_log:
+            raise
+        from urllib.parse import quote
+
+        uri = f"file:{quote(path)}?immutable=1"
+        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _open(path: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=5.0, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is

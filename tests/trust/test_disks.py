@@ -93,8 +93,7 @@ def test_a_full_disk(
         refused += 1
     for arguments in READING:
         code, out, err = command(*arguments)
-        # SQLite needs a page of its own to open a file; where there is none, that is said.
-        assert code in (0, 1) or (code == 2 and "full" in err and err.count("\n") == 1), err
+        assert code in (0, 1), (arguments, err)
         if arguments[0] in ("list", "show", "search", "preflight"):
             assert "telegram-allowlist" in out or "allowlist" in out, (arguments, out, err)
     ballast.unlink()
@@ -104,7 +103,7 @@ def test_a_full_disk(
     assert b"occurrences: 6" in texts(brain)["lessons/telegram-allowlist.md"]
     figure(
         "full disk (tmpfs)",
-        f"{refused} writing commands say so in one line, {len(READING)} reading ones answer or say so, "
+        f"{refused} writing commands say so in one line, {len(READING)} reading ones answer, "
         "no byte changed; with room again all work",
     )
 
