@@ -62,11 +62,13 @@ class Desk:
         return tuple(draft_row(draft) for draft in drafts.all())
 
     def load_effects(self) -> Mapping[str, str]:
-        """Return card id → verdict of every card that was measured; later rows show it too."""
-        stats = getattr(self.brain, "stats", None)
-        if stats is None:
-            return {}
-        self._effects = {effect.card.id: effect for effect in stats.overview().effects}
+        """Return card id → verdict of every card that was measured; later rows show it too.
+
+        What two brains call alike is left out: an effect does not say whose it is.
+        """
+        effects = self.brain.stats.overview().effects
+        named = Counter(effect.card.id for effect in effects)
+        self._effects = {e.card.id: e for e in effects if named[e.card.id] == 1}
         return {card_id: effect.verdict for card_id, effect in self._effects.items()}
 
     def look(self, row: Row) -> tuple[Row, View]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from lessons_kb.brain import Brain
+from lessons_kb.manage.desk import Desk
 from lessons_kb.storage import trash
 
 Drive = Callable[..., None]
@@ -390,8 +391,6 @@ def test_a_screenshot_can_be_taken(drive: Drive) -> None:
 def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monkeypatch) -> None:
     from types import SimpleNamespace
 
-    from lessons_kb.manage.desk import Desk
-
     effect = SimpleNamespace(
         card=brain.cards.get(TELEGRAM),
         verdict="harms",
@@ -415,3 +414,15 @@ def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monke
 
     drive(play, size=(100, 40))
     assert Desk(brain).load_effects() == {TELEGRAM: "harms"}
+
+
+def test_an_effect_is_shown_for_no_card_whose_name_two_brains_have(
+    tmp_path: pathlib.Path,
+) -> None:
+    for name in ("near", "far"):
+        (tmp_path / name / "lessons").mkdir(parents=True)
+        for card in ("both", name):
+            text = f"# {card}\n"
+            (tmp_path / name / "lessons" / f"{card}.md").write_text(text, encoding="utf-8")
+    with Brain.open(tmp_path / "near", tmp_path / "far") as brain:
+        assert set(Desk(brain).load_effects()) == {"lessons/near.md", "lessons/far.md"}
