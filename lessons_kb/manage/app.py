@@ -53,43 +53,8 @@ _WIDE = 110
 _COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
 
 
-_FROM_FILTER = {
-    "question_mark": "app.do('question_mark')",
-    "tab": "app.do('tab')",
-    "escape": "app.leave_filter(True)",
-    "enter": "app.leave_filter(False)",
-    **{key: f"app.from_filter('{key}')" for key in ("up", "down", "pageup", "pagedown")},
-}
-"""Keys that are no text → what they do while one types."""
-
-
 class Filter(Input):
     """The line one types into."""
-
-    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
-        Binding(key, action, show=False) for key, action in _FROM_FILTER.items()
-    ]
-
-    async def _on_key(self, event: events.Key) -> None:
-        # A binding is looked up when the key has come up to the application: too late where keys
-        # come fast, as from a paste. So what leads away from here is done at once, and what then
-        # follows is no text, but goes up to the bindings of what has the focus now.
-        mine = self.screen.focused is self  # has_focus is told of it later
-        if mine and event.key not in _FROM_FILTER:
-            return  # Input takes it
-        event.prevent_default()
-        if mine:
-            event.stop()
-            await self.app.run_action(_FROM_FILTER[event.key])
-
-
-class Rows(RowList):
-    """The list of cards or drafts, with the keys that act on what is under the cursor."""
-
-    BINDINGS: ClassVar[list[Binding]] = [
-        Binding(keys, f"app.do('{keys.split(',', maxsplit=1)[0]}')", show=False)
-        for keys in dict.fromkeys(key.keys for key in KEYS)
-    ]
 
 
 class ManageApp(App[None]):
@@ -130,7 +95,7 @@ class ManageApp(App[None]):
         self.actions: Actions = Actions(desk)
         self.board = Board()
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
-        self.listing = Rows(CARD_COLUMNS, self.day, id="list")
+        self.listing = RowList(CARD_COLUMNS, self.day, id="list")
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
         self._rest: Timer | None = None
         self._progress = (0, 0)
@@ -306,9 +271,42 @@ class ManageApp(App[None]):
         self._update("#hints", hints)
         self._update("#status", draw_status(board, self.listing, self._said, width))
 
+    async def on_event(self, event: events.Event) -> None:
+        """Take keys here, in the order they came: widgets hear of them, and of the focus, later."""
+        if (
+            isinstance(event, events.Key)
+            and not event.is_forwarded
+            and len(self.screen_stack) == 1
+            and self._take_key(event)
+        ):
+            return
+        await super().on_event(event)
+
+    def _take_key(self, event: events.Key) -> bool:
+        """Do what a key means, all of it; False leaves it to textual."""
+        typed = self._base.focused
+        if not isinstance(typed, Filter):
+            return self.listing.press(event.key) or self._action_do(event.key)
+        if event.key in ("question_mark", "tab"):
+            return self._action_do(event.key)
+        if event.key == "escape" and self.board.typed:
+            return self._action_do("escape")
+        if event.key in ("escape", "enter", "up", "down", "pageup", "pagedown"):
+            self.focus_on(self.listing)
+            self.listing.press(event.key)
+        elif event.key == "backspace":
+            typed.action_delete_left()
+        elif event.is_printable and event.character:
+            typed.insert_text_at_cursor(event.character)
+        else:
+            return False
+        self._filter()
+        return True
+
     @on(Input.Changed, "#filter")
-    def _filtered(self, event: Input.Changed) -> None:
-        typed = event.input.value  # more may have been typed since the event
+    def _filter(self) -> None:
+        """Show what passes the filter as it is now."""
+        typed = self._base.query_one(Filter).value
         if typed != self.board.typed:
             self.board.typed = typed
             self.show(top=True)
@@ -325,12 +323,6 @@ class ManageApp(App[None]):
     @on(RowList.Chosen)
     def _chosen(self) -> None:
         self._action_do("enter")
-
-    @on(events.Key)
-    def _late_key(self, event: events.Key) -> None:
-        """Type into the filter what came too fast after the key that leads there."""
-        if event.is_printable and event.character and isinstance(self.focused, Filter):
-            self.focused.insert_text_at_cursor(event.character)
 
     @on(events.DescendantFocus)
     def _focused(self) -> None:
@@ -368,21 +360,10 @@ class ManageApp(App[None]):
             self._update("#view", draw_view(view))
             self._base.query_one("#preview").scroll_home(animate=False)
 
-    def _action_do(self, key: str) -> None:
-        """Do what a key means in this tab."""
+    def _action_do(self, key: str) -> bool:
+        """Do what a key means in this tab; False if it means nothing there."""
         for one in KEYS:
             if self.board.tab in one.tabs and key in one.keys.split(","):
                 ACTS[one.act](self)
-                return
-
-    def _action_leave_filter(self, clear: bool) -> None:
-        """Go to the list; with ``clear`` that takes a second time where something is typed."""
-        if clear and self.board.typed:
-            ACTS["clear"](self)
-        else:
-            self.focus_on(self.listing)
-
-    def _action_from_filter(self, key: str) -> None:
-        """Go to the list and press ``key`` there."""
-        self.focus_on(self.listing)
-        self.listing.press(key)
+                return True
+        return False

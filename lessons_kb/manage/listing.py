@@ -16,7 +16,7 @@ from lessons_kb.manage.rows import BROKEN, Row, cells
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.style import Style
     from textual import events
@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 _GAP = " "
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
 """Cells that are coloured, by what stands in them."""
-_MOVES = {"up": -1, "down": 1, "pageup": -1, "pagedown": 1}
+_MOVES: dict[str, Callable[[RowList], int]] = {
+    **dict.fromkeys(("up", "k"), lambda rows: rows.cursor - 1),
+    **dict.fromkeys(("down", "j"), lambda rows: rows.cursor + 1),
+    **dict.fromkeys(("home", "g"), lambda _rows: 0),
+    **dict.fromkeys(("end", "G"), lambda rows: len(rows.rows) - 1),
+    "pageup": lambda rows: rows.cursor - rows.page,
+    "pagedown": lambda rows: rows.cursor + rows.page,
+}
+"""Keys that move the cursor, and where to."""
 
 
 class RowList(ScrollView, can_focus=True):
@@ -51,12 +59,7 @@ class RowList(ScrollView, can_focus=True):
     RowList:focus:nocolor .list--cursor { text-style: reverse; }
     """
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
-        Binding("up,k", "move(-1)", show=False),
-        Binding("down,j", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("home,g", "go(0)", show=False),
-        Binding("end,G", "go(-1)", show=False),
+        Binding(key, f"press('{key}')", show=False) for key in _MOVES
     ]
 
     class Moved(Message):
@@ -70,7 +73,7 @@ class RowList(ScrollView, can_focus=True):
         self.columns = tuple(columns)
         self.today = today
         self.rows: Sequence[Row] = ()
-        self.cursor = 0
+        self.cursor: int = 0
 
     @property
     def current(self) -> Row | None:
@@ -147,12 +150,16 @@ class RowList(ScrollView, can_focus=True):
         self.rows = [new if row.name == new.name else row for row in self.rows]
         self.refresh()
 
-    def press(self, key: str) -> None:
-        """Do what an arrow key or a page key does."""
-        self.move(self.cursor + _MOVES[key] * (1 if "page" not in key else self._page))
+    def press(self, key: str) -> bool:
+        """Do what a key that moves the cursor does; False for any other key."""
+        if key not in _MOVES:
+            return False
+        self.move(_MOVES[key](self))
+        return True
 
     @property
-    def _page(self) -> int:
+    def page(self) -> int:
+        """Rows that one sees at once, less one to go on from."""
         return max(self.size.height - 1, 1)
 
     def _scroll(self) -> None:
@@ -160,14 +167,8 @@ class RowList(ScrollView, can_focus=True):
             Region(0, self.cursor, 1, 1), animate=False, force=True, immediate=True
         )
 
-    def _action_move(self, by: int) -> None:
-        self.move(self.cursor + by)
-
-    def _action_page(self, by: int) -> None:
-        self.move(self.cursor + by * self._page)
-
-    def _action_go(self, where: int) -> None:
-        self.move(where if where >= 0 else len(self.rows) - 1)
+    def _action_press(self, key: str) -> None:
+        self.press(key)
 
     def _on_resize(self, _event: events.Resize) -> None:
         self.virtual_size = Size(self.room, len(self.rows))
