@@ -10,7 +10,7 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError
-from lessons_kb.model import KINDS
+from lessons_kb.model import KINDS, SEVERITIES, STATUSES
 from lessons_kb.render import age
 from lessons_kb.text.sanitize import clean, clean_line
 
@@ -127,12 +127,19 @@ def list_(
 
     Example: lessons list --severity high --sort count
     """
-    if sort not in _ORDERS:
-        raise InputError(f"--sort must be one of {', '.join(_ORDERS)}, not {sort!r}")
+    for option, value, choices in (
+        ("--sort", sort, tuple(_ORDERS)),
+        ("--type", kind, KINDS),
+        ("--status", status, (*STATUSES, "all")),
+        ("--severity", severity, SEVERITIES),
+    ):
+        if value is not None and value not in choices:
+            raise InputError(f"{option} must be one of {', '.join(choices)}; {value!r} is none")
     wanted = {"kind": kind, "project": project, "severity": severity}
+    known = open_brain().cards.all()
     cards = [
         card
-        for card in open_brain().cards.all()
+        for card in known
         if all(value is None or getattr(card, name) == value for name, value in wanted.items())
         and (status in (None, "all") or card.status == status)
         and (stage is None or stage in card.stages)
@@ -145,7 +152,8 @@ def list_(
         print_json([card.as_dict() for card in shown])
         return
     if not cards:
-        say("no cards; `lessons create TITLE` writes the first")
+        first = "no cards; `lessons create TITLE` writes the first"
+        say(f"none of {len(known)} cards fits; leave a filter out" if known else first)
         return
     today = dt.datetime.now(tz=dt.UTC).astimezone().date()
     columns = ("id", "stage", "count", "title", "project", "last task", "age")

@@ -96,7 +96,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(hoist_options(sys.argv[1:]))
+        code = _run(hoist_options(sys.argv[1:]) or ["--help"])
     finally:
         close_brains()
     sys.exit(code)

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import time
 
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Card, Finding
@@ -205,6 +206,10 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
+_PATIENCE = 5.0
+"""Seconds waited for another process."""
+_POLL_SECONDS = 0.01
+
 _MANY = 500
 """Parameters a statement: SQLite takes 999 in its oldest builds."""
 
@@ -251,6 +256,18 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
 
 
 def _connect(path: str) -> sqlite3.Connection:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return _open_or_read(path)
+        except sqlite3.OperationalError as error:
+            # Two processes that make the file at once are refused without any waiting.
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_SECONDS)
+
+
+def _open_or_read(path: str) -> sqlite3.Connection:
     try:
         return _open(path)
     except sqlite3.OperationalError as error:
@@ -265,7 +282,7 @@ def _connect(path: str) -> sqlite3.Connection:
 
 
 def _open(path: str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=5.0, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is
         (found,) = db.execute("PRAGMA user_version").fetchone()  # found and rebuilt
