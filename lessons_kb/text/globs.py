@@ -49,9 +49,11 @@ def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
                     raise InputError(mend)
                 regex = re.sub(_CLASS, _quiet, regex)
                 re.compile(regex)
+                source = _hint(alternative) + _tame(regex)
+                re.compile(source)
             except (ValueError, re.error):
                 raise InputError(mend) from None
-            compiled.append((_hint(alternative) + _tame(regex), include))
+            compiled.append((source, include))
     return tuple(compiled)
 
 
@@ -136,7 +138,8 @@ def _tame(source: str) -> str:
     Between two wildcards the leftmost place for a text is as good as any: what follows can
     always absorb the rest. Atomic groups say so, and the time stays far from exponential.
     """
-    source = re.sub(r"\[\^(?!/\])", "[^/", source)  # git: no class holds a slash; pathspec: [!a]
+    # git: no class holds a slash; pathspec: [!a] does. A hyphen that stood first is still itself.
+    source = re.sub(r"\[\^(?!/\])(-?)", lambda one: "[^/" + one[1].replace("-", r"\-"), source)
     source = re.sub(r"(?:\[\^/\]\*){2,}", "[^/]*", source)
     source = re.sub(_STAR_BEFORE_STAR, r"(?>[^/]*?\1)", source)
     head, *blocks = source.split(_ANY_FOLDERS)

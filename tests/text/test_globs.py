@@ -167,3 +167,8 @@ def test_matching_needs_no_pathspec(python_path):
 def test_a_class_may_hold_what_looks_like_a_set_operation(glob, matched):
     """Python warns of such classes, on the standard error of whoever compiles them."""
     assert match_globs(compile_globs([glob]), matched)
+
+
+def test_a_hyphen_that_stands_first_in_a_class_is_itself() -> None:
+    globs = compile_globs(["[!-a]x"])
+    assert [path for path in ("0x", "bx", "ax", "-x") if match_globs(globs, path)] == ["0x", "bx"]
