@@ -179,7 +179,8 @@ def describe(overview: Overview, *, scope: str = "") -> str:
     if overview.recurrences:
         again = "once" if overview.recurrences == 1 else f"{overview.recurrences:,} times"
         return f"{said} A mistake came back all the same {again}."
-    return f"{said} No mistake came back."
+    # Outside of a session nobody looks whether a mistake comes back.
+    return f"{said} No mistake came back." if overview.sessions else said
 
 
 class _Rows:
