@@ -25,8 +25,9 @@ for _signal, _usual in (
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
 
-# A commit is green or red, whenever it is tested; HYPOTHESIS_PROFILE=default looks for new cases.
-settings.register_profile("repeatable", derandomize=True)
+# A commit is green or red, whenever it is tested and however busy the machine is;
+# HYPOTHESIS_PROFILE=default looks for new cases, each within its deadline.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
