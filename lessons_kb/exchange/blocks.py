@@ -33,7 +33,7 @@ class Block(Value):
     text: str
     """Without its mark; a row's cells joined by tabs."""
     level: int = 0
-    """Of a heading 1 to 6, of an item its indentation."""
+    """Of a heading 1 to 6, of an item or a paragraph its indentation."""
     cells: tuple[tuple[str, str], ...] = ()
     """A row's (column, cell); columns in lower case without markup."""
 
@@ -80,20 +80,18 @@ class _Reader:
             self.add(HEADING, self.begun.line - 1, text.strip(), level=1 if "=" in line else 2)
         elif item := _ITEM.match(line):
             self.close()
-            indent = len(item[1].expandtabs(_TAB_WIDTH))
-            self.begin(ITEM, number, item[2], level=indent)
+            self.begin(ITEM, number, item[2], level=_indent(line))
         elif self.open and self.continues(line):
             self.open += [*([""] if self.gap else []), line]
         else:
             self.close()
-            self.begin(TEXT, number, line)
+            self.begin(TEXT, number, line, level=_indent(line))
         self.gap = False
 
     def continues(self, line: str) -> bool:
         if not self.gap:
             return True
-        indent = len(line) - len(line.lstrip())
-        return self.begun.kind == ITEM and indent > self.begun.level
+        return self.begun.kind == ITEM and _indent(line) > self.begun.level
 
     def take_fence(self, number: int, mark: str) -> int:
         end = number + 1
@@ -105,7 +103,7 @@ class _Reader:
             self.open += [*([""] if self.gap else []), *code]
         else:
             self.close()
-            self.begin(TEXT, number, code[0])
+            self.begin(TEXT, number, code[0], level=_indent(code[0]))
             self.open += code[1:]
         self.gap = False
         return end + 1
@@ -164,6 +162,11 @@ def split_row(line: str) -> list[str]:
 
 def _pipes(line: str) -> int:
     return line.count("|") - line.count("\\|")
+
+
+def _indent(line: str) -> int:
+    line = line.expandtabs(_TAB_WIDTH)
+    return len(line) - len(line.lstrip())
 
 
 def _is_delimiter(line: str) -> bool:

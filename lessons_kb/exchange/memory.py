@@ -97,6 +97,19 @@ _FORBIDS = re.compile(
 """A heading, or a line above a list, that turns what stands below into its opposite."""
 _NEGATED = re.compile(r"\W*(?:do\s*n[o'\u2019]?t|never|avoid|no|not|nothing)\b", re.IGNORECASE)
 """How an item begins that says "not" by itself."""
+_STATES = re.compile(
+    r"\W*(?:(?:because|since|so|otherwise|reason|e\.g|for example|it|they|he|she|this|that|these"
+    r"|those|there|we|i|you)\b(?!-)|[^.!?]*\b(?:was|were|had|happened|broke|deadlocked|hung|raced"
+    r"|took|became)\b|.*(?:때문|[았었했됐였]다|[았었했됐였]음|습니다)\W*\Z)",
+    re.IGNORECASE,
+)
+"""How a line begins, or is built, that tells what was or is so."""
+_ASKS = re.compile(
+    r"\b(?:must|should|shall|never|always|needs?|has to|have to|do not|don['\u2019]?t)\b"
+    r"|해야|할 것|말 것|금지",
+    re.IGNORECASE,
+)
+"""What turns such a line into something to check all the same."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _MAX_TOPIC_WORDS = 3
 
@@ -165,11 +178,21 @@ def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
     subject = unmarked(head.text) if head.kind == HEADING else ""
     for entry in _cut(_told_whole(head, rest)):
         label = unmarked(entry[0].text)
-        if label.endswith(":") and len(label.split()) <= _MAX_TOPIC_WORDS and len(entry) > 1:
+        topic = label.endswith(":") and len(label.split()) <= _MAX_TOPIC_WORDS
+        if topic and len(entry) > 1 and not _explains(entry[1]):
             for nested in _cut(entry[1:]):
                 yield label.rstrip(":"), nested
         else:
             yield subject, entry
+
+
+def _explains(block: Block) -> bool:
+    """Return whether what stands below an item says more of it, rather than what to do."""
+    return (
+        block.kind != ITEM
+        or bool(_label(block.text))
+        or (bool(_STATES.match(block.text)) and not _ASKS.search(block.text))
+    )
 
 
 def _told_whole(head: Block, rest: Sequence[Block]) -> Iterator[Block]:
@@ -197,7 +220,7 @@ def _forbid(text: str) -> str:
 
 
 def _cut(rest: Iterable[Block]) -> Iterator[list[Block]]:
-    """Yield each row or outermost item with the items below it; prose between them is left."""
+    """Yield each row or outermost item with what stands below it; prose between them is left."""
     rest = list(rest)
     entry: list[Block] = []
     level = min((block.level for block in rest if block.kind == ITEM), default=0)
@@ -207,7 +230,7 @@ def _cut(rest: Iterable[Block]) -> Iterator[list[Block]]:
             if entry:
                 yield entry
             entry = [block]
-        elif block.kind == ITEM and entry and entry[0].kind == ITEM:
+        elif entry and entry[0].kind == ITEM and (block.kind == ITEM or block.level > level):
             entry.append(block)
         else:
             if entry:
@@ -239,7 +262,9 @@ def _lesson(
         date, text = split_date(first.text)
         title, rest = ("", text)
         if first.kind != HEADING and not _label(text):
+            text, more = _first_paragraph(text)
             title, rest = split_lead(text)
+            rest = "\n\n".join(filter(None, (rest, more)))
         elif first.kind == HEADING:
             title, rest = unmarked(_NUMBER.sub("", text, count=1)), ""
         said = [*_split(rest), *_said_below(parts[1:])]
@@ -262,6 +287,12 @@ def _lesson(
         created=date,
         last_seen=date,
     )
+
+
+def _first_paragraph(text: str) -> tuple[str, str]:
+    """Return what an item says before a blank line or a code block, and what follows."""
+    found = re.search(r"\n[ \t]*(?:\n|(?=```|~~~))", text)
+    return (text[: found.start()], text[found.end() :]) if found else (text, "")
 
 
 def _from_row(row: Block) -> tuple[str, list[tuple[str, str]]]:
@@ -296,6 +327,8 @@ def _pieces(block: Block) -> list[tuple[str, str]]:
         return [(MISTAKE, "; ".join(unmarked(cell) for _column, cell in block.cells if cell))]
     if _label(block.text) or block.kind != ITEM:
         return _split(block.text)
+    if _explains(block):
+        return [(MISTAKE, f"- {block.text}")]
     return [(PREVENTION, " ".join(block.text.split()))]
 
 

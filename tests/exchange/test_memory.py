@@ -202,3 +202,51 @@ def test_what_is_forbidden_is_not_told_as_advice(opening: str) -> None:
         "Never push to main",
         "Encrypt sensitive data",
     ]
+
+
+EXPLAINED = """\
+## Gotchas
+
+- Never run migrations on startup
+  - Two workers raced for the lock and both hung.
+  - We lost an hour on 3 March.
+
+  The second worker waits for ever, and nobody is told.
+
+  - Take the advisory lock first
+- Retry needs an idempotency key
+
+  The gateway charged twice, for each retry made an order.
+
+  - Because nothing ties two requests together
+- Show the plan first:
+  ```sh
+  terraform plan
+  ```
+- Store UTC:
+  - Because cron runs in local time
+  - 서버 시간이 달라서 결제가 두 번 됐다
+  - The conversion must stand at the edge
+"""
+
+
+def test_what_explains_an_item_stays_with_it_and_is_nothing_to_check() -> None:
+    found = [dict(one.sections) for one in read_memory(EXPLAINED, name="AGENTS.md").lessons]
+    assert titles(EXPLAINED) == [
+        "Never run migrations on startup",
+        "Retry needs an idempotency key",
+        "Show the plan first",
+        "Store UTC",
+    ]
+    migrations, retry, plan, utc = found
+    assert migrations["Mistake / Risk"] == (
+        "- Two workers raced for the lock and both hung.\n\n- We lost an hour on 3 March.\n\n"
+        "The second worker waits for ever, and nobody is told."
+    )
+    assert migrations["Prevention Checklist"] == "- [ ] Take the advisory lock first"
+    assert retry["Mistake / Risk"].startswith("The gateway charged twice")
+    assert "- Because nothing ties" in retry["Mistake / Risk"]
+    assert "Prevention Checklist" not in retry
+    assert "terraform plan" in plan["Mistake / Risk"]
+    assert utc["Prevention Checklist"] == "- [ ] The conversion must stand at the edge"
+    assert "두 번 됐다" in utc["Mistake / Risk"]
