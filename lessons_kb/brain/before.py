@@ -53,7 +53,7 @@ def _look(brain: Brain, layer: Layer, only: str | None) -> None:
     nearest = brain.layers[0].journal
     until = max(firsts[card] for card in cards)
     called: dict[str, list[bool]] = {card: [] for card in cards}
-    asked = nearest.outcomes.asked(until=until)
+    asked = nearest.events.asked(until=until)
     for session, began in asked[:: -(-len(asked) // MAX_SESSIONS) or 1]:
         waiting = {card: cards[card] for card in cards if began < firsts[card]}
         given = outcomes.given(session) if waiting else ()

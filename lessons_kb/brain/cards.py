@@ -156,17 +156,25 @@ class Cards:
         text = "\n".join((card.why, *card.checklist))
         return self._find_twins(card.title, text)
 
-    def bump(self, *names: str, task: str | None = None, today: str | None = None) -> list[Card]:
+    def bump(
+        self,
+        *names: str,
+        task: str | None = None,
+        today: str | None = None,
+        at: float | None = None,
+    ) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
 
         ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
-        before the first file is touched. Where git merges the card key by key, ``last-seen``
+        before the first file is touched. ``at`` (seconds since the epoch, now by default) is when
+        the journal counts it. Where git merges the card key by key, ``last-seen``
         holds the time as well: of two files with the same bytes git keeps one and asks nobody,
         so that the counts of two clones that bumped on the same day would not add up.
         """
         found = [self.find(name) for name in names]
+        moment = time.time() if at is None else at
         return [
-            self._bump(layer, card.id, _bumped(task, today or _now(layer.root, card.id)))
+            self._bump(layer, card.id, _bumped(task, today or _now(layer.root, card.id)), moment)
             for layer, card in found
         ]
 
@@ -244,13 +252,13 @@ class Cards:
         raise InputError(f"a thousand cards are named {stem}; give this one a title of its own")
 
     def _bump(
-        self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
+        self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]], at: float
     ) -> Card:
         card = self._change(layer, path, change)
         # The card itself is what counts: a journal that cannot be written costs the statistics.
         with contextlib.suppress(StorageError):
-            layer.journal.count(path, BUMPED, at=time.time())
-            _note_return(layer, path, at=time.time())
+            layer.journal.count(path, BUMPED, at=at)
+            _note_return(layer, path, at=at)
         return card
 
     def _change(

@@ -191,12 +191,14 @@ class Drafts:
         self._settle(draft, _ACCEPTED, made.id)
         return made
 
-    def merge(self, name: str, card: str, *, today: str | None = None) -> Card:
-        """Count a draft as another occurrence of a card: + 1, last seen today, its task."""
+    def merge(
+        self, name: str, card: str, *, today: str | None = None, at: float | None = None
+    ) -> Card:
+        """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task."""
         draft = self.get(name)
         known = self._parse(draft).card
         task = known.examples[-1] if known and known.examples else None
-        merged = self._brain.cards.bump(card, task=task, today=today)[0]
+        merged = self._brain.cards.bump(card, task=task, today=today, at=at)[0]
         self._settle(draft, _MERGED, merged.id)
         return merged
 

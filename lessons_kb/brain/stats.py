@@ -98,7 +98,7 @@ class Stats:
             rows = layer.journal.counts(card.id)
         except StorageError:
             return ()
-        return tuple((day, what, n) for _card, what, day, n in rows if what in _HISTORY)
+        return tuple((day, what, n) for _card, what, day, n in rows if n and what in _HISTORY)
 
     def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
         """Note that a card helped or misled, in a session once; return its effect.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -78,12 +79,13 @@ class Undoing:
         """Count the mistake once more; see ``Cards.bump``."""
         layer, card = self._brain.cards.find(name)
         before = _read(layer, card.id)
-        bumped = self._brain.cards.bump(name)[0]
+        at = time.time()
+        bumped = self._brain.cards.bump(name, at=at)[0]
         change = _Change(layer, bumped, before, ("occurrences", "last-seen"))
 
         def back() -> str:
             remark = change.take_back()
-            _uncount(layer, card.id)
+            _uncount(layer, card.id, at)
             return remark
 
         self._keep(f"bump of {card.id}", layer, card.id, back)
@@ -179,12 +181,13 @@ class Undoing:
         draft, reopen = self._reopener(drafts.get(name))
         layer, card = self._brain.cards.find(card_name)
         before = _read(layer, card.id)
-        merged = drafts.merge(draft.id, card_name)
+        at = time.time()
+        merged = drafts.merge(draft.id, card_name, at=at)
         change = _Change(layer, merged, before, ("occurrences", "last-seen", "examples"))
 
         def back() -> str:
             remark = change.take_back()
-            _uncount(layer, card.id)
+            _uncount(layer, card.id, at)
             reopen()
             return remark
 
@@ -308,8 +311,11 @@ def _replace(layer: Layer, path: str, expected: bytes, data: bytes) -> None:
     layer.touch()
 
 
-def _uncount(layer: Layer, path: str) -> None:
-    try:
-        layer.journal.count(path, BUMPED, at=time.time(), times=-1)
-    except StorageError:
-        return  # as when it was counted: the card itself is what counts
+def _uncount(layer: Layer, path: str, at: float) -> None:
+    """Take back what a bump counted, and the recurrence that it noted, if it did."""
+    from lessons_kb.learn.effect import RECURRED
+
+    # As when it was counted: the card itself is what counts.
+    with contextlib.suppress(StorageError):
+        layer.journal.count(path, BUMPED, at=at, times=-1)
+        layer.journal.outcomes.take_back(path, RECURRED, at=at)

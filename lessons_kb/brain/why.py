@@ -6,6 +6,7 @@ from lessons_kb.brain.memory import MAX_OUTCOME, OUTCOME, card_digest
 from lessons_kb.brain.turn_prompts import find_cards
 from lessons_kb.brain.turn_state import read_shown
 from lessons_kb.recall.preflight import IN_CONTEXT, shown_name
+from lessons_kb.storage.events import ASKED
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
 _MAX_FILES = 3
-_ASKED = ("prompt", "preflight")
 _RULES = (
     ("held back", "gate.min_confidence"),
     ("far weaker", "preflight.weakest"),
@@ -108,7 +108,7 @@ def find_why(brain: Brain, session: str | None = None) -> Why | None:
     chosen = _newest(brain) if session is None else session
     if chosen is None:
         return None
-    asked = brain.layers[0].journal.events.find(session=chosen, kinds=_ASKED, limit=1)
+    asked = brain.layers[0].journal.events.find(session=chosen, kinds=ASKED, limit=1)
     rows = [(layer, row) for layer in brain.layers for row in layer.journal.injections.of(chosen)]
     if not asked and not rows:
         return None
@@ -116,7 +116,7 @@ def find_why(brain: Brain, session: str | None = None) -> Why | None:
 
 
 def _newest(brain: Brain) -> str | None:
-    asked = brain.layers[0].journal.events.find(kinds=_ASKED, limit=1)
+    asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=1)
     known = [(event.at, event.session) for event in asked]
     newest = [layer.journal.injections.newest() for layer in brain.layers]
     known += [(float(one[1]), one[0]) for one in newest if one is not None]

@@ -21,6 +21,8 @@ MAX_TARGETS = 100
 MAX_TARGET_CHARS = 500
 MAX_RECORD_CHARS = 16_000
 _MAX_NAME_CHARS = 300
+ASKED = ("prompt", "preflight")
+"""Kinds of event for which lessons are looked up."""
 
 _COLUMNS = (
     *("at", "session", "id", "kind", "agent", "scope", "stage", "tool", "targets"),
@@ -114,6 +116,15 @@ class Events:
             [*values, -1 if limit is None else max(limit, 0)],
         )
         return [(int(row[0]), _event(row[1:])) for row in reversed(rows)]
+
+    def asked(self, *, until: float) -> list[tuple[str, float]]:
+        """Return (session, when it was first asked something) of those before, oldest first."""
+        rows = self._db.run(
+            "SELECT session, min(at) AS first FROM events WHERE kind IN (?, ?) AND session != ''"
+            " GROUP BY session HAVING first < ? ORDER BY first, session",
+            (*ASKED, until),
+        )
+        return [(str(session), float(at)) for session, at in rows]
 
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""

@@ -10,9 +10,6 @@ if TYPE_CHECKING:
 
     from lessons_kb.storage.database import Database
 
-_ASKED = ("prompt", "preflight")
-"""Kinds of event for which lessons are looked up."""
-
 
 class Outcomes:
     """What was seen once a session, and the sums of what was counted by day."""
@@ -33,6 +30,16 @@ class Outcomes:
                 return False
             self._count(card, what, at=at)
         return True
+
+    def take_back(self, card: str, what: str, *, at: float) -> bool:
+        """Uncount what ``note`` counted at that very moment; False when it counted nothing then."""
+        with self._db.transaction():
+            gone = self._db.change(
+                "DELETE FROM outcomes WHERE card = ? AND what = ? AND at = ?", (card, what, at)
+            )
+            if gone:
+                self._count(card, what, at=at, times=-gone)
+        return bool(gone)
 
     def given(self, session: str) -> dict[str, float]:
         """Return the cards that a session was given → when first, in whole seconds."""
@@ -121,15 +128,6 @@ class Outcomes:
             (without,),
         )
         return {str(card): float(at) for card, at in rows}
-
-    def asked(self, *, until: float) -> list[tuple[str, float]]:
-        """Return (session, when it began) of those that began before ``until``, oldest first."""
-        rows = self._db.run(
-            "SELECT session, min(at) AS first FROM events WHERE kind IN (?, ?) AND session != ''"
-            " GROUP BY session HAVING first < ? ORDER BY first, session",
-            (*_ASKED, until),
-        )
-        return [(str(session), float(at)) for session, at in rows]
 
     def keep(self, card: str, day: str, counts: dict[str, int]) -> None:
         """Set what was counted of a card on a day, whatever stood there."""

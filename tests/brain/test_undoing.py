@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +17,7 @@ from lessons_kb.errors import CardNotFound
 from lessons_kb.storage import trash
 
 NAME = "lessons/telegram-allowlist.md"
+PROMPT = "Let the Telegram bot run a shell command that a member of the group sends"
 
 
 @pytest.fixture
@@ -162,6 +165,51 @@ def test_an_undone_bump_is_not_counted(brain: Brain) -> None:
     undoing.bump(NAME)
     undoing.undo()
     assert [times for _c, what, _d, times in brain.journal.counts(NAME) if what == "bumped"] == [0]
+
+
+def test_an_undone_bump_takes_its_recurrence_back(brain: Brain) -> None:
+    brain.preflight(PROMPT, session="now")
+    undoing = Undoing(brain)
+    undoing.bump(NAME)
+    assert brain.stats.effect(NAME).recurrences == 1
+    undoing.undo()
+    assert brain.stats.effect(NAME).recurrences == 0
+    assert {what for _day, what, _times in brain.stats.history(NAME)} == {"injected"}
+    undoing.bump(NAME)
+    assert brain.stats.effect(NAME).recurrences == 1
+
+
+def test_a_recurrence_that_was_known_before_the_bump_stays(brain: Brain) -> None:
+    brain.preflight(PROMPT, session="now")
+    undoing = Undoing(brain)
+    undoing.bump(NAME)
+    undoing.bump(NAME)
+    undoing.undo()
+    assert brain.stats.effect(NAME).recurrences == 1
+    undoing.undo()
+    assert brain.stats.effect(NAME).recurrences == 0
+
+
+def test_a_merged_draft_taken_back_takes_its_recurrence_back(brain: Brain) -> None:
+    brain.preflight(PROMPT, session="now")
+    draft = brain.drafts.propose("Shell open to the whole group")
+    undoing = Undoing(brain)
+    undoing.merge(draft.id, NAME)
+    assert brain.stats.effect(NAME).recurrences == 1
+    undoing.undo()
+    assert brain.stats.effect(NAME).recurrences == 0
+
+
+def test_what_was_counted_yesterday_is_taken_back_from_yesterday(
+    brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undoing = Undoing(brain)
+    clock = [time.time() - 86_400]
+    monkeypatch.setattr("lessons_kb.brain.undoing.time", SimpleNamespace(time=lambda: clock[0]))
+    undoing.bump(NAME)
+    clock[0] += 86_400
+    undoing.undo()
+    assert brain.stats.history(NAME) == ()
 
 
 def test_several_brains_are_told_apart(tmp_path: pathlib.Path) -> None:
