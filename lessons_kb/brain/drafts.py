@@ -224,7 +224,7 @@ class Drafts:
             raise InputError(f"the journal knows no {what}; `lessons events` lists what it knows")
         failed = [event.at for event in events if event.outcome == "exec_error"]
         since = failed[-1] if failed else events[0].at
-        diff = find_fix(self._place(events[-1]), since=since)
+        diff = find_fix(self._place(events[-1]), since=since, brains=self._brain.layers)
         return sketch_session(events, diff=redact(diff), title=title)
 
     def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
@@ -296,7 +296,8 @@ class Drafts:
         if trigger.kind == RED_GREEN and trigger.failure:
             place = self._place(trigger.cause)
             since, until = trigger.failure.at, trigger.cause.at
-            diff = find_fix(place, since=since, until=until, files=trigger.files)
+            brains = self._brain.layers
+            diff = find_fix(place, since=since, until=until, files=trigger.files, brains=brains)
         return self._compose(sketch_trigger(trigger, diff=diff), at=trigger.cause.at)
 
     def _compose(

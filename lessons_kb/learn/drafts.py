@@ -79,14 +79,16 @@ def sketch_session(events: Sequence[Event], *, diff: str = "", title: str = "") 
     facts = [_asked(request)]
     if failures:
         facts += [_failed(failures[-1]), _failing(failures[-1].output)]
-    facts.append(_changed(files))
+    fixed = tuple(filter(None, _names(diff)))
+    facts.append(_changed(files or fixed))
     sections = {SITUATION: _paragraphs(facts)}
     if diff.strip():
         sections[FIX] = _paragraphs([_CHANGED, fence(diff, "diff")])
+    both = tuple(path for path in fixed if path in files)
     return Sketch(
         title=title or UNNAMED,
         sections=sections,
-        paths=_guarded(files),
+        paths=_guarded(both or fixed or files),
         example=_one_line(request, _MAX_HINT),
     )
 

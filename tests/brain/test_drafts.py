@@ -336,6 +336,30 @@ def test_a_session_tells_a_card_its_situation(
         brain.drafts.sketch_session("absent")
 
 
+def test_the_fix_of_a_session_names_what_its_card_guards(
+    root: pathlib.Path, tell: Tell, project: pathlib.Path
+) -> None:
+    for folder in (project, project / "docs" / "brain"):
+        (folder / "lessons").mkdir(parents=True)
+        (folder / "lessons.toml").write_text("# a brain in the work tree\n")
+    with Brain.open(project, project / "docs" / "brain", root, directory=project) as brain:
+        event = Event(kind="test", text="pytest", outcome="exec_error", output=RED, session="s")
+        brain.layers[0].journal.events.append(event.replace(at=time.time(), scope=str(project)))
+        (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
+        (project / "tests").mkdir()
+        (project / "tests" / "test_cart.py").write_text("def test_total(): ...\n")
+        (project / "README.md").write_text("How a cart is summed up.\n")
+        (project / "lessons" / "other.md").write_text("# Another lesson\n")
+        (project / "docs" / "brain" / "note.md").write_text("# A note\n")
+        sketch = brain.drafts.sketch_session()
+    fix = sketch.sections["Fix"]
+    assert "+    return sum(items)" in fix
+    assert "README.md" in fix
+    assert "lesson" not in fix
+    assert "note.md" not in fix
+    assert set(sketch.paths) == {"cart.py", "README.md"}
+
+
 def test_a_diff_tells_a_card_its_fix(
     brain: Brain, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
