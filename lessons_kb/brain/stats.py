@@ -27,7 +27,7 @@ from lessons_kb.storage.journal import ALL, BUMPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
@@ -58,7 +58,8 @@ class Stats:
         look_before(self._brain, self._brain.layers)
         parts = [_Part(layer, stage, project) for layer in self._brain.layers]
         cards = [card for part in parts for card in part.cards]
-        effects = [effect for part in parts for effect in part.effects(day)]
+        homes = Counter(card_id for part in parts for card_id in part.known)
+        effects = [effect for part in parts for effect in part.effects(day, homes)]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
         sums: Counter[str] = Counter()
         for part in parts:
@@ -89,7 +90,7 @@ class Stats:
         """Return what one card did; ``name`` as in ``Cards.find``."""
         layer, card = self._brain.cards.find(name)
         look_before(self._brain, [layer], card.id)
-        return _weigh(layer, card, today)
+        return self._weigh(layer, card, today)
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return (ISO day, what was counted, how often) of one card, oldest first."""
@@ -113,7 +114,15 @@ class Stats:
         layer, card = self._brain.cards.find(name)
         known = session_of()[0] if session is None else session
         layer.journal.outcomes.note(known, card.id, what, at=time.time())
-        return _weigh(layer, card, None)
+        return self._weigh(layer, card)
+
+    def _weigh(self, layer: Layer, card: Card, today: str | None = None) -> Effect:
+        counts = _Counted.of(layer, card.id)
+        stale = layer.settings.learn.stale_days
+        idle = _is_idle(card, counts.first_day, today or _today(), stale)
+        others = (one for one in self._brain.layers if one is not layer)
+        shared = any(one.read(lambda at: at.catalogue.numbers(card.id)) for one in others)
+        return counts.weigh(card, brain=layer.alias if shared else "", idle=idle)
 
 
 class _Part:
@@ -132,15 +141,22 @@ class _Part:
             and (project is None or project == card.project)
         ]
         self.notes = sum(card.kind == NOTE for card in files)
+        self.known = {card.id for card in files}
+        self._alias = layer.alias
         self._stale_days = layer.settings.learn.stale_days
         self._counts = _Counted.of(layer)
         filtered = stage is not None or project is not None
         self._ids = {card.id for card in self.cards} if filtered else None
 
-    def effects(self, day: str) -> list[Effect]:
+    def effects(self, day: str, homes: Mapping[str, int]) -> list[Effect]:
+        """Return what each card did; ``homes`` says in how many brains an id is."""
         first = self._counts.first_day
         return [
-            self._counts.weigh(card, idle=_is_idle(card, first, day, self._stale_days))
+            self._counts.weigh(
+                card,
+                brain=self._alias if homes[card.id] > 1 else "",
+                idle=_is_idle(card, first, day, self._stale_days),
+            )
             for card in self.cards
             if card.status != "archived"
         ]
@@ -157,13 +173,6 @@ class _Part:
 
     def sessions(self) -> int:
         return self._counts.sessions(self._ids)
-
-
-def _weigh(layer: Layer, card: Card, today: str | None) -> Effect:
-    counts = _Counted.of(layer, card.id)
-    stale = layer.settings.learn.stale_days
-    idle = _is_idle(card, counts.first_day, today or _today(), stale)
-    return counts.weigh(card, idle=idle)
 
 
 class _Counted:
@@ -186,9 +195,10 @@ class _Counted:
         except StorageError:
             return cls(None, card)
 
-    def weigh(self, card: Card, *, idle: bool) -> Effect:
+    def weigh(self, card: Card, *, brain: str, idle: bool) -> Effect:
         first, last = self._span.get(card.id, (None, None))
-        return weigh(card, self.totals.get(card.id, {}), first=first, last=last, idle=idle)
+        counts = self.totals.get(card.id, {})
+        return weigh(card, counts, brain=brain, first=first, last=last, idle=idle)
 
     def days(self, cards: set[str] | None) -> list[tuple[str, str, int]]:
         return [] if self._outcomes is None else self._outcomes.days(_WEEKLY, cards)

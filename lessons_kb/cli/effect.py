@@ -106,7 +106,7 @@ def mark(
         print_json(effect.as_dict())
         return
     counts = ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
-    print(f"{clean_line(effect.card.id)} marked {what} ({counts})")
+    print(f"{clean_line(effect.name)} marked {what} ({counts})")
 
 
 def _print_overview(overview: Overview) -> None:
@@ -147,7 +147,7 @@ def _print_overview(overview: Overview) -> None:
 
 def _print_effect(effect: Effect, history: History) -> None:
     card = effect.card
-    print(clean_line(card.id))
+    print(clean_line(effect.name))
     print_wrapped(clean_line(card.title))
     rows = [("verdict", f"{effect.verdict}: {effect.reason}")]
     if effect.proposal:
@@ -205,7 +205,7 @@ def _print_groups(overview: Overview) -> None:
 def _row(effect: Effect) -> tuple[str, ...]:
     checked = f"{effect.addressed}/{effect.checked}" if effect.checked else ""
     return (
-        effect.card.id,
+        effect.name,
         str(effect.injections),
         checked,
         _brief(effect.before),
@@ -218,7 +218,7 @@ def _print_list(title: str, effects: Sequence[Effect]) -> None:
     if effects:
         _title(f"{title} ({len(effects)})")
         for effect in effects[:ROWS]:
-            print(f"  {clean_line(effect.card.id)}")
+            print(f"  {clean_line(effect.name)}")
         _print_rest(effects)
 
 
@@ -227,7 +227,7 @@ def _print_proposals(effects: Sequence[Effect]) -> None:
         effects = sorted(effects, key=lambda effect: _URGENT.index(effect.proposal))
         _title(f"Proposals ({len(effects)}); nothing is done unasked", gap=not _drawn())
         for effect in effects[:ROWS]:
-            print(f"  {effect.proposal:<7}  {clean_line(effect.card.id)}")
+            print(f"  {effect.proposal:<7}  {clean_line(effect.name)}")
             _print_beside(" " * 11, effect.reason)
         _print_rest(effects)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lessons_kb.brain import Brain
-    from lessons_kb.model import Card
+    from lessons_kb.learn.effect import Effect
 
 FILE = "lessons-report.html"
 STDOUT = "-"
@@ -76,18 +76,21 @@ def report(
     say("open it in any browser")
 
 
-def _linker(brain: Brain, page_folder: str | None) -> Callable[[Card], str]:
-    """Return what gives a card's URL; a card that two brains name alike is told by its text."""
+def _linker(brain: Brain, page_folder: str | None) -> Callable[[Effect], str]:
+    """Return what gives the URL of a card, in its own brain."""
     from lessons_kb.report.links import file_link
 
     several = brain.layers[1:]
     known = {
-        layer: set(layer.read(lambda one: one.catalogue.all_cards())) if several else set()
+        layer: set(layer.read(lambda one: one.catalogue.numbers())) if several else set()
         for layer in brain.layers
     }
 
-    def link(card: Card) -> str:
-        home = next((layer for layer in brain.layers if card in known[layer]), brain.layers[0])
-        return file_link(os.path.join(home.root, *card.id.split("/")), page_folder=page_folder)
+    def link(effect: Effect) -> str:
+        path = effect.card.id
+        homes = (layer for layer in brain.layers if path in known[layer])
+        named = (layer for layer in homes if effect.brain in ("", layer.alias))
+        home = next(named, brain.layers[0])
+        return file_link(os.path.join(home.root, *path.split("/")), page_folder=page_folder)
 
     return link

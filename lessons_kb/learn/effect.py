@@ -67,6 +67,8 @@ class Effect(Value):
     """What is known of one card's work."""
 
     card: Card
+    brain: str = ""
+    """Alias of the card's brain; set only where another brain has a card of the same id."""
     injections: int
     sessions: int
     """Sessions that it was given to."""
@@ -95,6 +97,11 @@ class Effect(Value):
     """ISO date."""
     last_injected: str | None
     """ISO date."""
+
+    @property
+    def name(self) -> str:
+        """What ``Cards.find`` knows the card by: its id, the brain's alias in front if needed."""
+        return f"{self.brain}:{self.card.id}" if self.brain else self.card.id
 
 
 class Period(Value):
@@ -141,7 +148,7 @@ def top(overview: Overview, limit: int = _TOP) -> tuple[Effect, ...]:
 def never_used(overview: Overview) -> tuple[Effect, ...]:
     """Return the active cards that no session was ever given, by id."""
     found = (e for e in overview.effects if not e.injections and e.card.status == "active")
-    return tuple(sorted(found, key=lambda effect: effect.card.id))
+    return tuple(sorted(found, key=lambda effect: (effect.card.id, effect.brain)))
 
 
 def noisy(overview: Overview) -> tuple[Effect, ...]:
@@ -248,14 +255,16 @@ def weigh(
     card: Card,
     counts: Mapping[str, int],
     *,
+    brain: str = "",
     first: str | None = None,
     last: str | None = None,
     idle: bool = False,
 ) -> Effect:
     """Return what a card's counts say.
 
-    ``counts`` maps what was counted to its sum over all days; ``first`` and ``last`` are the days
-    (ISO) of its injections; ``idle`` says that a card never given has had its time.
+    ``counts`` maps what was counted to its sum over all days; ``brain`` is the alias to be shown;
+    ``first`` and ``last`` are the days (ISO) of its injections; ``idle`` says that a card never
+    given has had its time.
     """
     seen = counts.get
     before = rate(seen(BEFORE_RECURRED, 0), seen(BEFORE, 0))
@@ -263,6 +272,7 @@ def weigh(
     addressed, unaddressed = seen(ADDRESSED, 0), seen(UNADDRESSED, 0)
     effect = Effect(
         card=card,
+        brain=brain,
         injections=seen(INJECTED, 0),
         sessions=seen(SESSIONS, 0),
         tokens=seen(TOKENS, 0),

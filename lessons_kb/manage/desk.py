@@ -62,14 +62,9 @@ class Desk:
         return tuple(draft_row(draft) for draft in drafts.all())
 
     def load_effects(self) -> Mapping[str, str]:
-        """Return card id → verdict of every card that was measured; later rows show it too.
-
-        What two brains call alike is left out: an effect does not say whose it is.
-        """
-        effects = self.brain.stats.overview().effects
-        named = Counter(effect.card.id for effect in effects)
-        self._effects = {e.card.id: e for e in effects if named[e.card.id] == 1}
-        return {card_id: effect.verdict for card_id, effect in self._effects.items()}
+        """Return name → verdict of every card that was measured; later rows show it too."""
+        self._effects = {effect.name: effect for effect in self.brain.stats.overview().effects}
+        return {name: effect.verdict for name, effect in self._effects.items()}
 
     def look(self, row: Row) -> tuple[Row, View]:
         """Return a card's row as its file is now, and what to show of it.
@@ -83,7 +78,7 @@ class Desk:
             now = broken_row(row.path, name=row.name, layer=row.layer, troubles=max(wrong, 1))
             return now, broken_view(row.path, self._raw(row), document.findings)
         findings = document.findings if card.kind == NOTE else check_card(document)
-        effect = self._effects.get(card.id)
+        effect = self._effect(row.layer, card)
         view = card_view(card, document.body, findings, effect)
         return self.row_of(card, layer=row.layer, troubles=wrong), view
 
@@ -99,9 +94,10 @@ class Desk:
 
     def row_of(self, card: Card, *, layer: int = 0, troubles: int = 0) -> Row:
         """Return the row of a card."""
-        effect = self._effects[card.id].verdict if card.id in self._effects else ""
+        effect = self._effect(layer, card)
         name = self.undoing.name_of(self.brain.layers[layer], card.id)
-        return card_row(card, name=name, layer=layer, troubles=troubles, effect=effect)
+        verdict = effect.verdict if effect else ""
+        return card_row(card, name=name, layer=layer, troubles=troubles, effect=verdict)
 
     def row_named(self, name: str) -> Row:
         """Return the row of a file by the name of a row; CardNotFound where there is none."""
@@ -111,6 +107,11 @@ class Desk:
             if name.startswith(prefix) and _exists(layer, path):
                 return self.look(Row(name=name, layer=number, path=path, title=path))[0]
         raise CardNotFound(f"{name} is gone")
+
+    def _effect(self, layer: int, card: Card) -> Effect | None:
+        """Return what a card did; its name has an alias only where two brains have its id."""
+        named = f"{self.brain.layers[layer].alias}:{card.id}"
+        return self._effects.get(named) or self._effects.get(card.id)
 
     def _load_layer(self, number: int, layer: Layer) -> list[Row]:
         cards, findings, known = layer.read(

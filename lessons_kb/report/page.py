@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from lessons_kb.learn.effect import Effect, Overview, Period
-    from lessons_kb.model import Card
     from lessons_kb.report.charts import Chart
 
 ROWS = 20
@@ -126,7 +125,7 @@ def build_page(
     template: str,
     brain: str,
     made: str,
-    link: Callable[[Card], str],
+    link: Callable[[Effect], str],
     scope: str = "",
     rows: int = ROWS,
 ) -> str:
@@ -186,7 +185,7 @@ def describe(overview: Overview, *, scope: str = "") -> str:
 class _Rows:
     """Makes rows of effects, all of them on the same axis."""
 
-    def __init__(self, overview: Overview, link: Callable[[Card], str], limit: int) -> None:
+    def __init__(self, overview: Overview, link: Callable[[Effect], str], limit: int) -> None:
         self._effects = overview.effects
         self._link = link
         self._limit = max(limit, 1)
@@ -226,8 +225,8 @@ class _Rows:
         before, after = effect.before.of > 0, effect.after.of > 0
         return Row(
             title=_cut(clean_line(card.title) or clean_line(card.id)),
-            about=clean_line(" · ".join(_about(card))),
-            href=self._link(card),
+            about=clean_line(" · ".join(_about(effect))),
+            href=self._link(effect),
             given=f"{effect.injections:,}×" if effect.injections else "",
             sessions=f"in {_count(effect.sessions, 'session')}",
             addressed=_share(effect.addressed, effect.checked),
@@ -242,8 +241,9 @@ class _Rows:
         )
 
 
-def _about(card: Card) -> Iterator[str]:
-    yield card.id
+def _about(effect: Effect) -> Iterator[str]:
+    card = effect.card
+    yield effect.name
     if card.severity != "medium":
         yield card.severity
     if card.occurrences > 1:

@@ -351,6 +351,26 @@ def test_each_brain_counts_for_its_own_cards(
         assert (found.injections, found.sessions) == (2, 1)
 
 
+def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(
+    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    other = tmp_path / "own"
+    (other / "lessons").mkdir(parents=True)
+    (other / NAME).write_text(CACHE)
+    with Brain.open(root, other, directory=root, project="shop") as both:
+        both.stats.mark(f"own:{NAME}", "harmful")
+        found = both.stats.overview().effects
+        assert {e.name: e.harmful for e in found} == {
+            f"brain:{NAME}": 0, f"own:{NAME}": 1, "lessons/telegram-allowlist.md": 0,
+        }  # fmt: skip
+        assert [e.name for e in both.stats.overview(stage="DEV").effects] == [
+            f"brain:{NAME}", f"own:{NAME}",
+        ]  # fmt: skip
+        assert both.stats.effect(NAME).brain == "brain"
+        assert both.stats.mark(f"own:{NAME}", "helpful").name == f"own:{NAME}"
+        assert both.stats.effect("telegram").name == "lessons/telegram-allowlist.md"
+
+
 def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
     brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:

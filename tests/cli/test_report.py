@@ -90,11 +90,17 @@ def test_cards_of_two_brains_lead_to_their_own_files(
     lessons("init", other)
     for root, title in ((brain, "Here"), (other, "There")):
         (root / "lessons" / "same.md").write_text(f"# {title}\n\n## Fix\n\n- Do\n", "utf-8")
+        (root / "lessons" / "alike.md").write_text("# Alike\n\n## Fix\n\n- Do\n", "utf-8")
     page = lessons("--brain", brain, "--brain", other, "report", "-o", "-", "--rows", "99").out
     where = dict(re.findall(r'<a href="([^"]*same\.md)">(\w+)</a>', page))
     assert {title: str(root) in link for link, title in where.items() for root in
             [brain.resolve() if title == "Here" else other.resolve()]} == {
         "Here": True, "There": True
+    }  # fmt: skip
+    told = r'href="([^"]*alike\.md)">Alike</a>.*?([\w-]+):lessons/alike\.md'
+    alike = dict(re.findall(told, page, re.DOTALL))
+    assert {(str(other.resolve()) in link, name) for link, name in alike.items()} == {
+        (False, brain.name), (True, "other"),
     }  # fmt: skip
 
 

@@ -393,6 +393,7 @@ def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monke
 
     effect = SimpleNamespace(
         card=brain.cards.get(TELEGRAM),
+        name=TELEGRAM,
         verdict="harms",
         injections=12,
         checked=24,
@@ -416,7 +417,7 @@ def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monke
     assert Desk(brain).load_effects() == {TELEGRAM: "harms"}
 
 
-def test_an_effect_is_shown_for_no_card_whose_name_two_brains_have(
+def test_cards_of_one_name_in_two_brains_show_their_own_effects(
     tmp_path: pathlib.Path,
 ) -> None:
     for name in ("near", "far"):
@@ -425,4 +426,14 @@ def test_an_effect_is_shown_for_no_card_whose_name_two_brains_have(
             text = f"# {card}\n"
             (tmp_path / name / "lessons" / f"{card}.md").write_text(text, encoding="utf-8")
     with Brain.open(tmp_path / "near", tmp_path / "far") as brain:
-        assert set(Desk(brain).load_effects()) == {"lessons/near.md", "lessons/far.md"}
+        for session in "ab":
+            brain.stats.mark("far:lessons/both.md", "harmful", session=session)
+        desk = Desk(brain)
+        assert desk.load_effects() == {
+            "near:lessons/both.md": "never used", "lessons/near.md": "never used",
+            "far:lessons/both.md": "harms", "lessons/far.md": "never used",
+        }  # fmt: skip
+        assert {row.name: row.effect for row in desk.load()} == {
+            "near:lessons/both.md": "never used", "near:lessons/near.md": "never used",
+            "far:lessons/both.md": "harms", "far:lessons/far.md": "never used",
+        }  # fmt: skip

@@ -74,7 +74,7 @@ def an_overview(*effects: Effect, **changes: Any) -> Overview:
 def a_page(overview: Overview, **changes: Any) -> str:
     given: dict[str, Any] = {
         "template": TEMPLATE, "brain": "shop", "made": "2026-11-22",
-        "link": lambda card: f"brain/{card.id}",
+        "link": lambda effect: f"brain/{effect.card.id}",
     }  # fmt: skip
     return build_page(overview, **{**given, **changes})
 
