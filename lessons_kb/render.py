@@ -20,6 +20,8 @@ _WORDS = {
         "unaddressed": "⚠ Checklist items not visible in the answer:",
         "addressed": "✓ All {count} checklist items are visible in the answer.",
         "nothing": "No checklist items to look for.",
+        "not seen": "not seen: {terms}",
+        "nearest": "nearest: {sentence}",
         "mistakes": "Common mistakes:",
         "mistakes at": "Common mistakes in stage {stage}:",
         "once": "1 occurrence",
@@ -32,6 +34,8 @@ _WORDS = {
         "unaddressed": "⚠ 답변에서 확인되지 않은 체크리스트 항목:",
         "addressed": "✓ 체크리스트 {count}개 항목이 모두 답변에서 확인됩니다.",
         "nothing": "확인할 체크리스트 항목이 없습니다.",
+        "not seen": "보이지 않는 말: {terms}",
+        "nearest": "가장 가까운 문장: {sentence}",
         "mistakes": "자주 하는 실수:",
         "mistakes at": "{stage} 단계에서 자주 하는 실수:",
         "once": "1회",
@@ -201,9 +205,10 @@ def check_text(check: Check, language: str = "en") -> str:
     for item in check.unaddressed:
         lines.append(f"  - {clean_line(item.item)} ({clean_line(item.card.id)})")
         if item.terms:
-            lines.append(f"    not seen: {', '.join(clean_line(term) for term in item.terms)}")
+            terms = ", ".join(clean_line(term) for term in item.terms)
+            lines.append(f"    {words['not seen'].format(terms=terms)}")
         if item.sentence:
-            lines.append(f"    nearest: {clean_line(item.sentence)}")
+            lines.append(f"    {words['nearest'].format(sentence=clean_line(item.sentence))}")
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ import os
 
 from lessons_kb.brain.discovery import name_roots
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.memory import Memory, last_injected, note_preflight
+from lessons_kb.brain.memory import Memory, note_preflight
 from lessons_kb.brain.retrieve import find, merge
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Check, Preflight, Query
@@ -251,9 +251,12 @@ class Brain:
         ``cards`` are ids; without them those of the last preflight (of ``session``, if given) are
         meant. ``evidence`` are texts of what was done: edits written, commands run.
         """
+        from lessons_kb.brain.given import find_given
         from lessons_kb.recall.postcheck import find_unaddressed_items
 
-        return find_unaddressed_items(answer, self._injected(cards, session), evidence)
+        if cards is None:
+            return find_unaddressed_items(answer, find_given(self.layers, session), evidence)
+        return find_unaddressed_items(answer, [self.cards.get(name) for name in cards], evidence)
 
     def create(
         self,
@@ -367,23 +370,6 @@ class Brain:
         if context is not None:
             settings = settings.replace(context=context)
         return settings
-
-    def _injected(self, cards: Sequence[str] | None, session: str | None) -> list[Card]:
-        if cards is not None:
-            return [self.cards.get(card_id) for card_id in cards]
-        known = []
-        for layer in self.layers:
-            last = last_injected(layer, session)
-            known += (
-                [
-                    card
-                    for card in layer.read(lambda one: one.catalogue.all_cards())
-                    if card.id in last
-                ]
-                if last
-                else []
-            )
-        return known
 
 
 def _relative(path: str, directory: str) -> str:

@@ -153,8 +153,8 @@ def check(
 ) -> None:
     """Say which checklist items an answer or a diff does not show.
 
-    Without --card the cards of the last preflight are meant; with --diff those that the change
-    calls for. Example: lessons check --diff origin/main...HEAD --format github
+    Without --card the lessons that the last prompt was given are meant; with --diff those that the
+    change calls for. Example: lessons check --diff origin/main...HEAD --format github
     """
     if form not in FORMATS:
         raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}")
@@ -163,6 +163,8 @@ def check(
     chosen: Sequence[str] | None = card
     if diff is None:
         text = read_text(answer or [], what="answer")
+        if not text.strip() and not seen:
+            raise InputError("no answer to check; write it as an argument or pipe it in")
     else:
         change = _read_diff(brain, diff)
         text = " ".join(answer or [])
@@ -173,6 +175,8 @@ def check(
             chosen = [hit.card.id for hit in hits]
     result = brain.check(text, cards=chosen, evidence=seen, session=session)
     _print_check(brain, result, "json" if options().json else form)
+    if chosen is None and not result.checked:
+        say("the last prompt was given no lesson to check; --card ID names one")
     if fail and result.unaddressed:
         raise typer.Exit(1)
 
@@ -227,9 +231,12 @@ def search(
     """
     if kind is not None and kind not in (*KINDS, NOTE):
         raise InputError(f"--type must be one of {', '.join((*KINDS, NOTE))}, not {kind!r}")
+    query = read_text(words or [], what="query")
+    if not query.strip():
+        raise InputError("nothing to look for; write a query as an argument or pipe it in")
     brain = open_brain()
     hits = brain.search(
-        read_text(words or [], what="query"),
+        query,
         kinds=(kind,) if kind else (*KINDS, NOTE),
         stage=stage,
         paths=tuple(path or ()),

@@ -11,6 +11,7 @@ import typer
 from lessons_kb import render
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.cli.wrapping import print_wrapped
+from lessons_kb.errors import InputError
 
 
 def register(app: typer.Typer) -> None:
@@ -37,10 +38,12 @@ def why(
     """
     from lessons_kb.brain.why import explain_prompt, find_why
 
+    text = " ".join(prompt or ())
+    if prompt and not text.strip():
+        raise InputError("the prompt is empty; without one, `lessons why` tells of the last")
     brain = open_brain()
     told = find_why(brain, session) if not prompt else None
     if prompt:
-        text = " ".join(prompt)
         told = explain_prompt(brain, text, session=session, paths=tuple(path or ()), stage=stage)
     if options().json:
         print_json(told.as_dict() if told else None)

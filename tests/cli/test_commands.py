@@ -271,6 +271,8 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pat
         (["--brain", "nowhere", "list"], "lessons init"),
         (["check", "--evidence", "nowhere.txt", "x"], "cannot read nowhere.txt"),
         (["search", "x", "--type", "poem"], "--type must be one of"),
+        (["search", " "], "nothing to look for"),
+        (["why", ""], "the prompt is empty"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_to_do(

@@ -1,0 +1,60 @@
+"""The command check: which lessons are meant, and what is no answer."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+PROMPT = "Add a Telegram command that runs a shell script"
+OTHER = "Rename the colour theme of the settings page to dusk"
+
+Run = Callable[..., Any]
+
+
+def test_the_last_prompt_counts_even_if_it_was_given_nothing(lessons: Run, brain: object) -> None:
+    lessons("preflight", PROMPT)
+    assert lessons("check", "nothing done").out.startswith("⚠")
+    assert lessons("preflight", OTHER).out == ""
+    done = lessons("check", "nothing done", "--fail-on-unaddressed")
+    assert (done.code, done.out) == (0, "No checklist items to look for.\n")
+    assert done.err == (
+        "lessons: the last prompt was given no lesson to check; --card ID names one\n"
+    )
+    assert lessons("check", "nothing done", "--card", "telegram").out.startswith("⚠")
+
+
+def test_what_a_session_was_given_before_is_checked(lessons: Run, brain: object) -> None:
+    lessons("preflight", PROMPT, "--session", "s")
+    assert lessons("preflight", PROMPT, "--session", "s").out == ""
+    lessons("preflight", OTHER, "--session", "t")
+    assert lessons("check", "nothing done", "--session", "s").out.startswith("⚠")
+    assert lessons("check", "nothing done").out == "No checklist items to look for.\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("",), ("-",), ("--card", "telegram")])
+def test_no_answer_is_no_answer(lessons: Run, brain: object, arguments: tuple[str, ...]) -> None:
+    done = lessons("check", *arguments, stdin=" \n")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "lessons: no answer to check; write it as an argument or pipe it in\n"
+
+
+def test_what_was_done_is_enough(lessons: Run, brain: object, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "done.txt").write_text("The colours of the settings page.\n")
+    done = lessons("check", "--card", "telegram", "--evidence", tmp_path / "done.txt", stdin="")
+    assert done.code == 0
+    assert done.out.startswith("⚠")
+
+
+def test_a_korean_brain_is_answered_in_korean_alone(lessons: Run, brain: pathlib.Path) -> None:
+    (brain / "lessons.toml").write_text('language = "ko"\n')
+    done = lessons("--brain", brain, "check", "nothing done at all", "--card", "telegram")
+    first, *lines = done.out.splitlines()
+    assert first.startswith("⚠ 답변에서")
+    assert not any("not seen" in line or "nearest" in line for line in lines)
+    assert any(line.startswith("    보이지 않는 말: ") for line in lines)
+    close = "I reject every chat id that is not on the allowlist."
+    done = lessons("--brain", brain, "check", close, "--card", "telegram")
+    assert "    가장 가까운 문장: " in done.out
