@@ -42,7 +42,7 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
         rf"{_EN}{_ALSO} (?:misled|misleads|hurt|harmed|led me astray|{_WORSE})\b",
         rf"\b(?:misled|led astray) by {_EN}",
         rf"\b(?:following|because of|due to) {_EN}(?:,? {_THING})? (?:broke|{_WORSE})\b",
-        rf"{_KO}(?:틀렸|틀린 {_KO_SAID}|잘못됐|잘못되었|잘못된 {_KO_SAID}|해로|오해를|맞지 않(?![는을]))",
+        rf"{_KO}(?:틀렸|잘못됐|잘못되었|(?:틀린|잘못된) {_KO_SAID}|해로|오해를|맞지 않(?![는을]))",
     ),
     "helpful": (
         rf"{_EN}{_ALSO} {_HELPED}\b",
