@@ -77,7 +77,12 @@ def _attached(text: str) -> list[str]:
 
 def _spelled_out(title: str) -> str:
     seen = dict.fromkeys(char for char in _INVISIBLE.sub("", title) if not char.isspace())
-    return " ".join(unicodedata.name(char, "") for char in list(seen)[:4])
+    return " ".join(unicodedata.name(char, _code(char)) for char in list(seen)[:4])
+
+
+def _code(char: str) -> str:
+    """Return the number of a character of one's own font, or of a later Unicode, that shows."""
+    return f"u{ord(char):04x}" if unicodedata.category(char) in ("Cn", "Co") else ""
 
 
 def _cut(name: str) -> str:

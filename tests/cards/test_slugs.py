@@ -44,6 +44,7 @@ from lessons_kb.errors import InputError
         ("-rf", "rf"),
         ("1.", "1"),
         ("???", "question-mark"),
+        ("\u0557", "u0557"),
         ("🔥", "fire"),
         ("../", "full-stop-solidus"),
     ],
