@@ -54,9 +54,9 @@ def workspace(brain: pathlib.Path) -> Iterator[Workspace]:
     workspace.close()
 
 
-def ask(target: Any, work: Callable[[Client], Any]) -> Any:
+def ask(target: Any, work: Callable[[Client], Any], **how: Any) -> Any:
     async def run() -> Any:
-        async with Client(target) as client:
+        async with Client(target, **how) as client:
             return await work(client)
 
     return anyio.run(run)
@@ -151,6 +151,25 @@ def test_marks_are_counted(call) -> None:
     assert call("lessons_mark", id=CARD, mark="helpful")["times"] == 1
     assert call("lessons_mark", id=CARD, mark="helpful")["times"] == 2
     assert call("lessons_mark", id=CARD, mark="harmful")["times"] == 1
+
+
+async def mark_twice(client: Client) -> list[int]:
+    asked = {"id": CARD, "mark": "harmful"}
+    results = [await client.call_tool("lessons_mark", asked) for _ in range(2)]
+    return [result.structured_content["times"] for result in results]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_one_connection_is_one_session_to_a_mark(workspace: Workspace, mode: str) -> None:
+    server = build_server(workspace)
+    assert ask(server, mark_twice, mode=mode) == [1, 1]
+    assert ask(server, mark_twice, mode=mode) == [2, 2]
+
+
+def test_a_mark_counts_once_in_the_session_that_is_named(call) -> None:
+    for session, times in (("a", 1), ("a", 1), ("b", 2)):
+        marked = call("lessons_mark", id=CARD, mark="helpful", session=session)
+        assert marked["times"] == times
 
 
 def test_in_a_session_a_mark_counts_once(call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,6 +463,10 @@ def over_http(brain: pathlib.Path) -> Iterator[str]:
 
 def test_every_tool_over_http(over_http: str) -> None:
     assert ask(over_http, exercise) == {}
+    # The exercise marked the card helpful. Where the protocol knows no connections, a day is one.
+    assert ask(over_http, mark_twice, mode="legacy") == [1, 1]
+    assert ask(over_http, mark_twice, mode="legacy") == [2, 2]
+    assert ask(over_http, mark_twice) == [3, 3]
 
 
 def status(url: str, **headers: str) -> int:

@@ -9,6 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from pydantic import ValidationError
 
 from lessons_kb import __version__
+from lessons_kb.mcp_server.connections import connect
 from lessons_kb.mcp_server.tools import Tools
 from lessons_kb.storage.hook_log import log_trouble
 
@@ -50,7 +51,7 @@ class _Server(MCPServer):
             raise ToolError(message) from error.__cause__
 
 
-def build_server(workspace: Workspace, *, answer_hook: Answer | None = None) -> MCPServer:
+def build_server(workspace: Workspace, *, answer_hook: Answer | None = None) -> MCPServer[str]:
     """Return the server over ``workspace``; ``answer_hook`` answers (agent, event) with text.
 
     Nothing runs yet: ``run()`` speaks over stdio.
@@ -63,6 +64,7 @@ def build_server(workspace: Workspace, *, answer_hook: Answer | None = None) -> 
         instructions=INSTRUCTIONS,
         # Standard error is for people: the SDK would print tracebacks of what a client did wrong.
         log_level="CRITICAL",
+        lifespan=connect,
     )
     Tools(workspace, answer_hook).register(server)
     return server

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from mcp.server.mcpserver import Context  # noqa: TC002 the SDK reads it to register a tool
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
@@ -21,6 +22,7 @@ from lessons_kb.mcp_server.answers import (
     show_row,
     substituted,
 )
+from lessons_kb.mcp_server.connections import session_of_call
 from lessons_kb.mcp_server.shapes import (
     Block,
     Bumped,
@@ -259,11 +261,16 @@ class Tools:
             Literal["helpful", "harmful"],
             Field(description="harmful: it misled; such cards are proposed for archiving."),
         ],
+        context: Context[Any],
+        session: Annotated[
+            str | None, Field(description="Your session's id; without it, this connection.")
+        ] = None,
         directory: Directory = None,
     ) -> Marked:
-        """Note that a lesson helped or misled you. The card itself stays as it is."""
+        """Note that a lesson helped or misled you, once a session. The card stays as it is."""
         with _said():
-            effect = self._workspace.find(directory).stats.mark(id, mark)
+            known = session_of_call(context, session)
+            effect = self._workspace.find(directory).stats.mark(id, mark, session=known)
             return Marked(id=effect.card.id, mark=mark, times=getattr(effect, mark))
 
     async def lessons_hook(
