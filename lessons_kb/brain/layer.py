@@ -19,7 +19,7 @@ from lessons_kb.storage.trust import cache_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -56,7 +56,6 @@ class Layer:
         self._touched = False
         self._reading = False
         self._cards: dict[int, Card] = {}
-        self._guards: list[tuple[int, Sequence[tuple[str, bool]]]] | None = None
 
     @classmethod
     def open(cls, root: str, *, alias: str | None = None) -> Layer:
@@ -179,12 +178,6 @@ class Layer:
             self._cards |= self.catalogue.cards(missing)
         return {number: self._cards[number] for number in wanted if number in self._cards}
 
-    def guards(self) -> list[tuple[int, Sequence[tuple[str, bool]]]]:
-        """Return (number, compiled globs) of what guards paths; called within ``read``."""
-        if self._guards is None:
-            self._guards = self.catalogue.guards()
-        return self._guards
-
     def touch(self) -> None:
         """Note that this process has just written a card: no watcher knows of it yet."""
         self._touched = True
@@ -257,6 +250,5 @@ class Layer:
             self._engine.close()
         self._engine = None
         self._cards = {}
-        self._guards = None
         self._state = state
         self._settings = None

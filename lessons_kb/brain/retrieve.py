@@ -6,7 +6,6 @@ from lessons_kb.model import FIELDS, KINDS, NOTE
 from lessons_kb.recall.gate import Evidence, judge
 from lessons_kb.recall.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.globs import match_globs, may_match
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -124,14 +123,7 @@ def _guarding(layer: Layer, query: Query, is_wanted: Callable[[int], bool]) -> s
     """Return the numbers of cards whose globs match a file of the query."""
     if not query.paths:
         return set()
-    joined = "\n".join(query.paths)
-    return {
-        number
-        for number, globs in layer.guards()
-        if is_wanted(number)
-        and may_match(globs, joined)
-        and any(match_globs(globs, path) for path in query.paths)
-    }
+    return set(filter(is_wanted, layer.catalogue.guarding(query.paths)))
 
 
 def _wanted(query: Query) -> Callable[[int], bool]:

@@ -73,16 +73,14 @@ def _files(house: House, occasion: Occasion) -> tuple[str, ...]:
 
 def _guarding(brain: Brain, layer: Layer, files: Sequence[str]) -> list[Guarding]:
     """Look into the last commit as it is: a hook before every call has no time for a scan."""
-    from lessons_kb.text.globs import match_globs
-
     if layer.state is None:
         return []
 
     def search(one: Layer) -> list[Guarding]:
         matching = {
             number: touched
-            for number, globs in one.guards()
-            if number > 0 and (touched := tuple(f for f in files if match_globs(globs, f)))
+            for number, touched in one.catalogue.guarding(files).items()
+            if number > 0
         }
         cards = one.catalogue.cards(matching)
         harmful: dict[str, str] = {}

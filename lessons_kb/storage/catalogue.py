@@ -13,14 +13,15 @@ import time
 
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Card, Finding
+from lessons_kb.text.globs import get_hints, match_globs
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-FORMAT = 3
+FORMAT = 4
 """Version of the tables below; another number in a file makes it be rebuilt."""
 
 _TABLES = """
@@ -31,11 +32,15 @@ CREATE TABLE docs (
   digest TEXT NOT NULL,
   title_key TEXT NOT NULL,
   card TEXT,
-  globs TEXT,
   findings TEXT NOT NULL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
-CREATE INDEX docs_with_globs ON docs (number, globs) WHERE globs IS NOT NULL;
+CREATE TABLE guards (
+  number INTEGER NOT NULL,
+  hint TEXT NOT NULL,
+  globs TEXT NOT NULL,
+  PRIMARY KEY (number, hint)
+) WITHOUT ROWID;
 """
 
 
@@ -121,7 +126,7 @@ class Catalogue:
         state: State,
         *,
         entries: Sequence[tuple[int, Entry]] = (),
-        removed: Iterable[int] = (),
+        removed: Collection[int] = (),
         afresh: bool = False,
     ) -> State:
         """Store entries by number and the state that holds with them, in one transaction.
@@ -131,10 +136,21 @@ class Catalogue:
         with _one_transaction(self._db):
             if afresh:
                 self._db.execute("DELETE FROM docs")
+                self._db.execute("DELETE FROM guards")
             self._db.executemany("DELETE FROM docs WHERE number = ?", [(n,) for n in removed])
             self._db.executemany(
-                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?)",
                 [_row(number, entry) for number, entry in entries],
+            )
+            changed = [(n,) for n in (*removed, *(number for number, _entry in entries))]
+            self._db.executemany("DELETE FROM guards WHERE number = ?", changed)
+            self._db.executemany(
+                "INSERT INTO guards VALUES (?, ?, ?)",
+                [
+                    (number, _text(hint), json.dumps(entry.globs))
+                    for number, entry in entries
+                    for hint in get_hints(entry.globs)
+                ],
             )
             (cards, notes) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
@@ -177,15 +193,17 @@ class Catalogue:
             }
         return found
 
-    def guards(self) -> list[tuple[int, Sequence[tuple[str, bool]]]]:
-        """Return (number, compiled globs) of every file that guards paths."""
-        # The index holds both columns: no row, with all that it knows of a card, is looked up.
+    def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
+        """Return the numbers of files that guard any of ``paths``, each with those it guards."""
         rows = self._db.execute(
-            "SELECT number, globs FROM docs INDEXED BY docs_with_globs WHERE globs IS NOT NULL"
-        ).fetchall()
-        # One text read at once: a call for each row costs four times as much.
-        globs = json.loads(f"[{','.join(text for _number, text in rows)}]")
-        return [(number, found) for (number, _text), found in zip(rows, globs, strict=True)]
+            "SELECT number, globs FROM guards WHERE instr(?, hint)", (_text("\n".join(paths)),)
+        )
+        found = {}
+        for number, text in rows:
+            globs = json.loads(text)
+            if guarded := tuple(path for path in paths if match_globs(globs, path)):
+                found[number] = guarded
+        return found
 
     def all_cards(self) -> list[Card]:
         """Return every usable file, notes included, by path."""
@@ -242,6 +260,11 @@ _EMPTY: Mapping[str, Any] = {
 }
 
 
+def _text(text: str) -> str:
+    """Return what SQLite can hold of a text: half a surrogate pair becomes a question mark."""
+    return text.encode(errors="replace").decode()
+
+
 def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
     findings = [finding.as_dict() for finding in entry.findings]
     return (
@@ -250,7 +273,6 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
         entry.digest,
         entry.title_key,
         card_to_json(entry.card) if entry.card else None,
-        json.dumps(entry.globs) if entry.globs else None,
         json.dumps(findings, ensure_ascii=False),
     )
 

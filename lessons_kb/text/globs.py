@@ -77,12 +77,12 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
     return bool(above)
 
 
-def may_match(compiled: Sequence[tuple[str, bool]], paths: str) -> bool:
-    """Return False if none of many paths, joined by newlines, can match: cheap, and no more.
+def get_hints(compiled: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
+    """Return texts one of which stands in any path that matches; "" where none is known.
 
     Thousands of cards are asked about every file of a stack trace; this spares most of them.
     """
-    return any(include and _hint_of(source) in paths for source, include in compiled)
+    return tuple(dict.fromkeys(_hint_of(source) for source, include in compiled if include))
 
 
 def _hint_of(source: str) -> str:

@@ -192,6 +192,41 @@ def test_compacting_forgets_what_was_deleted(engine, name):
     assert engine.find_terms([30], ["a", "t30"]) == {30: {"body": ("a",), "title": ("t30",)}}
 
 
+def test_the_hundredth_search_answers_as_the_first(name, tmp_path):
+    """A process that asks again and again may keep what it has read, of this commit only."""
+    rng = random.Random(7)
+    words = [f"w{n}" for n in range(30)]
+    directory = str(tmp_path / "index")
+    engine = open_engine(name, directory, create=True)
+    weights = {"title": 0.6, "body": 1.0, "tags": 0.0}
+
+    def make(number):
+        text = rng.choices(words, weights=range(1, 31), k=rng.randrange(40))
+        return number, {"title": text[:3], "body": text}
+
+    def compare(removed=()):
+        engine.update(
+            [make(rng.choice((1, -1)) * n) for n in rng.sample(range(1, 90), 30)], removed
+        )
+        asked = [
+            {word: rng.choice((0.0, 1.0, 2.1)) for word in rng.sample([*words, "absent"], 6)}
+            for _ in range(25)
+        ]
+        for limit in (3, 1_000):
+            for number, terms in enumerate(asked):
+                fresh = open_engine(name, directory, create=False)
+                expected = fresh.search(terms, weights, limit)
+                fresh.close()
+                found = engine.search(terms, weights, limit)
+                assert [n for n, _ in found] == [n for n, _ in expected], (number, limit)
+                assert [s for _, s in found] == pytest.approx([s for _, s in expected], rel=1e-5)
+
+    compare()
+    compare(removed=[1, 2, 3])
+    assert engine.search({"w29": 1.0}, {"title": 1.0}, 99) != engine.search({"w29": 1.0}, BODY, 99)
+    engine.close()
+
+
 def test_an_index_outlives_its_process(name, tmp_path):
     first = open_engine(name, str(tmp_path), create=True)
     first.update([(1, body("kept"))])

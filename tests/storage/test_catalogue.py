@@ -17,6 +17,7 @@ from lessons_kb.storage.catalogue import (
     card_from_json,
     card_to_json,
 )
+from lessons_kb.text.globs import compile_globs
 
 STATE = State(
     versions="1",
@@ -73,7 +74,8 @@ def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
         -2: Card(id="b.md", kind="note", title="B"),
     }
     assert catalogue.numbers() == {"a.md": (1, "d"), "b.md": (-2, "d"), "c.md": (3, "d")}
-    assert [(n, [*map(tuple, globs)]) for n, globs in catalogue.guards()] == [(1, [("^src", True)])]
+    assert catalogue.guarding(["src/a.py", "docs/a.md"]) == {1: ("src/a.py",)}
+    assert catalogue.guarding(["docs/a.md"]) == {}
     assert catalogue.findings() == [finding]
     assert catalogue.paths_titled("no") == ["a.md"]
     assert catalogue.paths_titled("") == []
@@ -140,3 +142,24 @@ def test_cards_survive_json_and_defaults_cost_nothing() -> None:
     assert card_to_json(plain) == '{"kind":"lesson","title":"t"}'
     empty = Card(id="", kind="", title="")
     assert card_from_json(empty.id, card_to_json(empty)) == empty
+
+
+def test_guards_change_with_their_cards(tmp_path):
+    catalogue = Catalogue.open(str(tmp_path / "catalogue.db"))
+    globs = {name: compile_globs([f"{name}/**", f"**/{name}.py"]) for name in ("web", "api")}
+    entries = [(1, entry("a.md", globs=globs["web"])), (2, entry("b.md", globs=globs["api"]))]
+    catalogue.commit(STATE, entries=entries)
+    assert catalogue.guarding(["web/web.py", "api/x"]) == {1: ("web/web.py",), 2: ("api/x",)}
+    catalogue.commit(STATE, entries=[(1, entry("a.md", globs=globs["api"]))], removed=[2])
+    assert catalogue.guarding(["web/web.py", "api/x"]) == {1: ("api/x",)}
+    catalogue.commit(STATE, afresh=True)
+    assert catalogue.guarding(["api/x"]) == {}
+    catalogue.close()
+
+
+def test_a_path_of_any_characters_may_be_guarded(tmp_path):
+    catalogue = Catalogue.open(str(tmp_path / "catalogue.db"))
+    path = "caf\udce9/a\n'b.py"
+    catalogue.commit(STATE, entries=[(1, entry("a.md", globs=compile_globs(["caf\udce9/"])))])
+    assert catalogue.guarding([path, "cafe/x"]) == {1: (path,)}
+    catalogue.close()

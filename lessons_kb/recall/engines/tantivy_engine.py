@@ -10,6 +10,7 @@ from tantivy import Query
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.recall.engine import rounded
+from lessons_kb.recall.engines.impacts import MOST_CARDS, TermScores
 from lessons_kb.recall.engines.terms import join_terms, order_hits, plain_term
 
 TYPE_CHECKING = False
@@ -18,11 +19,18 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     _T = TypeVar("_T")
+    _Stored = tuple[dict[str, frozenset[str]], int]
+    """Field → its terms, and how many terms the body holds."""
 
 _KEY = "key"
 _LENGTH = "length"
 _FREQUENCY = "freq"  # postings without positions: half the disk, and nobody asks for phrases
 
+_FEW_SEARCHES = 8
+"""From the next one on numpy is loaded and scores are kept: a hook ends before that."""
+_DOCUMENTS_KEPT = 1_000
+"""About 15 kB each."""
+_FREQUENCIES_KEPT = 50_000
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 
@@ -32,6 +40,14 @@ class TantivyEngine:
     What was deleted counts in N and n until tantivy merges by itself or ``compact`` is called.
     Safe to share between threads.
     """
+
+    # Of the commit that is seen; `reload` begins them anew.
+    _searches: int
+    _scores: TermScores | None
+    _weights: dict[str, float]
+    """Those of ``_scores``."""
+    _documents: dict[int, _Stored]
+    _frequencies: dict[str, int]
 
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
@@ -45,7 +61,7 @@ class TantivyEngine:
                 raise StorageError(f"cannot make {directory}: {error.strerror}") from None
         self._index = self._guarded(lambda: tantivy.Index(self._schema, path=directory))
         self._guarded(lambda: self._index.config_reader("manual"))
-        self._guarded(self._index.reload)
+        self.reload()
 
     def update(
         self,
@@ -74,12 +90,35 @@ class TantivyEngine:
         """
         if limit < 1:
             return []
+        if scores := self._term_scores(weights):
+            return self._guarded(lambda: scores.search(terms, limit))
         return self._guarded(lambda: self._search(terms, weights, limit))
 
-    def _search(
-        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
-    ) -> list[tuple[int, float]]:
+    def _term_scores(self, weights: Mapping[str, float]) -> TermScores | None:
+        """Return the scores kept, None for a process that searches a few times or a vast index."""
+        self._searches += 1
+        if self._searches <= _FEW_SEARCHES or self.size() > MOST_CARDS:
+            return None
+        if self._scores is None or self._weights != weights:
+            self._weights = dict(weights)
+            self._scores = TermScores(self._score_term)
+        return self._scores
+
+    def _score_term(self, term: str) -> tuple[list[int], list[float]]:
         searcher = self._index.searcher()
+        query = self._union(searcher, {term: 1.0}, self._weights)
+        if query is None:
+            return [], []
+        found = searcher.search(query, searcher.num_docs, count=False).hits
+        keys = searcher.fast_field_values(_KEY, [address for _, address in found])
+        return [_number(key) for key in keys], [score for score, _ in found]
+
+    def _union(
+        self,
+        searcher: tantivy.Searcher,
+        terms: Mapping[str, float],
+        weights: Mapping[str, float],
+    ) -> Query | None:
         union = [
             (
                 tantivy.Occur.Should,
@@ -92,9 +131,15 @@ class TantivyEngine:
             for term, count in terms.items()
             if count > 0 and (plain := plain_term(term)) and searcher.doc_freq(field, plain)
         ]
-        if not union:
+        return Query.boolean_query(union) if union else None
+
+    def _search(
+        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[int, float]]:
+        searcher = self._index.searcher()
+        query = self._union(searcher, terms, weights)
+        if query is None:
             return []
-        query = Query.boolean_query(union)
         wanted = limit + 8
         while True:
             found = searcher.search(query, wanted, count=False).hits
@@ -112,8 +157,15 @@ class TantivyEngine:
         def count() -> dict[str, int]:
             searcher = self._index.searcher()
             size = searcher.num_docs
-            return {term: min(searcher.doc_freq("body", plain_term(term)), size) for term in terms}
+            known = self._frequencies
+            for term in asked:
+                if term not in known:
+                    known[term] = min(searcher.doc_freq("body", plain_term(term)), size)
+            return {term: known[term] for term in asked}
 
+        asked = list(terms)
+        if len(self._frequencies) > _FREQUENCIES_KEPT:
+            self._frequencies.clear()
         return self._guarded(count)
 
     def find_terms(
@@ -122,32 +174,41 @@ class TantivyEngine:
         """Return, for each number that exists, field → those of the terms that stand in it."""
         asked = [(term, plain) for term in terms if (plain := plain_term(term))]
         plains = frozenset(plain for _term, plain in asked)
-
-        def read() -> dict[int, dict[str, tuple[str, ...]]]:
-            searcher = self._index.searcher()
-            addresses = self._addresses(searcher, list(dict.fromkeys(numbers)))
-            return {
-                n: _find(searcher.doc(address), asked, plains) for n, address in addresses.items()
+        return {
+            number: {
+                field: tuple([term for term, plain in asked if plain in here])
+                for field, words in fields.items()
+                if (here := plains & words)
             }
-
-        return self._guarded(read)
+            for number, (fields, _length) in self._read_documents(numbers).items()
+        }
 
     def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
         """Return, for each number that exists, how many terms its ``body`` holds."""
+        found = self._read_documents(numbers)
+        return {number: length for number, (_fields, length) in found.items()}
 
-        def read() -> dict[int, int]:
+    def _read_documents(self, numbers: Iterable[int]) -> dict[int, _Stored]:
+        def read(missing: list[int]) -> dict[int, _Stored]:
             searcher = self._index.searcher()
-            addresses = self._addresses(searcher, list(dict.fromkeys(numbers)))
-            found = searcher.fast_field_values(_LENGTH, list(addresses.values()))
-            return {n: _number(length) for n, length in zip(addresses, found, strict=True)}
+            addresses = self._addresses(searcher, missing)
+            lengths = searcher.fast_field_values(_LENGTH, list(addresses.values()))
+            return {
+                number: (_read_words(searcher.doc(address)), _number(length))
+                for (number, address), length in zip(addresses.items(), lengths, strict=True)
+            }
 
-        return self._guarded(read)
+        wanted = list(dict.fromkeys(numbers))
+        if missing := [number for number in wanted if number not in self._documents]:
+            if len(self._documents) > _DOCUMENTS_KEPT:
+                self._documents.clear()
+                missing = wanted
+            self._documents |= self._guarded(lambda: read(missing))
+        return {number: self._documents[number] for number in wanted if number in self._documents}
 
     def _addresses(
         self, searcher: tantivy.Searcher, numbers: list[int]
     ) -> dict[int, tantivy.DocAddress]:
-        if not numbers:
-            return {}
         wanted = Query.boolean_query(
             [
                 (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
@@ -185,7 +246,7 @@ class TantivyEngine:
         """
 
         def write(writer: tantivy.IndexWriter) -> None:
-            self._index.reload()
+            self.reload()
             searcher = self._index.searcher()
             found = searcher.search(Query.all_query(), max(searcher.num_docs, 1), count=False).hits
             addresses = [address for _, address in found]
@@ -201,6 +262,11 @@ class TantivyEngine:
     def reload(self) -> None:
         """See what other processes have committed since."""
         self._guarded(self._index.reload)
+        self._searches = 0
+        self._scores = None
+        self._weights = {}
+        self._documents = {}
+        self._frequencies = {}
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
@@ -215,7 +281,7 @@ class TantivyEngine:
             # Drops what was not committed, releases the lock, and lets merges end: a merge that is
             # killed is begun again by the next update.
             self._guarded(writer.wait_merging_threads)
-        self._guarded(self._index.reload)
+        self.reload()
 
     def _guarded(self, work: Callable[[], _T]) -> _T:
         try:
@@ -272,13 +338,7 @@ def _number(key: float | None) -> int:
     return int(key or 0)
 
 
-def _find(
-    document: tantivy.Document, asked: Sequence[tuple[str, str]], plains: frozenset[str]
-) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for field in FIELDS:
-        if text := document.get_first(field):
-            here = plains.intersection(text.split(" "))
-            if here:
-                found[field] = tuple([term for term, plain in asked if plain in here])
-    return found
+def _read_words(document: tantivy.Document) -> dict[str, frozenset[str]]:
+    return {
+        field: frozenset(text.split(" ")) for field in FIELDS if (text := document.get_first(field))
+    }
