@@ -78,6 +78,10 @@ class Document(Value):
     """The Markdown after the header."""
     checklist_lines: tuple[int, ...] = ()
     """1-based line in the file of each item of ``card.checklist``."""
+    key_lines: dict[str, int] = {}
+    """1-based line in the file of each key of the header."""
+    body_line: int = 1
+    """1-based line in the file at which ``body`` begins."""
 
 
 class Query(Value):

@@ -37,15 +37,16 @@ def lint(layer: Layer) -> list[Finding]:
         else:
             findings += document.findings
         if document.card is not None:
-            findings += _bad_globs(document.card.id, document.card.paths)
+            line = document.key_lines.get("paths", 0)
+            findings += _bad_globs(document.card.id, document.card.paths, line)
     return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.rule))
 
 
-def _bad_globs(path: str, globs: tuple[str, ...]) -> list[Finding]:
+def _bad_globs(path: str, globs: tuple[str, ...], line: int) -> list[Finding]:
     try:
         compile_globs(globs)
     except InputError as error:
-        return [_finding(path, "bad-glob", str(error))]
+        return [_finding(path, "bad-glob", str(error)).replace(line=line)]
     return []
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from lessons_kb.cards.outline import normal_newlines
-from lessons_kb.cards.sections import read_checklist, read_sections
+from lessons_kb.cards.sections import CAUSE, HEADINGS, PREVENTION, read_checklist, read_sections
 from lessons_kb.model import NOTE, Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lessons_kb.cards.sections import Sections
     from lessons_kb.model import Card, Document
 
 MAX_ITEM = 240
@@ -79,34 +80,63 @@ _MENDS = {
 }
 
 
+_FILLS = {
+    "no-checklist": "fill this section with items such as `- Cover … with a test`",
+    "no-cause": "fill this section; its first sentence is shown to the agent",
+    "no-symptoms": "fill `symptoms:` with two or three phrases in the words of the next task",
+}
+"""The mend where the place is there already."""
+
+
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
-    mend = _MENDS[rule]
+    mend = _FILLS.get(rule) if line else None
+    mend = mend or _MENDS[rule]
     return Finding(path=card.id, line=line, rule=rule, message=message, mend=mend, level=level)
 
 
 def _check_parts(card: Card, document: Document) -> list[Finding]:
     sections = read_sections(normal_newlines(document.body))
     origin = read_checklist(sections).origin
+    keys = document.key_lines
     found = []
+    in_body = document.body_line + sections.title_line if sections.title else 0
+    title_line = keys.get("title") or in_body
     if not sections.title and card.title == card.id.rpartition("/")[2].rpartition(".")[0]:
-        found.append(_advise(card, "no-title", "the card has no title but its file name"))
+        message = "the card has no title but its file name"
+        found.append(_advise(card, "no-title", message, title_line))
     elif _PLACEHOLDER.search(card.title):
-        found.append(_advise(card, "placeholder", f"the title is a placeholder: {card.title[:60]}"))
+        message = f"the title is a placeholder: {card.title[:60]}"
+        found.append(_advise(card, "placeholder", message, title_line))
     if origin in ("", "sentence"):
         message = "the card has no checklist; one line of its own text stands in for it"
-        found.append(_advise(card, "no-checklist", message))
+        found.append(_advise(card, "no-checklist", message, _place(document, sections, PREVENTION)))
     elif origin == "fix":
         message = "the card has no checklist; the items of its fix stand in for it"
-        found.append(_advise(card, "no-checklist", message, level="info"))
+        place = _place(document, sections, PREVENTION)
+        found.append(_advise(card, "no-checklist", message, place, level="info"))
     if not card.why:
-        found.append(_advise(card, "no-cause", "the card does not say why", level="info"))
+        place = _place(document, sections, CAUSE)
+        found.append(_advise(card, "no-cause", "the card does not say why", place, level="info"))
     if not card.symptoms:
         message = "the card names no symptoms, so only its own words find it"
-        found.append(_advise(card, "no-symptoms", message, level="info"))
+        place = keys.get("symptoms", 0)
+        found.append(_advise(card, "no-symptoms", message, place, level="info"))
     odd = [path for path in card.paths if _ODD_PATH.search(path)]
-    message = "paths: {!r} can match no file of a project"
-    found += [_advise(card, "odd-path", message.format(path)) for path in odd]
+    message, place = "paths: {!r} can match no file of a project", keys.get("paths", 0)
+    found += [_advise(card, "odd-path", message.format(path), place) for path in odd]
     return found
+
+
+def _place(document: Document, sections: Sections, role: str) -> int:
+    """Return the line of the heading that announces a section of this meaning, 0 without one.
+
+    A heading of the last of several tiers means something else besides.
+    """
+    tiers = len(HEADINGS[role])
+    for part in sections.parts:
+        if part.role == role and (part.tier == 0 or part.tier < tiers - 1):
+            return document.body_line + part.line - 1
+    return 0
 
 
 def _check_items(card: Card, document: Document) -> list[Finding]:

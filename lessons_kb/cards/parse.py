@@ -76,7 +76,11 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         return Document(card=None, fields={}, findings=findings, body=split.body)
     title_line = first + lines["title"] if "title" in values else None
     document = _card(path, _kind(path, folders, given), split, values, title_line)
-    return document.replace(findings=findings)
+    return document.replace(
+        findings=findings,
+        key_lines={name: first + line for name, line in lines.items()},
+        body_line=split.body_line,
+    )
 
 
 def _card(

@@ -42,23 +42,46 @@ def test_a_good_card_has_no_findings() -> None:
     ("old", "new", "rule", "line"),
     [
         ("title: Retries bill twice\n", "", "no-title", 0),
-        ("Retries bill twice", "TODO", "placeholder", 0),
+        ("title: Retries bill twice\n", "title:\n", "no-title", 2),
+        ("Retries bill twice", "TODO", "placeholder", 2),
         ("symptoms: [charged twice]\n", "", "no-symptoms", 0),
+        ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
         ("## Root Cause", "## Other", "no-cause", 0),
+        ("The retry has no idempotency key.", "<!-- Why? -->", "no-cause", 7),
         ("## Prevention Checklist", "## Fix", "no-checklist", 0),
         ("## Prevention Checklist", "## Other", "no-checklist", 0),
         ("Cover the retry with a test", "Be careful with retries", "vague-item", 14),
         ("Cover the retry with a test", "TODO", "placeholder", 14),
         ("Cover the retry with a test", "...", "placeholder", 14),
         ("Cover the retry with a test", "long " * 60, "long-item", 14),
-        ("src/**", "/../src/**", "odd-path", 0),
-        ("src/**", "C:/src/**", "odd-path", 0),
+        ("src/**", "/../src/**", "odd-path", 4),
+        ("src/**", "C:/src/**", "odd-path", 4),
         ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
     ],
 )
 def test_each_rule(old: str, new: str, rule: str, line: int) -> None:
     assert old in GOOD
     assert rules(GOOD.replace(old, new)) == {rule: line}
+
+
+def test_what_stands_empty_is_to_be_filled_not_added() -> None:
+    text = (
+        "---\ntitle: Retries bill twice\nsymptoms:\n---\n\n## Root Cause\n\n"
+        "## Prevention Checklist\n\n<!-- Two to five items -->\n"
+    )
+    found = {finding.rule: finding for finding in check(text)}
+    lines = {rule: finding.line for rule, finding in found.items()}
+    assert lines == {"no-symptoms": 3, "no-cause": 6, "no-checklist": 8}
+    assert all(finding.mend.startswith("fill ") for finding in found.values())
+    absent = check("---\ntitle: Retries bill twice\n---\n\nText.\n")
+    assert {finding.line for finding in absent} == {0}
+    assert all(finding.mend.startswith("add ") for finding in absent)
+
+
+def test_a_title_in_the_text_has_its_line_too() -> None:
+    assert rules(GOOD.replace("title: Retries bill twice\n", "") + "\n# TODO\n") == {
+        "placeholder": 15
+    }
 
 
 def test_every_finding_says_where_what_and_how() -> None:
