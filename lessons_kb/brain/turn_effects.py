@@ -10,6 +10,7 @@ import posixpath
 
 from lessons_kb.errors import StorageError
 from lessons_kb.learn.effect import ADDRESSED, RECURRED, UNADDRESSED
+from lessons_kb.storage.scan import SUFFIXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,9 +83,13 @@ def _numbered(layer: Layer, session: str, rank: int) -> list[str]:
 
 
 def _is_called(card: str, name: str) -> bool:
-    low = card.lower()
-    bare, wanted = (posixpath.splitext(text)[0] for text in (low, name.strip("./")))
+    bare, wanted = (_bare(text) for text in (card.lower(), name.strip("./")))
     return wanted in (bare, posixpath.basename(bare))
+
+
+def _bare(name: str) -> str:
+    """Return a file's name without its suffix, if it has that of a card: slugs hold dots."""
+    return next((name.removesuffix(end) for end in SUFFIXES if name.endswith(end)), name)
 
 
 def _note_signs(

@@ -216,6 +216,20 @@ def test_an_agents_own_words_are_marks_once_a_session(brain: Brain, happen: Happ
     assert (effect.helpful, effect.harmful) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    "name", ["lessons/node.js-hooks", "node.js-hooks.md", "./lessons/Node.js-hooks.md"]
+)
+def test_a_card_is_called_by_its_slug_dots_and_all(
+    brain: Brain, root: pathlib.Path, happen: Happen, name: str
+) -> None:
+    (root / NAME).rename(root / "lessons" / "node.js-hooks.md")
+    (root / "lessons" / "node.md").write_text(CACHE.replace("Cache key", "A cache key"))
+    happen("prompt", text=PROMPT)
+    happen("stop", text=f"`{name}` was misleading.")
+    marked = [e.card.id for e in brain.stats.overview().effects if e.harmful]
+    assert marked == ["lessons/node.js-hooks.md"]
+
+
 def test_marks_by_hand(brain: Brain) -> None:
     assert brain.stats.mark("cache", "harmful").harmful == 1
     assert brain.stats.mark("cache", "harmful", session="s").harmful == 2
