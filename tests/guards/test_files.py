@@ -75,9 +75,11 @@ def test_earlier_summary_is_merged():
         ("## Files Read\nThese were read so far:\n- a\n- b", {"a", "b"}, set()),
         ("## Files Read\n- a\n\n- b\n\nNext steps:\n- run it", {"a", "b"}, set()),
         ("## Files Read\n- a\n## Decisions\n- b", {"a"}, set()),
+        ("## Files Read\n\n## Decisions\n- b", set(), set()),
+        ("## Files Read\n- `a` uses `b`", {"a"}, set()),
         ("## Files Read\n- (none)\n- None\n- N/A\n- … 12 more\n- b", {"b"}, set()),
         ("## Files Read\n- … 12 more\nNext:\n- b", set(), set()),
-        ("## Files Read\n-a\na. b\n.1 c\n1 d\n- e", {"e"}, set()),
+        ("## Files Read\n-a\na. b\n.1 c\n1 d\n1x. f\n- e", {"e"}, set()),
         ("## Files Read\n-\n- ``\n- e", {"e"}, set()),
         ("## Files Read\n- a\n\n## Files Read\n- b", {"a", "b"}, set()),
         ("## Files Read\r\n- a\r\n- b\r\n", {"a", "b"}, set()),
@@ -117,6 +119,8 @@ def test_shown_name_is_left_alone_where_nothing_is_odd():
     ):
         if "<" not in name:
             assert show_path(name) == name
+    assert show_path("a \u202eb 파 c") == "a \\u{202e}b 파 c"
+    assert show_path(" \x1b ") == "\\u{20}\\u{1b}\\u{20}"
     assert parse_path("C:\\users\\u{zz}\\u{110000}\\x") == "C:\\users\\u{zz}\\u{110000}\\x"
     assert parse_path("\\u{10ffff}") == "\U0010ffff"
 
@@ -142,6 +146,8 @@ def test_text_that_just_fits_is_whole_and_one_less_is_cut():
 
     assert ledger.format(len(whole)) == whole
     assert ledger.format(len(whole) - 1) == "## Files Modified\n- c\n- d"
+    one = "## Files Read\n- a\n- b"
+    assert ledger_of(read=["a", "b"]).format(len(one)) == one
 
 
 def test_cut_list_says_how_many_more():
@@ -160,10 +166,12 @@ def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
     text = ledger_of(read=many, modified=["a"]).format(100)
     assert text.endswith("## Files Modified\n- a")
     assert 90 <= len(text) <= 100
+    assert ledger_of(read=many, modified=["a"]).format(len(text)) == text
 
     text = ledger_of(read=["a"], modified=many).format(100)
     assert text.startswith("## Files Read\n- a\n\n")
     assert 90 <= len(text) <= 100
+    assert ledger_of(read=["a"], modified=many).format(len(text)) == text
 
     read, _, modified = ledger_of(read=many, modified=many).format(200).partition("\n\n")
     assert 85 <= len(read) <= 115

@@ -46,6 +46,16 @@ def test_signal_of_a_stall_is_given_once():
     assert guard.check(3) is None
 
 
+def test_silence_is_counted_from_the_last_chunk():
+    guard = StallGuard(now=100, patience=30)
+    guard.chunk(110)
+
+    signal = guard.check(145)
+
+    assert signal.record["silence"] == 35
+    assert signal.user_line.startswith("No output for 35 s")
+
+
 def test_patience_without_end():
     guard = StallGuard(now=0, patience=None)
 
@@ -63,6 +73,8 @@ def test_patience_must_be_positive(patience: float):
 def test_patience_may_be_short():
     assert StallGuard(now=0, patience=0.1).deadline == 0.1
     assert StallGuard.from_state(StallGuard(now=1).to_state()).deadline == 91
+    assert StallGuard.from_state(StallGuard(now=1).to_state(), patience=0.1).deadline == 1.1
+    assert StallGuard.from_state(StallGuard(now=1).to_state(), patience=None).deadline is None
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(ENDINGS, repeat=2)))

@@ -71,6 +71,8 @@ def events(tool: str, arguments, **fields) -> list[tuple[str, str, tuple[str, ..
         ("opencode", "bash", {"command": "exit 3", "description": "x"}, "command", ()),
         ("vscode", "Edit", {"file_path": "/w/a"}, "edit", ("a",)),
         ("", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+        ("another-agent", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+        ("gemini-cli", "run_shell_command", {"command": "x", "dir_path": "src"}, "command", ()),
         ("claude-code", "mcp__filesystem__read_file", {"path": "/w/a"}, "read", ("a",)),
         ("cursor", "MCP:write_file", {"path": "/w/a"}, "create", ("a",)),
         ("claude-code", "mcp__github__create", {"path": "/w/a"}, "tool", ("a",)),
@@ -110,6 +112,7 @@ def test_odd_paths_are_passed_over(arguments: dict):
 )
 def test_odd_commands_are_survived(arguments: dict):
     assert events("Bash", arguments) == [("command", "Bash", ())]
+    assert parse_call(Event(kind="tool", tool="Bash"), arguments)[0].text == ""
 
 
 @pytest.mark.parametrize(
@@ -153,6 +156,8 @@ def test_what_the_adapter_knows_is_kept():
 def test_own_text_is_kept_and_own_kinds_count():
     (event,) = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "make"})
     assert event.text == "mine"
+    _, read = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "cat a"})
+    assert read.text == ""
 
     assert events("patch_page", {"path": "p"}, kinds={"patch_page": "edit"}) == [
         ("edit", "patch_page", ("p",))
@@ -205,6 +210,13 @@ def test_patch_as_bare_text_and_through_the_shell():
     assert shell[0][1] == "Bash"
 
 
+def test_patch_that_a_command_only_writes_edits_no_other_file():
+    assert events("Bash", {"command": f"cat > fix.patch <<'EOF'\n{PATCH}EOF"}) == [
+        ("command", "Bash", ()),
+        ("edit", "", ("fix.patch",)),
+    ]
+
+
 def test_patch_that_only_adds_and_patch_that_failed():
     adds = "*** Begin Patch\n*** Add File: a\n*** End Patch"
     assert events("apply_patch", {"input": adds}) == [("create", "apply_patch", ("a",))]
@@ -220,6 +232,7 @@ def test_relative_paths_start_at_the_working_directory():
         ("read", "", ("src/a", "b", "c")),
     ]
     assert events("Read", {"path": "a"}) == [("read", "Read", ("a",))]
+    assert events("Read", {"path": "a"}, cwd="/w/src") == [("read", "Read", ("src/a",))]
 
 
 @pytest.mark.parametrize(

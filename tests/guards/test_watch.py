@@ -163,7 +163,8 @@ def test_limits_reach_each_guard_also_after_a_restart():
     limits = Limits(mistakes=1, repeats=2, edits=1, ledger_chars=60)
     failed = Event(kind="tool", outcome="exec_error")
     call = Event(kind="tool", tool="t", arguments="a")
-    for watch in (Watch(limits=limits), Watch.from_state(Watch().to_state(), limits=limits)):
+    kept = (Watch().to_state(), None, _state(edits=None))
+    for watch in (Watch(limits=limits), *(Watch.from_state(x, limits=limits) for x in kept)):
         assert [signal.guard for signal in watch.see(failed)] == ["mistakes"]
         assert watch.see(call) == ()
         assert [signal.guard for signal in watch.see(call)] == ["repeats"]
@@ -176,7 +177,8 @@ def test_limits_reach_each_guard_also_after_a_restart():
 
 def test_scope_reaches_the_ledger_also_after_a_restart():
     read = Event(kind="read", targets=("a",), scope="/w")
-    for watch in (Watch(scope="/w"), Watch.from_state(Watch().to_state(), scope="/w")):
+    kept = (Watch().to_state(), None, {"version": -1}, _state(edits=None))
+    for watch in (Watch(scope="/w"), *(Watch.from_state(state, scope="/w") for state in kept)):
         watch.see(read)
         assert watch.files.read == ("a",)
 
