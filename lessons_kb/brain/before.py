@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import time
 
+from lessons_kb.brain.turn_effects import read_signs
 from lessons_kb.brain.turn_prompts import find_cards
 from lessons_kb.errors import StorageError
 from lessons_kb.learn.effect import BEFORE, BEFORE_RECURRED
-from lessons_kb.learn.signs import KINDS, find_signs, is_about, phrases_of
+from lessons_kb.learn.signs import is_about, phrases_of
+from lessons_kb.storage.events import ASKED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ MAX_SESSIONS = 200
 """Looked through at once, evenly over the time before: two seconds with 12,000 cards."""
 _MAX_PROMPTS = 3
 """Of one session: what it is about is said early."""
-_MAX_EVENTS = 500
+_MAX_SIGNS = 1_000
 
 
 def look_before(brain: Brain, layers: Sequence[Layer], only: str | None = None) -> None:
@@ -68,17 +70,14 @@ def _called(brain: Brain, session: str, cards: Mapping[str, Card]) -> dict[str, 
     """Return which cards a session would have been given → whether it shows their mistake."""
     if not cards:
         return {}
-    events = brain.layers[0].journal.events.find(
-        session=session, kinds=(*KINDS, "preflight"), limit=_MAX_EVENTS
-    )
-    prompts = [event.text for event in events if event.kind in ("prompt", "preflight")]
+    events = brain.layers[0].journal.events
     found: set[str] = set()
-    for prompt in prompts[:_MAX_PROMPTS]:
-        block = brain.preflight(prompt, context=False, fresh=False, remember=False)
+    for prompt in events.find(session=session, kinds=ASKED)[:_MAX_PROMPTS]:
+        block = brain.preflight(prompt.text, context=False, fresh=False, remember=False)
         found |= {hit.card.id for hit in block.lessons if hit.card.id in cards}
     if not found:
         return {}
-    signs = find_signs(events)
+    signs = read_signs(events, session, limit=_MAX_SIGNS)
     phrases = {card: phrases_of(cards[card]) for card in found}
     return {card: any(is_about(sign, phrases[card]) for sign in signs) for card in found}
 

@@ -10,6 +10,7 @@ import posixpath
 
 from lessons_kb.errors import StorageError
 from lessons_kb.learn.effect import ADDRESSED, RECURRED, UNADDRESSED
+from lessons_kb.model import CALLS, FAILURES
 from lessons_kb.storage.scan import SUFFIXES
 
 TYPE_CHECKING = False
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.turn import House
     from lessons_kb.learn.signs import Sign
     from lessons_kb.model import Card, Check
+    from lessons_kb.storage.events import Events
 
 _MAX_SIGNS = 300
 
@@ -61,6 +63,22 @@ def note_return(layer: Layer, session: str, card: str, *, at: float) -> None:
             outcomes.note(session, card, RECURRED, at=at)
 
 
+def read_signs(events: Events, session: str, *, after: int = 0, limit: int) -> list[Sign]:
+    """Return the signs of a session in what was written after a number, oldest first.
+
+    Of failed calls and of what was told, the newest ``limit`` are looked at: calls that went well,
+    of which a session has thousands, are not even read.
+    """
+    from lessons_kb.learn.signs import TOLD, find_signs
+
+    failed = events.numbered(
+        session=session, kinds=CALLS, outcomes=FAILURES, after=after, limit=limit
+    )
+    told = events.numbered(session=session, kinds=TOLD, after=after, limit=limit)
+    signs = find_signs(event for _number, event in (*failed, *told))
+    return sorted(signs, key=lambda sign: sign.at)
+
+
 def _note_words(
     given: Mapping[Layer, Mapping[str, float]], session: str, answer: str, at: float
 ) -> None:
@@ -96,12 +114,9 @@ def _note_signs(
     house: House, given: Mapping[Layer, Mapping[str, float]], session: str, after: int
 ) -> None:
     from lessons_kb.brain.turn_prompts import find_cards
-    from lessons_kb.learn.signs import KINDS, find_signs, is_about, phrases_of
+    from lessons_kb.learn.signs import is_about, phrases_of
 
-    events = house.journal.events.numbered(
-        session=session, kinds=KINDS, after=after - 1, limit=_MAX_SIGNS
-    )
-    signs = find_signs(event for _number, event in events)
+    signs = read_signs(house.journal.events, session, after=after - 1, limit=_MAX_SIGNS)
     if not signs:
         return
     for layer, firsts in given.items():

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from lessons_kb.model import Card, Event
 
-KINDS = (*CALLS, "prompt", "feedback", "interrupt", "rollback", "stage")
-"""Events among which signs are."""
+TOLD = ("prompt", "feedback", "interrupt", "rollback", "stage")
+"""Events among which signs are, beside calls that failed."""
 COVERED = 0.6
 """Part of a title's or a symptom's terms that must stand in the text of one sign."""
 MIN_TERMS = 3
@@ -71,7 +71,7 @@ def _told(event: Event) -> str:
         return f"{event.text[:_MAX_TEXT]}\n{error_excerpt(event.output, limit=_MAX_TEXT)}"
     if event.kind in _SPOKEN:
         return event.text[:_MAX_TEXT] if find_phrase(event.text) else ""
-    if event.kind not in KINDS or (event.kind == "stage" and event.outcome not in FAILURES):
+    if event.kind not in TOLD or (event.kind == "stage" and event.outcome not in FAILURES):
         return ""
     return event.text[:_MAX_TEXT]
 

@@ -80,11 +80,14 @@ class Events:
         session: str | None = None,
         kinds: Collection[str] = (),
         tools: Collection[str] = (),
+        outcomes: Collection[str] = (),
         since: float | None = None,
         limit: int | None = None,
     ) -> list[Event]:
         """Return the newest ``limit`` events that fit, oldest first; see ``numbered``."""
-        found = self.numbered(session=session, kinds=kinds, tools=tools, since=since, limit=limit)
+        found = self.numbered(
+            session=session, kinds=kinds, tools=tools, outcomes=outcomes, since=since, limit=limit
+        )
         return [event for _number, event in found]
 
     def numbered(
@@ -93,6 +96,7 @@ class Events:
         session: str | None = None,
         kinds: Collection[str] = (),
         tools: Collection[str] = (),
+        outcomes: Collection[str] = (),
         since: float | None = None,
         after: int | None = None,
         limit: int | None = None,
@@ -105,7 +109,7 @@ class Events:
         tests = {"session = ?": session, "at >= ?": since, "number > ?": after}
         asked = [test for test, value in tests.items() if value is not None]
         values: list[Any] = [value for value in tests.values() if value is not None]
-        for column, wanted in (("kind", kinds), ("tool", tools)):
+        for column, wanted in (("kind", kinds), ("tool", tools), ("outcome", outcomes)):
             if wanted:
                 asked.append(f"{column} IN ({', '.join('?' * len(wanted))})")
                 values.extend(wanted)

@@ -16,6 +16,7 @@ from lessons_kb.brain import Brain
 from lessons_kb.brain.turn import Answer, Occasion, Reach, respond
 from lessons_kb.brain.turn_effects import note_return
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
+from lessons_kb.model import Event
 from lessons_kb.storage.catalogue import Catalogue
 from lessons_kb.storage.journal import _MIGRATIONS, Journal
 from lessons_kb.storage.state import state_dir
@@ -262,6 +263,29 @@ def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(
     assert (effect.after.times, effect.after.of) == (0, 4)
     brain.layers[0].journal.look_after(lambda: 1, now=time.time())
     assert brain.stats.effect(NAME).before.of == 5
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_long_session_is_seen_whole(
+    brain: Brain, root: pathlib.Path, happen: Happen, after: bool
+) -> None:
+    if not after:
+        (root / NAME).unlink()
+    for session in ("long", "taught"):
+        happen("prompt", session, text=PROMPT)
+        fail(happen, session)
+        journal = brain.layers[0].journal
+        at = journal.events.find(session=session, limit=1)[0].at + 1
+        with journal.transaction():
+            for _ in range(600):
+                journal.events.append(Event(kind="read", session=session, at=at, text="cat x.md"))
+        happen("stop", session, text="Done.")
+    if after:
+        assert brain.stats.effect(NAME).after.times == 2
+        return
+    (root / NAME).write_text(CACHE)
+    happen("prompt", "new", text=PROMPT)
+    assert (brain.stats.effect(NAME).before.times, brain.stats.effect(NAME).before.of) == (1, 1)
 
 
 def test_harmful_cards_are_withheld_only_if_the_settings_say_so(
