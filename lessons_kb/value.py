@@ -43,7 +43,12 @@ class Value:
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed."""
-        return type(self)(**{**self.__dict__, **changes})
+        if not changes.keys() <= self._names:
+            return type(self)(**{**self.__dict__, **changes})  # says which are unknown
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(changes)
+        return copy
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON data: tuples as lists, nested values as dicts."""

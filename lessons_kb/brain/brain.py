@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
 from lessons_kb.brain.discovery import name_roots
 from lessons_kb.brain.layer import Layer
@@ -109,8 +110,7 @@ class Brain:
         for layer in self.layers:
             if layer.settings.project:
                 return layer.settings.project
-        in_git = locate.git_top(self.directory) is not None
-        return os.path.basename(self.directory) if in_git else None
+        return self._git_name
 
     @property
     def cards(self) -> Cards:
@@ -333,6 +333,11 @@ class Brain:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @cached_property
+    def _git_name(self) -> str | None:
+        in_git = locate.git_top(self.directory) is not None
+        return os.path.basename(self.directory) if in_git else None
 
     def _query(
         self,

@@ -71,6 +71,8 @@ class Layer:
     @property
     def settings(self) -> Settings:
         """Settings as ``lessons.toml`` has them now; ConfigError when it cannot be read."""
+        if self._reading and self._settings is not None:
+            return self._settings
         state = self.state
         if state is not None and state.manifest.startswith(settings_signature(self.root)):
             if self._settings is None:

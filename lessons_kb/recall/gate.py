@@ -88,21 +88,25 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
     set: at about one false card in twenty prompts that no card is about. The size of the brain
     and the lengths of prompt and card are accounted for, so that hits of two brains compare.
     """
-    surprises = {term: -log(_share(term)) for term in evidence.terms}
+    shares = {term: _share(term) for term in evidence.terms}
+    surprises = {term: -log(share) for term, share in shares.items()}
     asked = sum(weight * surprises[term] for term, weight in evidence.terms.items()) or 1.0
     best = (K1 + 1) * sum(
         weight * _idf(evidence.frequencies.get(term, 0), evidence.size)
         for term, weight in evidence.terms.items()
     )
+    rivals = max(evidence.rivals or evidence.size, 1)
     judged = []
     for hit in hits:
         fields = evidence.found.get(hit.card.id, {})
-        shared = {term for terms in fields.values() for term in terms if term in surprises}
-        matched = tuple(sorted(shared, key=lambda term: (-surprises[term], term)))
+        shared = surprises.keys() & set().union(*fields.values())
+        matched = tuple(sorted(sorted(shared), key=surprises.__getitem__, reverse=True))
         weights = _weigh_terms(hit, fields, matched)
-        confidence = _weigh(hit, weights, surprises, hit.bm25 / best if best else 0.0, evidence)
+        chance = _chance(weights, shares, evidence.lengths.get(hit.card.id, _PASSAGE))
+        answered = hit.bm25 / best if best else 0.0
+        confidence = _weigh(hit, weights, surprises, answered, chance, rivals)
         passed = confidence >= gate.min_confidence
-        covered = sum(evidence.terms[term] * surprises[term] for term in matched) / asked
+        covered = sum([evidence.terms[term] * surprises[term] for term in matched]) / asked
         rare = [term for term in matched if surprises[term] >= _TELLING]
         reason = _put_into_words(matched, rare, covered, passed=passed)
         if is_guarding(hit):
@@ -137,17 +141,18 @@ def _weigh(
     matched: Mapping[str, float],
     surprises: Mapping[str, float],
     answered: float,
-    evidence: Evidence,
+    chance: float,
+    rivals: int,
 ) -> float:
     least = _ONLY_FILES if is_guarding(hit) else 0.0
-    if answered <= 0 or max((surprises[term] for term in matched), default=0.0) < _EVERYDAY:
+    if answered <= 0 or max(map(surprises.__getitem__, matched), default=0.0) < _EVERYDAY:
         return least
-    anywhere = sum(surprises[term] * weight for term, weight in matched.items())
+    anywhere = sum([surprises[term] * weight for term, weight in matched.items()])
     odds = (
         _BIAS
         + _ANSWERED * log(answered / (_HALF + answered))
-        + _RIVALS * log(max(evidence.rivals or evidence.size, 1))
-        + _SURPRISE * _chance(matched, evidence.lengths.get(hit.card.id, _PASSAGE))
+        + _RIVALS * log(rivals)
+        + _SURPRISE * chance
         + _LACKING * max(_ENOUGH - anywhere, 0)
         + (_GUARDED if is_guarding(hit) else 0)
     )
@@ -159,7 +164,7 @@ def is_guarding(hit: Hit) -> bool:
     return any(name == "path" for name, _ in hit.factors)
 
 
-def _chance(matched: Mapping[str, float], length: int) -> float:
+def _chance(matched: Mapping[str, float], shares: Mapping[str, float], length: int) -> float:
     """Return how many nats it would take to find these terms, the rarest first, by chance.
 
     A term that stands in the share p of passages of _PASSAGE terms stands in a card of n terms
@@ -167,10 +172,10 @@ def _chance(matched: Mapping[str, float], length: int) -> float:
     """
     passages = (max(length, 1) / _PASSAGE) ** _SPREAD
     nats = sorted(
-        (-log(-expm1(log1p(-_share(t)) * passages)) * weight for t, weight in matched.items()),
+        [-log(-expm1(log1p(-shares[t]) * passages)) * weight for t, weight in matched.items()],
         reverse=True,
     )
-    return sum(value * _FADING**place for place, value in enumerate(nats))
+    return sum([value * _FADING**place for place, value in enumerate(nats)])
 
 
 def _share(term: str) -> float:

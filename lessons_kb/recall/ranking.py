@@ -35,21 +35,25 @@ def rank(
     names tags, without one of them. Equal scores are ordered by occurrences, then by the later
     ``last_seen``, then by id.
     """
-    hits = []
+    scored = []
     for card, bm25 in candidates:
         if not _is_wanted(card, query):
             continue
         factors = tuple(
-            (name, value)
-            for name, measure in _FACTORS
-            if (value := measure(card, query, ranking, path_matches)) != 1
+            [
+                (name, value)
+                for name, measure in _FACTORS
+                if (value := measure(card, query, ranking, path_matches)) != 1
+            ]
         )
-        score = bm25 * prod(value for _, value in factors)
-        hits.append(Hit(card=card, score=score, bm25=bm25, factors=factors))
-    hits.sort(key=lambda hit: hit.card.id)
-    hits.sort(key=lambda hit: hit.card.last_seen or "", reverse=True)
-    hits.sort(key=lambda hit: (-rounded(hit.score), -hit.card.occurrences))
-    return hits[: max(query.limit, 0)]
+        scored.append((bm25 * prod([value for _, value in factors]), bm25, factors, card))
+    scored.sort(key=lambda one: one[3].id)
+    scored.sort(key=lambda one: one[3].last_seen or "", reverse=True)
+    scored.sort(key=lambda one: (-rounded(one[0]), -one[3].occurrences))
+    return [
+        Hit(card=card, score=score, bm25=bm25, factors=factors)
+        for score, bm25, factors, card in scored[: max(query.limit, 0)]
+    ]
 
 
 def reduce_terms(

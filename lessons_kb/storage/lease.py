@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from functools import cache
 
 LEASE_NAME = "watch.lease"
 _LONGEST_SECONDS = 2.5
@@ -87,6 +88,7 @@ class Lease:
             drop_lease(self._cache)
 
 
+@cache
 def _boot_id() -> bytes:
     """Return what another start of the system has not; b"" where nothing tells."""
     try:

@@ -76,6 +76,7 @@ def parse_manifest(manifest: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=8)  # a manifest is a megabyte, and is asked about at every prompt
+@lru_cache(maxsize=4)
 def count_files(manifest: str) -> int:
     """Return how many files a manifest names."""
     return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2

@@ -173,12 +173,11 @@ class TantivyEngine:
     ) -> dict[int, dict[str, tuple[str, ...]]]:
         """Return, for each number that exists, field → those of the terms that stand in it."""
         asked = [(term, plain) for term in terms if (plain := plain_term(term))]
-        plains = frozenset(plain for _term, plain in asked)
         return {
             number: {
-                field: tuple([term for term, plain in asked if plain in here])
+                field: tuple(here)
                 for field, words in fields.items()
-                if (here := plains & words)
+                if (here := [term for term, plain in asked if plain in words])
             }
             for number, (fields, _length) in self._read_documents(numbers).items()
         }
