@@ -15,7 +15,7 @@ from lessons_kb.storage.scan import SUFFIXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lessons_kb.brain.layer import Layer
     from lessons_kb.brain.turn import House
@@ -85,19 +85,27 @@ def _note_words(
     from lessons_kb.learn.words import find_marks
 
     for what, mark in find_marks(answer):
-        named = [
-            (layer, card)
-            for layer, firsts in given.items()
-            for card in (_numbered(layer, session, int(what)) if what.isdecimal() else firsts)
-            if what.isdecimal() or _is_called(card, what)
-        ]
+        if what.isdecimal():
+            named = _numbered(given, session, int(what))
+        else:
+            named = [(x, card) for x in given for card in given[x] if _is_called(card, what)]
         if len(named) == 1:  # whoever could mean two lessons means none
             layer, card = named[0]
             layer.journal.outcomes.note(session, card, mark, at=at)
 
 
-def _numbered(layer: Layer, session: str, rank: int) -> list[str]:
-    return [card for number, card in layer.journal.outcomes.ranked(session) if number == rank]
+def _numbered(layers: Iterable[Layer], session: str, rank: int) -> list[tuple[Layer, str]]:
+    """Return the lessons of a number in the blocks of the latest turn that had any, of all brains.
+
+    Each brain counts turns from when it was first asked: how many came since is comparable.
+    """
+    ranked = [(x, one) for x in layers for one in x.journal.injections.ranked(session)]
+    latest = min((since for _layer, (since, _rank, _card) in ranked), default=0)
+    return [
+        (layer, card)
+        for layer, (since, number, card) in ranked
+        if since == latest and number == rank
+    ]
 
 
 def _is_called(card: str, name: str) -> bool:

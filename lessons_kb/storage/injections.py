@@ -1,4 +1,4 @@
-"""What sessions were given, looked up after the fact: nothing here is on a hook's path."""
+"""What sessions were given, looked up after the fact: no prompt waits for anything here."""
 
 from __future__ import annotations
 
@@ -47,6 +47,19 @@ class Injections:
             Injection(**dict(zip(names, row, strict=False)), in_context=bool(row[-1]))
             for row in reversed(rows)
         ]
+
+    def ranked(self, session: str) -> list[tuple[int, int, str]]:
+        """Return (prompts since, rank, card) of the blocks of the latest turn that brought any.
+
+        All say the same of the prompts that came since: none where the latest one brought them.
+        """
+        rows = self._db.run(
+            "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND turn ="
+            " (SELECT max(turn) FROM injections WHERE session = ?)",
+            (session, session),
+        )
+        now = self.turn(session)
+        return [(now - int(turn), int(rank), str(card)) for turn, rank, card in rows]
 
     def newest(self) -> tuple[str, int] | None:
         """Return the session that was given something last, and when; None if none was."""

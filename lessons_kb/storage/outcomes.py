@@ -48,15 +48,6 @@ class Outcomes:
         )
         return {str(card): float(at) for card, at in rows}
 
-    def ranked(self, session: str) -> list[tuple[int, str]]:
-        """Return (rank, card) of the blocks of a session's latest turn."""
-        rows = self._db.run(
-            "SELECT DISTINCT rank, card FROM injections WHERE session = ? AND turn ="
-            " (SELECT max(turn) FROM injections WHERE session = ?)",
-            (session, session),
-        )
-        return [(int(rank), str(card)) for rank, card in rows]
-
     def last_session(self, card: str, *, since: float) -> str:
         """Return the session that was given a card last, "" if none was after ``since``."""
         rows = self._db.run(

@@ -420,8 +420,8 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
         shown = [hit.card.id for hit in both.preflight(PROMPT, session="s").lessons]
         assert len(shown) == 3
         journals = [layer.journal for layer in both.layers]
-        ranked = [pair for journal in journals for pair in journal.outcomes.ranked("s")]
-        assert sorted(ranked) == list(enumerate(shown, 1))
+        ranked = [row for journal in journals for row in journal.injections.ranked("s")]
+        assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
         occasion = Occasion(
             what="stop", agent="claude-code", session="s", directory=str(root),
             text="Lesson 2 was misleading.",
@@ -429,6 +429,32 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
         respond(occasion, Reach(), find=lambda _directory: both)
         harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
     assert harmful == [shown[1]]
+
+
+def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(
+    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    other = tmp_path / "own"
+    (other / "lessons").mkdir(parents=True)
+    (root / NAME).rename(other / NAME)
+    with Brain.open(root, other, directory=root, project="shop") as both:
+        for prompt, card in (
+            (PROMPT, NAME),
+            (
+                "Let the Telegram bot run a shell command of a group member",
+                "lessons/telegram-allowlist.md",
+            ),
+            ("Tell me a story of the sea", None),
+        ):
+            block = both.preflight(prompt, session="s", context=False)
+            assert [hit.card.id for hit in block.lessons] == ([card] if card else [])
+        occasion = Occasion(
+            what="stop", agent="claude-code", session="s", directory=str(root),
+            text="Lesson 1 was misleading.",
+        )  # fmt: skip
+        respond(occasion, Reach(), find=lambda _directory: both)
+        harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
+    assert harmful == ["lessons/telegram-allowlist.md"]
 
 
 @pytest.mark.parametrize("what", ["before", "compact"])
@@ -448,8 +474,8 @@ def test_so_it_does_in_every_block(
     assert answer.block is not None
     shown = [hit.card.id for hit in answer.block.lessons]
     assert len(shown) > 1
-    ranked = brain.layers[0].journal.outcomes.ranked("s")
-    assert sorted(ranked) == list(enumerate(shown, 1))
+    ranked = brain.layers[0].journal.injections.ranked("s")
+    assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
 
 
 def test_a_harmful_guard_of_a_file_is_withheld_too(

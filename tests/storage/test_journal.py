@@ -66,7 +66,11 @@ def test_a_rank_is_the_number_in_the_block(path: str) -> None:
     journal = Journal(path)
     cards = [("x.md", "", 1), ("y.md", "", 1)]
     journal.record_injections("s", turn=1, at=5, cards=cards, ranks=[2, 5])
-    assert sorted(journal.outcomes.ranked("s")) == [(2, "x.md"), (5, "y.md")]
+    journal.next_turn("s")
+    assert sorted(journal.injections.ranked("s")) == [(0, 2, "x.md"), (0, 5, "y.md")]
+    journal.next_turn("s", by=2)
+    assert sorted(journal.injections.ranked("s")) == [(2, 2, "x.md"), (2, 5, "y.md")]
+    assert journal.injections.ranked("t") == []
     journal.close()
 
 
