@@ -24,6 +24,8 @@ def header(text: str) -> str:
         ("severity : low", {"severity": "high"}, "severity : high"),
         ('"severity": "low" # q', {"severity": "high"}, '"severity": "high" # q'),
         ("severity: 'low'", {"severity": "high"}, "severity: 'high'"),
+        ("title: 'a'", {"title": "a\\b \"c\" 'd' e"}, "title: 'a\\b \"c\" ''d'' e'"),
+        ("title: 'a'", {"title": "a\u2028b"}, 'title: "a\\u2028b"'),
         ("severity:", {"severity": "high"}, "severity: high"),
         ("severity:   ", {"severity": "high"}, "severity: high   "),
         ("severity: # later", {"severity": "high"}, "severity: high # later"),
@@ -48,6 +50,12 @@ def header(text: str) -> str:
         ("  title: T", {"status": "ignored"}, "  title: T\n  status: ignored"),
         ("title: T", {"examples": ("a", "b: c")}, 'title: T\nexamples:\n  - a\n  - "b: c"'),
         ("title: T", {"examples": ()}, "title: T\nexamples: []"),
+        ("title: T", {"examples": ("2026-01-01", "3", "no")},
+         'title: T\nexamples:\n  - "2026-01-01"\n  - "3"\n  - "no"'),
+        ("title: T", {"mine": "2026-01-01", "count": 3},
+         'title: T\nmine: "2026-01-01"\ncount: 3'),
+        ("title: T", {"last_seen": "2026-01-01", "Occurrences": "3"},
+         "title: T\nlast-seen: 2026-01-01\noccurrences: 3"),
         ("date: 2020-01-01", {"created": "2026-01-01"}, "date: 2020-01-01\ncreated: 2026-01-01"),
         # removing
         ("a: 1\nstatus: ignored # c\nb: 2", {"status": None}, "a: 1\nb: 2"),
@@ -219,6 +227,24 @@ def test_what_cannot_be_kept_is_refused(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("---\ntitle: T\n",
+         ("the header that begins with --- is never closed; "
+          "end it with a line --- of its own, then try again")),
+        ("---\ntitle: &a T\nproject: *a\n---\n",
+         "the header cannot be changed safely; edit the file by hand"),
+        ("---\n{title: T,\nmine: x}\n---\n",
+         "the header cannot be changed safely; edit the file by hand"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_to_do(text: str, message: str) -> None:
+    with pytest.raises(EditRefused) as caught:
+        edit_header(text, {"title": None})
+    assert str(caught.value) == message
+
+
 def test_lone_surrogates_are_refused() -> None:
     with pytest.raises(EditRefused):
         edit_header("---\ntitle: T\n---\n", {"title": "\ud800"})
@@ -226,8 +252,9 @@ def test_lone_surrogates_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a: b", "ä", "-x", "x\n"])
 def test_names_that_are_no_keys(name: str) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         edit_header("# T\n", {name: "x"})
+    assert str(caught.value) == f"{name!r} cannot be a key; use letters, digits and hyphens"
 
 
 def test_unknown_keys_keep_their_spelling() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from lessons_kb.cards import kind_of, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.model import Card
 
 
 @pytest.mark.parametrize(
@@ -119,3 +120,59 @@ def test_title_of_a_note(text: str, title: str) -> None:
     document = parse_card(text, path="docs/bot.md", folders=KNOWN_FOLDERS)
     assert document.card is not None
     assert document.card.title == title
+
+
+def test_a_note_is_found_by_its_tags_and_symptoms_too() -> None:
+    header = "tags: [bot]\ncategory: x/docs\nsymptoms: [it hangs]\nsummary: in short\n"
+    text = f"---\n{header}---\n# The bot\n\nText <!-- a --> and <!-- b --> more <!-- open\n"
+    document = parse_card(text, path="x/docs/bot.md", folders=KNOWN_FOLDERS)
+    assert document.card == Card(
+        id="x/docs/bot.md",
+        kind="note",
+        title="The bot",
+        topics=("bot", "docs"),
+        symptoms=("it hangs",),
+    )
+    assert document.fields == {
+        "title": "The bot",
+        "tags": "bot docs",
+        "symptoms": "it hangs",
+        "body": "The bot\nbot docs\nit hangs\n\n# The bot\n\nText  and  more <!-- open\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("docs/bot.md", "bot"),
+        ("docs/bot.v2.md", "bot.v2"),
+        ("docs/bot", "bot"),
+        (".md", ".md"),
+        ("docs/\u200b.md", "untitled"),
+    ],
+)
+def test_a_file_without_a_title_is_named_after_itself(path: str, title: str) -> None:
+    document = parse_card("Text\n", path=path, folders={})
+    assert document.card is not None
+    assert document.card.title == title
+
+
+@pytest.mark.parametrize(
+    ("header", "card"),
+    [
+        ("type: lesson", True),
+        ("Type : 'QA_finding' ", True),
+        ('title: a\n"type": x\ntype: "playbook"', True),
+        ("type: blog", False),
+        ("type lesson", False),
+        ("kind: lesson", False),
+        ("x: type: lesson", False),
+    ],
+)
+def test_the_type_of_a_header_that_cannot_be_read(header: str, card: bool) -> None:
+    """A file that was meant as a card is missed with an error, a note stays a note."""
+    for end in (f"a: {'[' * 20}\n---\n", ""):
+        document = parse_card(f"---\n{header}\n{end}", path="docs/a.md", folders={})
+        assert (document.card is None) is card
+        if card:
+            assert [finding.level for finding in document.findings] == ["error"]

@@ -47,6 +47,11 @@ from lessons_kb.errors import InputError
         ("\u0557", "u0557"),
         ("🔥", "fire"),
         ("../", "full-stop-solidus"),
+        ("?!*+~", "question-mark-exclamation-mark-asterisk-plus-sign"),
+        ("? ?\u200b ?", "question-mark"),
+        ("a\u0301\u0323 -\u0301b", "\u1ea1\u0301-b"),
+        ("rock 'n' roll", "rock-n-roll"),
+        ("x\u00b2 \u2167", "x2-viii"),
     ],
 )  # fmt: skip
 def test_slug(title: str, name: str) -> None:
@@ -55,8 +60,9 @@ def test_slug(title: str, name: str) -> None:
 
 @pytest.mark.parametrize("title", ["", "   ", "\n\t", "\u200b", "\x00\x07", "\u3164"])
 def test_nothing_to_see(title: str) -> None:
-    with pytest.raises(InputError, match="title"):
+    with pytest.raises(InputError) as caught:
         slug(title)
+    assert str(caught.value) == "the title is empty; name the mistake in one sentence"
 
 
 def test_long_titles_are_cut_between_words() -> None:
@@ -66,6 +72,14 @@ def test_long_titles_are_cut_between_words() -> None:
     assert len(slug("x" * 300).encode()) == 96
     assert len(slug("가" * 300).encode()) == 96
     assert slug("가" * 300) == "가" * 32
+    # A character that the limit would cut in two goes as a whole.
+    assert slug("a" + "가" * 300) == "a" + "가" * 31
+    # Cut at a hyphen if one stands in the second half, and never with one at the end.
+    assert slug("x" * 48 + "-" + "y" * 99) == "x" * 48 + "-" + "y" * 47
+    assert slug("x" * 49 + "-" + "y" * 99) == "x" * 49
+    assert slug("x" * 96 + "-" + "y" * 99) == "x" * 96
+    assert slug("x" * 95 + "-" + "y" * 99) == "x" * 95
+    assert slug("x" * 48 + "-" + "y" * 47) == "x" * 48 + "-" + "y" * 47
 
 
 @given(st.text())
@@ -101,6 +115,8 @@ def test_slugs_are_safe_file_names(title: str) -> None:
         ("Ｎever", "never"),
         ("한글", unicodedata.normalize("NFD", "한글")),
         ("a\u200bb", "ab"),
+        ("\u201cNever\u201d \u2018use\u2019 \u00abeval\u00bb", '"never" \'use\' "eval"'),
+        ("Stra\u00dfe .\u3002. ", "strasse"),
     ],
 )
 def test_same_titles(one: str, other: str) -> None:

@@ -141,15 +141,37 @@ def test_any_title(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "message"),
     [
-        {"title": " "},
-        {"kind": "note"},
-        {"severity": "urgent"},
-        {"created": "today"},
+        ({"title": " "}, "the title is empty; name the mistake in one sentence"),
+        ({"kind": "note"}, "kind must be one of lesson, playbook, qa-finding, not 'note'"),
+        ({"severity": "urgent"}, "severity must be one of low, medium, high, not 'urgent'"),
+        ({"created": "today"}, "created must be a date such as 2026-01-31, not 'today'"),
+        (
+            {"created": "2026-01-311"},
+            "created must be a date such as 2026-01-31, not '2026-01-311'",
+        ),
     ],
 )
-def test_wrong_values_are_named(wrong: dict[str, str]) -> None:
+def test_wrong_values_are_named(wrong: dict[str, str], message: str) -> None:
     given_values = {"kind": "lesson", "title": "T", "created": "2026-11-21", **wrong}
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         new_card(TEMPLATE, **given_values)  # type: ignore[arg-type]
+    assert str(caught.value) == message
+
+
+def test_everything_is_on_one_line_and_a_title_may_stand_anywhere_in_the_body() -> None:
+    text = new_card(
+        TEMPLATE.replace("<!-- why -->", "{{title}}: {{ title }}, {{  title }}"),
+        kind="lesson",
+        title=r" Never \1\g<0>  twice",
+        topics=("two\nlines",),
+        paths=("src/ **",),
+        project=" a\tb ",
+        stage=" ",
+        created="2026-11-21",
+    )
+    assert "\napplies-to: [two lines]\nproject: a b\nstage:\npaths: [src/ **]\n" in text
+    title = r"Never \1\g<0> twice"
+    assert f"\n# {title}\n" in text
+    assert f"\n{title}: {title}, {{{{  title }}}}\n" in text
