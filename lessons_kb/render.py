@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.recall.preflight import shown_name
+from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line, defang
 
 TYPE_CHECKING = False
@@ -143,7 +144,7 @@ def why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[str
         ids = ", ".join(clean_line(one.id) for one in given)
         yield _WORDS[language]["footer"].format(count=len(given), ids=ids)
     yield ""
-    yield f"Given ({why.tokens} tokens):" if given and why.tokens else "Given:"
+    yield f"Given ({counted(why.tokens, 'token')}):" if given and why.tokens else "Given:"
     yield from _verdict_lines(given, "✓")
     yield "Held back:"
     yield from _verdict_lines(held, "✗")

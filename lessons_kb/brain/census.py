@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.model import NOTE
+from lessons_kb.text.counted import counted
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -21,6 +22,12 @@ class Census(Value):
     """Files that cannot be used until they are mended."""
     problems: int
     """Findings, those of usable files included."""
+
+
+def format_census(census: Census) -> str:
+    """Return how many files there are and what became of them, on one line."""
+    kinds = f"{counted(census.cards, 'card')}, {counted(census.notes, 'note')}"
+    return f"{counted(census.files, 'file')}: {kinds}, {census.unusable} unusable"
 
 
 def count_files(layer: Layer) -> Census:

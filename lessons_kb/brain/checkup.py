@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from lessons_kb.brain.census import count_files
+from lessons_kb.brain.census import count_files, format_census
 from lessons_kb.brain.doctor import FIX, Health, size_of
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.storage import tidy
 from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME
 from lessons_kb.storage.state import state_dir
+from lessons_kb.text.counted import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def check_settings(layer: Layer) -> Iterator[Health]:
 
     settings, origins = read_settings(layer.root)
     there = os.path.isfile(os.path.join(layer.root, CONFIG_NAME))
-    keys = "1 key" if len(origins) == 1 else f"{len(origins)} keys"
+    keys = counted(len(origins), "key")
     where = f"{keys} set in {CONFIG_NAME}" if there else f"no {CONFIG_NAME}, all defaults"
     detail = f"engine {settings.index.engine}, language {settings.language}; {where}"
     yield Health(level="ok", what="settings", detail=detail)
@@ -72,10 +73,11 @@ def check_index(layer: Layer) -> Iterator[Health]:
     changed = done.changed + done.removed
     when = f"{changed} read just now" if changed else "fresh"
     room = size_of(tidy.measure_folder(layer.cache))
-    detail = f"{count.files} files: {count.cards} cards, {count.notes} notes; {room}, "
+    detail = f"{format_census(count)}; {room}, "
     yield Health(level="ok", what="index", detail=detail + (when if known else "built just now"))
     if left := tidy.find_old_generations(layer.cache, layer.engine_directory(state)):
-        detail = f"{len(left)} folders of former indexes in {layer.cache}"
+        folders = counted(len(left), "folder of a former index", "folders of former indexes")
+        detail = f"{folders} in {layer.cache}"
         yield Health(level="warning", what="index", detail=detail, mend=f"{FIX} removes them")
 
 
@@ -94,7 +96,8 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
     else:
         left = meaning.refresh(limit=0)
         mend = "`lessons index` encodes them" if left else ""
-        detail = f"on, {left} files have no vectors yet" if left else "on, every file has vectors"
+        missing = counted(left, "file has no vectors yet", "files have no vectors yet")
+        detail = f"on, {missing}" if left else "on, every file has vectors"
         level = "warning" if left else "ok"
         yield Health(level=level, what=what, detail=detail, mend=mend)
 
@@ -160,14 +163,15 @@ def check_journal(layer: Layer) -> Iterator[Health]:
     with journal.transaction():
         girth = journal.upkeep.measure()
     days = layer.settings.journal.retention_days
-    rows = "1 event" if girth.rows == 1 else f"{girth.rows} events"
-    detail = f"can be written; {rows}, {size_of(girth.size)}, kept {days} days"
+    rows = f"{counted(girth.rows, 'event')}, {size_of(girth.size)}"
+    detail = f"can be written; {rows}, kept {counted(days, 'day')}"
     if girth.oldest:
         detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(girth.oldest))}"
     yield Health(level="ok", what="journal", detail=detail)
     late = time.time() - (days + _GRACE_DAYS) * _DAY_SECONDS
     if old := journal.upkeep.count_older(late):
-        detail = f"{old} rows are older than {days} days"
+        are = counted(old, "row is", "rows are")
+        detail = f"{are} older than {counted(days, 'day')}"
         yield Health(level="warning", what="journal", detail=detail, mend=f"{FIX} forgets them")
     for kept in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
         mend = "a fresh one was begun; delete it, or try `sqlite3 FILE .recover`"
@@ -181,7 +185,7 @@ def check_drafts(layer: Layer) -> Iterator[Health]:
     facts = DraftFolder(layer.root).facts().values()
     count = sum(one.get("state") == "open" for one in facts)
     mend = "`lessons review` walks through them" if count else ""
-    wait = "none wait" if not count else "1 waits" if count == 1 else f"{count} wait"
+    wait = counted(count, "waits", "wait") if count else "none wait"
     yield Health(level="ok", what="drafts", detail=wait, mend=mend)
 
 
@@ -198,8 +202,7 @@ def check_trash(layer: Layer) -> Iterator[Health]:
         "%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _OLD_TRASH_DAYS * _DAY_SECONDS)
     )
     old = sum(bool(one.when) and one.when < oldest for one in kept)
-    things = "1 file" if len(kept) == 1 else f"{len(kept)} files"
-    detail = f"{things}, {size_of(sum(one.size for one in kept))}"
+    detail = f"{counted(len(kept), 'file')}, {size_of(sum(one.size for one in kept))}"
     mend = ""
     if old:
         detail += f"; {old} older than {_OLD_TRASH_DAYS} days"

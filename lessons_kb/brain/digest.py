@@ -40,6 +40,19 @@ def read_body(root: str, path: str, folders: Mapping[str, str], max_bytes: int) 
         return ""
 
 
+def check_globs(document: Document) -> list[Finding]:
+    """Return what keeps the ``paths`` of a card from guarding anything; the card stays in use."""
+    card = document.card
+    try:
+        compile_globs(card.paths if card else ())
+    except InputError as error:
+        message, _, mend = str(error).partition("; ")
+        line = document.key_lines.get("paths", 0)
+        path = card.id if card else ""
+        return [Finding(path=path, line=line, rule="bad-glob", message=message, mend=mend)]
+    return []
+
+
 def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: int) -> Entry:
     try:
         data, document = read_document(root, path, folders, max_bytes)
@@ -55,11 +68,10 @@ def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: in
     if card is None:
         return Entry(path=path, digest=digest, card=None, terms={}, findings=tuple(findings))
     globs: tuple[tuple[str, bool], ...] = ()
-    try:
+    if bad := check_globs(document):
+        findings += bad
+    else:
         globs = compile_globs(card.paths)
-    except InputError as error:
-        mend = "write gitignore-style globs, such as src/**/*.py"
-        findings.append(Finding(path=path, line=0, rule="bad-glob", message=str(error), mend=mend))
     return Entry(
         path=path,
         digest=digest,

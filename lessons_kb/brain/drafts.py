@@ -365,9 +365,11 @@ class Drafts:
         cards = self._brain.cards.all()
         active = sum(card.source == "auto" and card.status == "active" for card in cards)
         if active >= limit:
+            from lessons_kb.text.counted import counted
+
             raise InputError(
-                f"{active} cards from triggers are active, of {limit} allowed; put some away with "
-                "`lessons archive --stale` or `lessons archive ID`, then accept this one"
+                f"{counted(active, 'active card')} from triggers, of {limit} allowed; put some "
+                "away with `lessons archive --stale` or `lessons archive ID`, then accept this one"
             )
 
     def _settle(self, draft: Draft, state: str, card: str) -> None:

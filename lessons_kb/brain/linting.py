@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain.digest import read_document
+from lessons_kb.brain.digest import check_globs, read_document
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.cards import check_card
-from lessons_kb.errors import ConfigError, InputError, StorageError
+from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Finding
 from lessons_kb.storage.locate import CONFIG_NAME
 from lessons_kb.storage.settings import read_ignored, read_settings
-from lessons_kb.text.globs import compile_globs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,24 +29,14 @@ def lint(layer: Layer) -> list[Finding]:
         try:
             document = read_document(layer.root, path, settings.folders, limit)[1]
         except StorageError as error:
-            findings.append(_finding(path, "unreadable", str(error)))
+            findings.append(_unreadable(path, str(error)))
             continue
         if document.card is None or document.card.kind != NOTE:
             findings += check_card(document)
         else:
             findings += document.findings
-        if document.card is not None:
-            line = document.key_lines.get("paths", 0)
-            findings += _bad_globs(document.card.id, document.card.paths, line)
+        findings += check_globs(document)
     return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.rule))
-
-
-def _bad_globs(path: str, globs: tuple[str, ...], line: int) -> list[Finding]:
-    try:
-        compile_globs(globs)
-    except InputError as error:
-        return [_finding(path, "bad-glob", str(error)).replace(line=line)]
-    return []
 
 
 def _config_finding(error: ConfigError) -> Finding:
@@ -64,11 +53,6 @@ def _config_finding(error: ConfigError) -> Finding:
     )
 
 
-_MENDS = {
-    "unreadable": "give yourself read access, or remove the file",
-    "bad-glob": "write gitignore-style globs, such as src/**/*.py",
-}
-
-
-def _finding(path: str, rule: str, message: str) -> Finding:
-    return Finding(path=path, line=0, rule=rule, message=message, mend=_MENDS[rule], level="error")
+def _unreadable(path: str, message: str) -> Finding:
+    mend = "give yourself read access, or remove the file"
+    return Finding(path=path, line=0, rule="unreadable", message=message, mend=mend, level="error")

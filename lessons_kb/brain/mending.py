@@ -8,6 +8,7 @@ import time
 
 from lessons_kb.brain.doctor import Health
 from lessons_kb.storage import tidy
+from lessons_kb.text.counted import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def mend_watcher(layer: Layer) -> Iterator[Health]:
         os.unlink(path)
         yield _fixed("watcher", f"removed {path}")
     if ended := layer.journal.runs.end_abandoned():
-        yield _fixed("journal", f"ended {ended} commands whose process is gone")
+        yield _fixed("journal", f"ended {counted(ended, 'command')} whose process is gone")
 
 
 def mend_index(layer: Layer) -> Iterator[Health]:
@@ -69,7 +70,7 @@ def mend_journal(layer: Layer) -> Iterator[Health]:
     """Forget what is older than the journal's retention."""
     days = layer.settings.journal.retention_days
     if gone := layer.journal.upkeep.prune(time.time() - days * _DAY_SECONDS):
-        yield _fixed("journal", f"forgot {gone} rows older than {days} days")
+        yield _fixed("journal", f"forgot {counted(gone, 'row')} older than {counted(days, 'day')}")
 
 
 def _fixed(what: str, detail: str) -> Health:

@@ -11,6 +11,7 @@ from lessons_kb.brain.discovery import look
 from lessons_kb.brain.doctor import FIX, Health, size_of
 from lessons_kb.storage.locate import state_home
 from lessons_kb.storage.tidy import find_open_folders
+from lessons_kb.text.counted import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def check_hooks(_directory: str) -> Iterator[Health]:
         yield Health(level="warning", what="hooks", detail=detail, mend=mend)
     if len(newest) > len(recent[:_SHOWN]):
         more = sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :])
-        detail = f"{more} further errors" if recent else f"{more} errors, none in the last week"
+        errors = counted(more, "further error" if recent else "error")
+        detail = errors if recent else f"{errors}, none in the last week"
         yield Health(level="ok", what="hooks", detail=f"{detail}, in {log}")
 
 

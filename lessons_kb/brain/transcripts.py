@@ -14,6 +14,7 @@ from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.model import DONE, FAILURES, Event
 from lessons_kb.storage.events import prepare
 from lessons_kb.storage.sources import read_byte_lines
+from lessons_kb.text.counted import counted
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -83,7 +84,8 @@ class Transcripts:
             )
         notes = []
         if transcript.passed_over:
-            notes.append(f"{path}: {transcript.passed_over} lines are no JSON and were passed over")
+            lost = counted(transcript.passed_over, "line is no JSON", "lines are no JSON")
+            notes.append(f"{path}: {lost}: passed over")
         return list(ledger.sessions.values()), notes
 
     def _events(self, transcript: Transcript, path: str) -> Iterator[Event]:

@@ -9,6 +9,7 @@ from lessons_kb.errors import LessonsError
 from lessons_kb.storage.lease import Lease
 from lessons_kb.storage.mounts import is_network
 from lessons_kb.storage.watch import watch
+from lessons_kb.text.counted import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class _Watcher:
         elif self.leasing:
             self.lease.renew()
         if first:
-            self.say(f"{self.layer.alias}: {done.files} files, up to date")
+            self.say(f"{self.layer.alias}: {counted(done.files, 'file')}, up to date")
         elif done.changed or done.removed:
             self.say(f"{self.layer.alias}: {done.changed} changed, {done.removed} removed")
 

@@ -88,6 +88,10 @@ _FILLS = {
 """The mend where the place is there already."""
 
 
+ADVICE = frozenset(_MENDS)
+"""Rules that say how a card could be better, where nothing is wrong with its file."""
+
+
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
     mend = _FILLS.get(rule) if line else None
     mend = mend or _MENDS[rule]

@@ -8,6 +8,7 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, read_file, say
 from lessons_kb.recall.evaluation import parse_labelled
+from lessons_kb.text.counted import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,7 +101,7 @@ def _print(report: Report) -> None:
     rows = [(name, *_cells(found)) for name, found in report.engines.items()]
     print_table(("engine", *COLUMNS.values()), rows, right=" ".join(COLUMNS.values()))
     first = next(iter(report.engines.values()))
-    say(f"{first.positive} prompts with cards, {first.negative} without")
+    say(f"{counted(first.positive, 'prompt')} with cards, {first.negative} without")
     if count := len(report.inactive):
         shown = ", ".join(report.inactive[:_SHOWN]) + (" …" if count > _SHOWN else "")
         say(f"{count} expected cards are not active and cannot come up: {shown}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -80,9 +81,10 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
         print_table(columns, rows, right="prompts calls failures edits new expired")
     new = sum(session.new for session in sessions)
     if write:
-        say(f"{new} events noted; `lessons create --from-session ID` makes a lesson of a session")
+        mend = "`lessons create --from-session ID` makes a lesson of a session"
+        say(f"{counted(new, 'event')} noted; {mend}")
     else:
-        say(f"{new} events to note{'; --yes notes them' if new else ''}")
+        say(f"{counted(new, 'event')} to note{'; --yes notes them' if new else ''}")
 
 
 def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None:

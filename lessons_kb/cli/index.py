@@ -13,9 +13,10 @@ from lessons_kb import __version__, render
 from lessons_kb.cli.options import open_brain, options, print_json, relative_path, say
 from lessons_kb.errors import InputError
 from lessons_kb.exchange.annotations import Annotation, format_github, format_sarif
+from lessons_kb.text.counted import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lessons_kb.brain.refresh import Refresh
     from lessons_kb.model import Finding
@@ -39,7 +40,7 @@ def index(
 
     Example: lessons index --rebuild
     """
-    from lessons_kb.brain.census import count_files
+    from lessons_kb.brain.census import count_files, format_census
 
     brain = open_brain()
     workers = max(1, min(4, os.cpu_count() or 1))
@@ -63,10 +64,8 @@ def index(
     for layer, count, run in zip(brain.layers, counts, done, strict=True):
         name = f"{layer.alias}: " if len(counts) > 1 else ""
         hint = " (`lessons lint` names them)" if count.problems else ""
-        print(
-            f"{name}{count.files} files: {count.cards} cards, {count.notes} notes, "
-            f"{count.unusable} unusable; {count.problems} problems{hint}; {run.seconds:.1f} s"
-        )
+        problems = counted(count.problems, "problem")
+        print(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")
         if run.stale:
             say(f"{name}{run.stale}")
 
@@ -130,8 +129,7 @@ def lint(
     elif form == "text":
         for finding in findings:
             print(render.finding_line(finding))
-        counts = [f"{sum(f.level == level for f in findings)} {level}s" for level in _LEVELS]
-        say(", ".join(counts) if findings else "no problems")
+        say(_summed_up(findings))
     else:
         root = brain.layers[0].root
         annotations = [_annotation(root, finding) for finding in findings]
@@ -147,6 +145,17 @@ def lint(
 
 
 _LEVELS = ("error", "warning", "info")
+
+
+def _summed_up(findings: Sequence[Finding]) -> str:
+    from lessons_kb.cards.lint import ADVICE
+
+    if not findings:
+        return "no problems"
+    levels = [finding.level for finding in findings]
+    told = ", ".join(counted(levels.count(level), level) for level in _LEVELS)
+    advice = sum(finding.rule in ADVICE for finding in findings)
+    return f"{told}; {advice} of them advice, no problem of a file" if advice else told
 
 
 def _annotation(root: str, finding: Finding) -> Annotation:

@@ -11,6 +11,7 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
+from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.visible import visible
 
@@ -129,7 +130,8 @@ def _choose_stale(found: Sequence[Stale], *, yes: bool, curated: bool) -> list[s
     chosen = []
     for one in found:
         sure = yes and (curated or one.card.source == "auto")
-        question = f"Archive {one.card.id} ({one.card.source}, unused for {one.days} days)?"
+        unused = f"unused for {counted(one.days, 'day')}"
+        question = f"Archive {one.card.id} ({one.card.source}, {unused})?"
         if sure or (ask and typer.confirm(clean_line(question), default=False, err=True)):
             chosen.append(one.card.id)
     return chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.visible import visible_json
 
@@ -36,7 +37,7 @@ def format_json(cards: Iterable[tuple[Card, str]]) -> str:
 def format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
     """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
     known = list(cards)
-    lines = ["# Lessons", "", f"{len(known)} cards."]
+    lines = ["# Lessons", "", f"{counted(len(known), 'card')}."]
     for kind, heading in _HEADINGS.items():
         chosen = [card for card, _text in known if card.kind == kind]
         if chosen:

@@ -43,7 +43,7 @@ def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
         *("semantic", "files", "write access", "watcher", "journal", "drafts", "trash"),
     ]
     assert lines(brain, "trust")[0].detail == "made by you"
-    assert lines(brain, "index")[0].detail.startswith("1 files: 1 cards, 0 notes; ")
+    assert lines(brain, "index")[0].detail.startswith("1 file: 1 card, 0 notes, 0 unusable; ")
     assert mend_health(brain) == []
 
 
@@ -166,9 +166,9 @@ def test_the_journal_forgets_what_is_old(brain: Brain) -> None:
     journal.events.append(Event(kind="prompt", at=1_000.0, session="old", text="x"))
     journal.events.append(Event(kind="prompt", at=time.time(), session="new", text="x"))
     (_well, late) = lines(brain, "journal")
-    assert (late.level, late.detail) == ("warning", "1 rows are older than 90 days")
+    assert (late.level, late.detail) == ("warning", "1 row is older than 90 days")
     (done,) = mend_health(brain)
-    assert done.detail == "forgot 1 rows older than 90 days"
+    assert done.detail == "forgot 1 row older than 90 days"
     assert [event.session for event in journal.events.find()] == ["new"]
     assert [line.level for line in lines(brain, "journal")] == ["ok"]
 
@@ -179,7 +179,7 @@ def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
     layer.close()
     assert [line.detail for line in mend_health(brain)] == [
-        "ended 1 commands whose process is gone"
+        "ended 1 command whose process is gone"
     ]
 
 

@@ -270,7 +270,7 @@ def test_too_many_cards_from_triggers_make_new_ones_wait(brain: Brain, root: pat
     }
     second = brain.drafts.propose("Refunds ignored the currency of the order", **other)
     card = brain.drafts.accept(first.id)
-    with pytest.raises(InputError, match="1 cards from triggers are active"):
+    with pytest.raises(InputError, match="1 active card from triggers"):
         brain.drafts.accept(second.id)
     brain.cards.set_status("archived", card.id)
     assert brain.drafts.accept(second.id).source == "auto"

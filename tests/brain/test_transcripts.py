@@ -150,4 +150,4 @@ def test_damaged_lines_are_told(
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE + b"{oops\n")
     _, notes = Transcripts(brain).take_in(str(path), now=NOW)
-    assert notes == [f"{path}: 1 lines are no JSON and were passed over"]
+    assert notes == [f"{path}: 1 line is no JSON: passed over"]

@@ -215,6 +215,34 @@ def test_lint_names_file_line_and_mend(lessons: Lessons, brain: pathlib.Path) ->
     assert lessons("lint", "--format", "github").out.startswith("::")
 
 
+def test_index_doctor_and_lint_count_the_same(lessons: Lessons, brain: pathlib.Path) -> None:
+    (brain / "lessons" / "bad.md").write_text("---\ntitle: [\n")
+    (brain / "lessons" / "dangling.md").symlink_to("/nowhere")
+    (brain / "lessons" / "odd.md").write_text(
+        "---\ntitle: Odd\nseverity: urgent\npaths: ['[a']\n---\n## Checklist\n\n- be careful\n"
+    )
+    counted = lessons("index").out
+    assert "; 4 problems (`lessons lint` names them); " in counted
+    census = counted.partition(";")[0]
+    assert census.endswith(", 2 unusable")
+    told = lessons("doctor").out.splitlines()
+    assert any(line.startswith(f"✓ index: {census}; ") for line in told)
+    assert len([line for line in told if line.startswith("✗ file: ")]) == 2
+    found = json.loads(lessons("lint", "--json").out)
+    assert sum(one["level"] == "error" for one in found) == 2
+    glob = next(one for one in found if one["rule"] == "bad-glob")
+    assert (glob["path"], glob["line"], glob["level"]) == ("lessons/odd.md", 4, "warning")
+    said = lessons("lint").err
+    assert said.startswith("lessons: 2 errors, ")
+    advice = len(found) - 4
+    assert said.endswith(f"; {advice} of them advice, no problem of a file\n")
+    for name in ("bad", "dangling", "odd"):
+        (brain / "lessons" / f"{name}.md").unlink()
+    (brain / "lessons" / "odd.md").write_bytes(b"\xff")
+    assert lessons("lint").err.startswith("lessons: 1 error, ")
+    assert "; 1 problem (" in lessons("index").out
+
+
 def test_config_names_values_and_origins(lessons: Lessons, brain: pathlib.Path) -> None:
     (brain / "lessons.toml").write_text("[preflight]\nbudget = 1000\n")
     lessons("trust")

@@ -29,7 +29,7 @@ def test_a_table_by_engine(lessons, brain, prompts) -> None:
     assert head.split()[:5] == ["ENGINE", "RECALL@5", "HIT@3", "MRR", "NDCG@10"]
     assert first.split()[:6] == ["tantivy", "1.000", "1.000", "1.000", "1.000", "1.000"]
     assert second.split()[0] == "rank-bm25"
-    assert "1 prompts with cards, 1 without" in seen.err
+    assert "1 prompt with cards, 1 without" in seen.err
 
 
 def test_json_has_every_figure(lessons, brain, prompts) -> None:

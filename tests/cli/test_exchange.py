@@ -76,8 +76,8 @@ def test_import_takes_a_transcript_into_the_journal(
     path.write_text(json.dumps({**line, "message": {"content": "Why does it keep failing?"}}))
     dry = lessons("import", "transcript", path)
     assert dry.out.splitlines()[1].split() == ["s-1", "claude-code", "1", "0", "0", "0", "1", "0"]
-    assert dry.err == "lessons: 1 events to note; --yes notes them\n"
-    assert lessons("import", "transcript", path, "--yes").err.startswith("lessons: 1 events noted")
+    assert dry.err == "lessons: 1 event to note; --yes notes them\n"
+    assert lessons("import", "transcript", path, "--yes").err.startswith("lessons: 1 event noted")
     data = json.loads(lessons("import", "transcript", path, "--json").out)
     assert data["sessions"][0]["new"] == 0
     assert "Why does it keep failing?" in lessons("events").out
