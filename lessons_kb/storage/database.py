@@ -84,6 +84,17 @@ class Database:
         with self._lock, self._complaining():
             return self._db.execute(sql, parameters).rowcount
 
+    def forget(self, table: str, key: str, before: float, *, most: int) -> int:
+        """Delete up to ``most`` rows whose ``at`` is older than a moment; return how many went.
+
+        ``table`` and ``key``, the columns that tell its rows apart, are names of our own.
+        """
+        sql = (
+            f"DELETE FROM {table} WHERE ({key}) IN"  # noqa: S608
+            f" (SELECT {key} FROM {table} WHERE at < ? LIMIT ?)"
+        )
+        return self.change(sql, (before, most))
+
     @contextlib.contextmanager
     def _complaining(self) -> Iterator[None]:
         try:

@@ -299,16 +299,12 @@ class Journal:
             return
         before = now - days() * _DAY_SECONDS
         with self.transaction():
-            most = max(self._forget(table, before) for table in _AGEING)
-            if most < _PRUNED_AT_ONCE:
+            gone = [
+                self._db.forget(table, key, before, most=_PRUNED_AT_ONCE)
+                for table, key in _AGEING.items()
+            ]
+            if max(gone) < _PRUNED_AT_ONCE:
                 self._db.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (_day(now),))
-
-    def _forget(self, table: str, before: float) -> int:
-        sql = (
-            f"DELETE FROM {table} WHERE ({_AGEING[table]}) IN"  # noqa: S608 names of our own
-            f" (SELECT {_AGEING[table]} FROM {table} WHERE at < ? LIMIT {_PRUNED_AT_ONCE})"
-        )
-        return self._db.change(sql, (before,))
 
 
 _AGEING = {

@@ -56,11 +56,7 @@ class Upkeep:
         """Forget all rows older than a moment and return how many; free space is given back."""
         gone = 0
         for table, key in self._ageing.items():
-            sql = (
-                f"DELETE FROM {table} WHERE ({key}) IN"  # noqa: S608 names of our own
-                f" (SELECT {key} FROM {table} WHERE at < ? LIMIT {_AT_ONCE})"
-            )
-            while deleted := self._db.change(sql, (before,)):
+            while deleted := self._db.forget(table, key, before, most=_AT_ONCE):
                 gone += deleted
         ((pages,),) = self._db.run("PRAGMA freelist_count")
         ((size,),) = self._db.run("PRAGMA page_size")
