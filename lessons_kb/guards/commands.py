@@ -11,7 +11,6 @@ import posixpath
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
 READERS: Mapping[str, str] = {
     **dict.fromkeys(("cat", "bat", "less", "more", "nl", "wc", "ls", "file", "diff", "cmp"), ""),
@@ -62,8 +61,6 @@ _WORDS = (
     r"""|(?P<word>(?:[^\s'"\\;&|<>()]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)"""
     r"|(?P<broken>.)"
 )
-_QUOTED = r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)"""
-_DOCUMENT = r"""(?<!<)<<-?[ \t]*(['"]?)([A-Za-z_]\w*)\1"""
 
 
 def is_patch_command(command: str) -> bool:
@@ -98,9 +95,11 @@ def _parse_commands(command: str) -> list[tuple[list[str], list[tuple[str, str]]
     """Return each simple command as its words and the (kind, file) of its redirections."""
     import re
 
+    from lessons_kb.text.shell import without_documents, without_quotes
+
     commands: list[tuple[list[str], list[tuple[str, str]]]] = [([], [])]
     direction = ""
-    for token in re.finditer(_WORDS, _without_documents(command), re.DOTALL):
+    for token in re.finditer(_WORDS, without_documents(command), re.DOTALL):
         words, redirects = commands[-1]
         if token["broken"]:
             return []
@@ -110,7 +109,7 @@ def _parse_commands(command: str) -> list[tuple[list[str], list[tuple[str, str]]
             commands.append(([], []))
             direction = ""
         elif token["word"]:
-            word = re.sub(_QUOTED, _unquote, token["word"], flags=re.DOTALL)
+            word = without_quotes(token["word"])
             if not direction:
                 words.append(word)
             elif kind := _redirect_kind(direction, word):
@@ -125,33 +124,6 @@ def _redirect_kind(direction: str, word: str) -> str:
     if direction.startswith("<") or (direction == ">&" and (word.isdigit() or word == "-")):
         return ""
     return "edit"
-
-
-def _unquote(match: Any) -> str:
-    import re
-
-    single, double, escaped = match.groups()
-    if double is not None:
-        return re.sub(r"""\\(["\\$`])""", r"\1", double)
-    return str(single if single is not None else escaped)
-
-
-def _without_documents(command: str) -> str:
-    """Return a command without the text of its here-documents."""
-    if "<<" not in command:
-        return command
-    import re
-
-    kept: list[str] = []
-    ends: list[str] = []
-    for line in command.split("\n"):
-        if ends:
-            if line.strip() == ends[0]:
-                del ends[0]
-            continue
-        ends = [end for _, end in re.findall(_DOCUMENT, line)]
-        kept.append(re.sub(_DOCUMENT, " ", line))
-    return "\n".join(kept)
 
 
 def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -18,7 +18,7 @@ _PIECE = (
     r"|(?P<broken>.)"
 )
 _QUOTED = r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)"""
-_DOCUMENT = r"""<<-?[ \t]*(['"]?)([A-Za-z_]\w*)\1"""
+_DOCUMENT = r"""(?<!<)<<-?[ \t]*(['"]?)([A-Za-z_]\w*)\1"""
 
 
 def split_commands(line: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -49,11 +49,11 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
         yield "broken", ""
         return
     redirected = False
-    for token in re.finditer(_PIECE, _without_documents(line), re.DOTALL):
+    for token in re.finditer(_PIECE, without_documents(line), re.DOTALL):
         kind, text = token.lastgroup or "", token[0]
         if kind == "word":
             if not redirected:
-                yield "word", re.sub(_QUOTED, _unquote, text, flags=re.DOTALL)
+                yield "word", without_quotes(text)
             redirected = False
         elif kind == "redirect":
             redirected = True
@@ -67,6 +67,11 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
 _OPERATORS = {"&&": "&&", "||": "||", "|&": "|"}
 
 
+def without_quotes(word: str) -> str:
+    """Return what a shell makes of the quotes and backslashes of one word."""
+    return re.sub(_QUOTED, _unquote, word, flags=re.DOTALL)
+
+
 def _unquote(found: re.Match[str]) -> str:
     single, double, escaped = found.groups()
     if double is not None:
@@ -74,7 +79,8 @@ def _unquote(found: re.Match[str]) -> str:
     return str(single if single is not None else escaped)
 
 
-def _without_documents(line: str) -> str:
+def without_documents(line: str) -> str:
+    """Return a command line without the text of its here-documents."""
     if "<<" not in line:
         return line
     kept: list[str] = []
