@@ -17,11 +17,13 @@ from lessons_kb.learn.effect import (
     MARKS,
     RECURRED,
     UNADDRESSED,
+    VERDICTS,
     count_verdicts,
     never_used,
     noisy,
     top,
 )
+from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ EXPLAINED = (
     "The true share lies in its interval with 90 % probability (Beta posterior; before anything "
     "was seen, every share is held equally likely)."
 )
+_NEVER = VERDICTS[-1]
 _COLUMNS = ("id", "given", "addressed", "before", "with", "verdict")
 _HISTORY = {
     INJECTED: "given",
@@ -110,9 +113,9 @@ def mark(
 
 
 def _print_overview(overview: Overview) -> None:
-    kinds = ", ".join(_count(n, kind) for kind, n in overview.by_kind)
+    kinds = ", ".join(counted(n, kind) for kind, n in overview.by_kind)
     rows = [
-        ("cards", f"{kinds}; {_count(overview.notes, 'note')}"),
+        ("cards", f"{kinds}; {counted(overview.notes, 'note')}"),
         ("mistakes", f"seen {overview.occurrences:,}×"),
     ]
     if overview.drafts:
@@ -121,15 +124,13 @@ def _print_overview(overview: Overview) -> None:
         bar = _bar(overview.addressed, overview.checked)
         weeks = _spark([p.injections for p in overview.periods])
         back = _spark([p.recurrences for p in overview.periods])
-        tokens = f"{overview.tokens:,} tokens"
-        given = f"{overview.injections:,}× in {_count(overview.sessions, 'session')}, {tokens}"
+        given = f"{_given(overview)}, {counted(overview.tokens, 'token')}"
         rows += [
             ("given", f"{given}{weeks}"),
             ("addressed", f"{_items(overview)}{bar}"),
             ("came back", f"{overview.recurrences:,}×{back}"),
         ]
-    verdicts = count_verdicts(overview.effects)
-    rows.append(("verdicts", ", ".join(f"{name} {n}" for name, n in verdicts.items() if n)))
+    rows.append(("verdicts", _verdicts(overview)))
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
@@ -142,7 +143,8 @@ def _print_overview(overview: Overview) -> None:
         )
     _print_proposals([effect for effect in overview.effects if effect.proposal])
     _print_list("Noisy: harmful, or hardly ever addressed", noisy(overview))
-    _print_list("Never given", never_used(overview))
+    never = [effect for effect in never_used(overview) if effect.verdict == _NEVER]
+    _print_list("Active and never given", never)
 
 
 def _print_effect(effect: Effect, history: History) -> None:
@@ -156,9 +158,9 @@ def _print_effect(effect: Effect, history: History) -> None:
         weeks = _spark(_weekly(history))
         first, last = effect.first_injected, effect.last_injected
         span = f"{first}" if first == last else f"{first} to {last}"
-        given = f"{effect.injections:,}× in {_count(effect.sessions, 'session')}"
+        tokens = counted(effect.tokens, "token")
         rows += [
-            ("given", f"{given}, {span}, {effect.tokens:,} tokens{weeks}"),
+            ("given", f"{_given(effect)}, {span}, {tokens}{weeks}"),
             ("addressed", _items(effect)),
             ("before", _told(effect.before)),
             ("with it", _told(effect.after)),
@@ -173,16 +175,16 @@ def _print_effect(effect: Effect, history: History) -> None:
     if not _drawn():
         print()
     days = sorted({day for day, _what, _times in history})
-    counted = {(day, what): times for day, what, times in history}
+    times_of = {(day, what): times for day, what, times in history}
     whats = [what for what in _HISTORY if any(what == one for _day, one, _times in history)]
     columns = ("day", *(_HISTORY[what] for what in whats))
     print_table(
         columns,
-        [(day, *(str(counted.get((day, what), "")) for what in whats)) for day in days[-_DAYS:]],
+        [(day, *(str(times_of.get((day, what), "")) for what in whats)) for day in days[-_DAYS:]],
         right=" ".join(columns[1:]),
     )
     if len(days) > _DAYS:
-        say(f"{len(days) - _DAYS} days before; --json shows them")
+        say(f"{counted(len(days) - _DAYS, 'day')} before; --json shows them")
 
 
 def _print_groups(overview: Overview) -> None:
@@ -194,7 +196,7 @@ def _print_groups(overview: Overview) -> None:
             rows.append((by, name, str(n), *([_bar(n, most).strip()] if _drawn() else [])))
         if len(found) > ROWS:
             rest = sum(n for _name, n in found[ROWS:])
-            others = f"{len(found) - ROWS} others"
+            others = counted(len(found) - ROWS, "other")
             rows.append((by, others, str(rest), *([""] if _drawn() else [])))
     if not _drawn():
         print()
@@ -267,10 +269,27 @@ def _title(text: str, *, gap: bool = True) -> None:
     Console(no_color=no_color).print(Text(text, style="bold"))
 
 
+def _given(seen: Effect | Overview) -> str:
+    """Return how often something was given, and where: a call by hand is of no session."""
+    where = f" in {counted(seen.sessions, 'session')}" if seen.sessions else ", outside of sessions"
+    return f"{seen.injections:,}×{where}"
+
+
+def _verdicts(overview: Overview) -> str:
+    """Return how many cards have each verdict, and which cards are counted otherwise."""
+    told = [f"{name} {n}" for name, n in count_verdicts(overview.effects).items() if n]
+    never = [effect for effect in overview.effects if effect.verdict == _NEVER]
+    ignored = sum(effect.card.status != "active" for effect in never)
+    if ignored:
+        told[-1] += f" ({ignored} of them ignored)"
+    archived = overview.cards - len(overview.effects)
+    return "; ".join(filter(None, (", ".join(told), f"archived {archived}" if archived else "")))
+
+
 def _told(share: Rate) -> str:
     if not share.of:
         return "no session is known"
-    seen = f"the mistake in {share.times} of {_count(share.of, 'session')}"
+    seen = f"the mistake in {share.times} of {counted(share.of, 'session')}"
     return f"{seen}{_share(share.times, share.of)}, from {share.low:.0%} to {share.high:.0%}"
 
 
@@ -278,7 +297,7 @@ def _items(seen: Effect | Overview) -> str:
     if not seen.checked:
         return "no answer was checked yet"
     share = _share(seen.addressed, seen.checked)
-    return f"{seen.addressed:,} of {seen.checked:,} items{share}"
+    return f"{seen.addressed:,} of {counted(seen.checked, 'item')}{share}"
 
 
 def _brief(share: Rate) -> str:
@@ -287,10 +306,6 @@ def _brief(share: Rate) -> str:
 
 def _share(part: int, whole: int) -> str:
     return f" ({part / whole:.0%})" if whole else ""
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _weekly(history: History) -> list[int]:

@@ -155,6 +155,27 @@ def test_one_card_and_an_empty_journal(
     assert card.err == "lessons: nothing was counted of it yet\n"
 
 
+def test_the_figures_agree_or_say_what_they_count(
+    brain: pathlib.Path, lessons: Callable[..., Any]
+) -> None:
+    lessons("preflight", "Add a Telegram command that runs a shell script")
+    shown = lessons("stats").out
+    assert re.search(r"^given +2×, outside of sessions, [\d,]+ tokens$", shown, re.MULTILINE)
+    lessons("ignore", "sleep-in-test")
+    lessons("archive", "kst-day-boundary")
+    shown = lessons("stats").out
+    never = int(re.findall(r"never used (\d+)", shown)[0])
+    archived = int(re.findall(r"; archived (\d+)\n", shown)[0])
+    ignored = int(re.findall(r"\((\d+) of them ignored\)", shown)[0])
+    assert ignored >= 1
+    assert f"\nActive and never given ({never - ignored})\n" in shown
+    cards = sum(map(int, re.findall(r"(\d+) (?:lesson|playbook|qa-finding)", shown)))
+    verdicts = re.findall(r"^verdicts .*$", shown, re.MULTILINE)[0].partition("(")[0]
+    assert sum(map(int, re.findall(r" (\d+)", verdicts))) + archived == cards
+    one = lessons("stats", "telegram").out
+    assert "given      1×, outside of sessions, " in one
+
+
 def test_marks(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
     done = lessons("mark", "quiet", "helpful")
     assert (done.code, done.out) == (
