@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.brain.turn import NOTHING, Answer
-from lessons_kb.brain.turn_state import BLOCK, counter_for, now, turn_state
+from lessons_kb.brain.turn_state import BLOCK, now, pack_known, turn_state
 from lessons_kb.guards.tools import parse_call
 from lessons_kb.model import SEVERITIES, Event, Hit
 
@@ -109,7 +109,7 @@ def _block(
 ) -> tuple[Preflight, list[list[str]]]:
     """Return the block of these cards, those left out that the session has in its context."""
     from lessons_kb.brain.memory import card_digest
-    from lessons_kb.recall.preflight import pack, shown_name
+    from lessons_kb.recall.preflight import shown_name
 
     settings = brain.layers[0].settings.preflight
     hits: list[Hit] = []
@@ -126,16 +126,8 @@ def _block(
             known.add(shown_name(hit))
         homes[shown_name(hit)] = (layer, turn)
         hits.append(hit)
-    block = pack(
-        [hit for hit in hits if shown_name(hit) not in known],
-        [],
-        query="",
-        frequencies={},
-        size=1,
-        settings=settings.replace(budget=min(settings.budget, reach.tokens)),
-        counter=counter_for(reach),
-        max_chars=reach.chars,
-    )
+    missing = [hit for hit in hits if shown_name(hit) not in known]
+    block = pack_known(missing, settings, reach)
     for rank, hit in enumerate(block.lessons, 1):
         layer, turn = homes[shown_name(hit)]
         tokens = block.tokens // len(block.lessons)

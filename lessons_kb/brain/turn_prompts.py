@@ -7,10 +7,17 @@ import contextlib
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import offer_drafts
 from lessons_kb.brain.turn_record import read_missed
-from lessons_kb.brain.turn_state import BLOCK, FILES, counter_for, event_of, now, turn_state
+from lessons_kb.brain.turn_state import (
+    BLOCK,
+    FILES,
+    counter_for,
+    event_of,
+    now,
+    pack_known,
+    turn_state,
+)
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.recall.preflight import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,16 +183,7 @@ def _active_again(brain: Brain, occasion: Occasion, reach: Reach) -> Preflight:
         cards = [card for card in find_cards(layer, known) if card.status == "active"]
         hits += [Hit(card=card, score=1.0, bm25=0.0, passed=True) for card in usable(layer, cards)]
     hits.sort(key=lambda hit: (-("low", "medium", "high").index(hit.card.severity), hit.card.id))
-    return pack(
-        hits,
-        [],
-        query="",
-        frequencies={},
-        size=1,
-        settings=settings.replace(budget=min(settings.budget, reach.tokens)),
-        counter=counter_for(reach),
-        max_chars=reach.chars,
-    )
+    return pack_known(hits, settings, reach)
 
 
 def _give_again(brain: Brain, occasion: Occasion, block: Preflight, state: TurnState) -> None:

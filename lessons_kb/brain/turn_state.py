@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lessons_kb.brain.turn import Occasion, Reach
+    from lessons_kb.config import PreflightSettings
+    from lessons_kb.model import Hit, Preflight
     from lessons_kb.storage.journal import Journal
     from lessons_kb.text.tokens import TokenCounter
 
@@ -114,6 +116,22 @@ def counter_for(reach: Reach) -> TokenCounter:
         return estimate_tokens(text) if count_chars(text) <= reach.chars else _ENDLESS
 
     return count
+
+
+def pack_known(hits: Sequence[Hit], settings: PreflightSettings, reach: Reach) -> Preflight:
+    """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
+    from lessons_kb.recall.preflight import pack
+
+    return pack(
+        hits,
+        [],
+        query="",
+        frequencies={},
+        size=1,
+        settings=settings.replace(budget=min(settings.budget, reach.tokens)),
+        counter=counter_for(reach),
+        max_chars=reach.chars,
+    )
 
 
 def event_of(occasion: Occasion, kind: str, scope: str) -> Event:
