@@ -261,6 +261,31 @@ def test_a_card_that_guards_a_file_at_hand_needs_no_word_of_the_prompt():
     assert (alone.passed, alone.reason) == (True, "guards a file at hand")
     (wordless,) = judge(guarding, evidence.replace(found={}), GATE)
     assert wordless.passed
+    assert wordless.reason == "guards a file at hand; shares no word with the prompt"
+    (both,) = judge(guarding, evidence, GATE)
+    assert both.reason.startswith("guards a file at hand; covers ")
+
+
+def test_common_words_alone_are_named_as_such_and_at_most_three():
+    words = ("run", "test", "file", "use")
+    common = one(terms=dict.fromkeys(words, 1.0), cards={"a": ({"body": words}, 0.4)})
+    assert common.reason.startswith("held back: only common words matched (")
+    assert common.reason.count(", ") == 2
+    hits, evidence = given_hits(terms={"run": 1.0}, cards={"a": ({"body": ("run",)}, 0.4)})
+    (let,) = judge(hits, evidence, Gate(min_confidence=0.0))
+    assert let.reason == "covers 100% of the prompt's information; terms: run"
+
+
+def test_of_two_cards_the_same_score_answers_more_of_a_prompt_of_common_words():
+    rare = one(
+        frequencies={"telegram": 1, "run": 1}, size=100, cards={"a": ({"body": ("telegram",)}, 2.0)}
+    )
+    common = one(
+        frequencies={"telegram": 60, "run": 60},
+        size=100,
+        cards={"a": ({"body": ("telegram",)}, 2.0)},
+    )
+    assert common.confidence > rare.confidence
 
 
 def test_without_a_prompt_nothing_passes():

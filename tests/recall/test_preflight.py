@@ -56,6 +56,11 @@ def run(
     )
 
 
+def shown_why(why):
+    line = next(line for line in run([lesson(why=why)]).text.split("\n") if "Why:" in line)
+    return line.removeprefix("   Why: ")
+
+
 def ids(hits):
     return [hit.card.id for hit in hits]
 
@@ -133,6 +138,32 @@ def test_why_is_cut_at_160_characters():
     assert shown.endswith("…")
     assert why.startswith(shown[:-1])
     assert shown[:-1].split()[-1] in why.split()
+
+
+@pytest.mark.parametrize("shift", range(14))
+def test_why_is_cut_between_two_words_and_before_their_comma(shift):
+    why = "x" * shift + "yz alpha, beta; gamma: delta — " * 9
+    shown = shown_why(why)
+    assert 145 < len(shown) <= 160
+    kept, mark = shown[:-1], shown[-1]
+    assert mark == "…"
+    assert why.startswith(kept)
+    assert kept[-1].isalpha()
+    assert not why[len(kept)].isalpha()
+
+
+def test_why_of_160_characters_is_whole_and_an_endless_word_is_cut():
+    assert shown_why("y" * 160) == "y" * 160
+    assert shown_why("y" * 161) == "y" * 159 + "…"
+    assert shown_why("x " * 30 + "y" * 200) == "x " * 30 + "y" * 99 + "…"
+
+
+def test_a_card_of_endless_items_counts_those_it_does_not_show():
+    hit = lesson(checklist=tuple(f"item {n}" for n in range(130)))
+    text = run([hit], budget=100_000, lesson_share=1.0).text
+    shown = text.count("- [ ] item")
+    assert 50 <= shown < 130
+    assert f"   … {130 - shown} more in lessons/a.md\n" in text
 
 
 def test_nothing_found_is_silence():
@@ -263,6 +294,16 @@ class TestBudget:
     def test_characters_are_a_second_ceiling(self, max_chars):
         found = run([TELEGRAM, self.LONG], [note("n.md", DEPLOY)], max_chars=max_chars)
         assert len(found.text) <= max_chars
+
+    def test_what_does_not_fit_is_told_with_the_ceilings(self):
+        huge = lesson("huge", title="long title " * 100)
+        told = reasons(run([huge], budget=400))["lessons/huge.md"]
+        assert told == "does not fit into 100 tokens for lessons"
+        told = reasons(run([huge], [note("n.md", DEPLOY)], budget=400, max_chars=9))
+        assert told == {
+            "lessons/huge.md": "does not fit into 100 tokens for lessons and 9 characters",
+            "n.md": "does not fit into 400 tokens in all and 9 characters",
+        }
 
     def test_no_room_at_all(self):
         found = run([TELEGRAM], [note("n.md", DEPLOY)], budget=0)

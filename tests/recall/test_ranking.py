@@ -91,6 +91,50 @@ def test_what_is_left_out(changes, query):
     assert ids([card(**changes)], Query(text="x", **query)) == []
 
 
+def test_what_is_left_out_does_not_end_the_list():
+    assert ids([card("a", status="ignored"), card("b"), card("c", kind=NOTE), card("d")]) == [
+        "b",
+        "d",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "factors"),
+    [
+        ({"severity": "low"}, {"severity": 0.2}),
+        ({"severity": "medium"}, {"severity": 0.3}),
+        ({"severity": "high"}, {"severity": 0.4}),
+        ({"severity": "odd"}, {"severity": 0.3}),
+        ({"evidence": "evidenced"}, {"severity": 0.3, "evidence": 0.5}),
+        ({"evidence": "anecdotal"}, {"severity": 0.3, "evidence": 0.6}),
+        ({"evidence": "disputed"}, {"severity": 0.3, "evidence": 0.7}),
+        ({"evidence": "odd"}, {"severity": 0.3}),
+        ({"stages": ("DEV",)}, {"severity": 0.3}),
+        ({"source": "auto"}, {"severity": 0.3, "source": 0.8}),
+    ],
+)
+def test_each_thing_known_of_a_card_has_its_own_factor(changes, factors):
+    ranking = Ranking(
+        severity_low=0.2,
+        severity_medium=0.3,
+        severity_high=0.4,
+        evidenced=0.5,
+        anecdotal=0.6,
+        disputed=0.7,
+        auto=0.8,
+        same_stage=9.0,
+        same_project=9.0,
+    )
+    (hit,) = rank([(card(**changes), 1.0)], Query(text="x"), ranking)
+    assert dict(hit.factors) == factors
+
+
+def test_a_stage_counts_where_card_and_query_name_it():
+    ranking = Ranking(same_stage=2.0)
+    cards = [card("any"), card("dev", stages=("DEV",))]
+    assert ids(cards, Query(text="x", stage="dev"), ranking) == ["dev", "any"]
+
+
 @pytest.mark.parametrize(
     ("changes", "query"),
     [
