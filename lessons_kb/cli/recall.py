@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,10 +25,10 @@ from lessons_kb.model import KINDS, NOTE
 from lessons_kb.recall.preflight import shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lessons_kb.brain import Brain
-    from lessons_kb.model import Card, Check, Unaddressed
+    from lessons_kb.model import Card, Check, Preflight, Unaddressed
     from lessons_kb.process.git import Diff
 
 Paths = Annotated[
@@ -93,9 +94,8 @@ def preflight(
         change = _read_diff(brain, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
-    block = brain.preflight(
-        text, stage=stage, paths=paths, session=session or "", budget=budget, context=context
-    )
+    asked = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
+    block = asked(session=session or "", budget=budget)
     language = brain.layers[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
@@ -110,6 +110,17 @@ def preflight(
         _say_stale(brain)
     elif block.lessons and not options().json:
         print(render.scope_footer(block, language), file=sys.stderr)
+    _say_too_small(block, lambda tokens: asked(budget=tokens, remember=False, fresh=False))
+
+
+def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> None:
+    from lessons_kb.brain.fitting import find_least_budget, is_too_small
+
+    if not is_too_small(block):
+        return
+    least = find_least_budget(attempt)
+    mend = f"--budget {least} gives the first" if least else "`model_context` allows for none"
+    say(f"the budget is too small for a lesson: {mend}")
 
 
 def _most_seen(brain: Brain, stage: str) -> list[Card]:

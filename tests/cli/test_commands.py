@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -116,6 +117,25 @@ def test_no_escape_code_of_a_card_reaches_the_terminal(
     for command in (("list", "--all"), ("show", "evil"), ("search", "zebra"), ("lint",)):
         seen = lessons(*command)
         assert not {"\x1b", "\x07", "\x08", "\u202e"} & set(seen.out + seen.err)
+
+
+def test_a_budget_too_small_says_what_the_first_lesson_needs(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    done = lessons("preflight", PROMPT, "--budget", "50")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.startswith("lessons: the budget is too small for a lesson: --budget ")
+    assert done.err.count("\n") == 1
+    least = int(re.findall(r"--budget (\d+) gives the first", done.err)[0])
+    assert TELEGRAM in lessons("preflight", PROMPT, "--budget", least).out
+    assert lessons("preflight", PROMPT, "--budget", least - 1).out == ""
+    assert lessons("preflight", "Rename the dusk theme", "--budget", "50").err == ""
+    with (brain / "lessons.toml").open("a") as file:
+        file.write("model_context = 100\n")
+    small = lessons("--brain", brain, "preflight", PROMPT)
+    assert small.err == (
+        "lessons: the budget is too small for a lesson: `model_context` allows for none\n"
+    )
 
 
 def test_search_holds_nothing_back_and_explains(lessons: Lessons, brain: object) -> None:
