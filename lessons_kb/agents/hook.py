@@ -7,6 +7,7 @@ a line in the hook log says what it was.
 from __future__ import annotations
 
 import _thread
+import gc
 import os
 import sys
 
@@ -44,6 +45,7 @@ def main() -> None:
     once = _thread.allocate_lock()
     silence = "" if agent in ("claude-code", "codex") else "{}"
     output, line = silence, ""
+    gc.disable()  # a process of 50 ms leaves nothing to collect
     try:
         _hold_standard_files()
         if agent not in _MODULES:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from lessons_kb.model import Preflight
-from lessons_kb.recall.excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.recall.gate import is_guarding
 from lessons_kb.text.sanitize import clean_line, defang
 
@@ -60,7 +59,13 @@ def pack(
     still takes its place among the ``max_lessons``, or a repeated prompt would bring up ever
     weaker ones.
     """
-    weigh = cache(lambda: weigh_terms(query, frequencies, size))
+
+    @cache
+    def weigh() -> Mapping[str, float]:
+        from lessons_kb.recall.excerpts import weigh_terms  # most blocks shorten nothing
+
+        return weigh_terms(query, frequencies, size)
+
     block = _Block(settings, counter, max_chars, weigh)
     block.add_lessons(hits, in_context)
     block.add_notes(notes, in_context)
@@ -181,6 +186,8 @@ class _Block:
         return fitted
 
     def _add_note(self, hit: Hit, source: str, limit: int) -> bool:
+        from lessons_kb.recall.excerpts import build_excerpt, weigh_paragraphs
+
         if self.notes:
             head = [*self.lines[:-1], ""]
         else:
@@ -226,6 +233,8 @@ class _Form:
         return lines
 
     def by_relevance(self, weights: Mapping[str, float]) -> list[int]:
+        from lessons_kb.recall.excerpts import overlap
+
         scores = [overlap(item, weights) for item in self.items]
         return sorted(range(len(scores)), key=lambda number: (-scores[number], number))
 

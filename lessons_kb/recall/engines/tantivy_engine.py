@@ -10,13 +10,14 @@ from tantivy import Query
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.recall.engine import rounded
-from lessons_kb.recall.engines.impacts import MOST_CARDS, TermScores
 from lessons_kb.recall.engines.terms import join_terms, order_hits, plain_term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
+
+    from lessons_kb.recall.engines.impacts import TermScores
 
     _T = TypeVar("_T")
     _Stored = tuple[dict[str, frozenset[str]], int]
@@ -97,7 +98,11 @@ class TantivyEngine:
     def _term_scores(self, weights: Mapping[str, float]) -> TermScores | None:
         """Return the scores kept, None for a process that searches a few times or a vast index."""
         self._searches += 1
-        if self._searches <= _FEW_SEARCHES or self.size() > MOST_CARDS:
+        if self._searches <= _FEW_SEARCHES:
+            return None
+        from lessons_kb.recall.engines.impacts import MOST_CARDS, TermScores
+
+        if self.size() > MOST_CARDS:
             return None
         if self._scores is None or self._weights != weights:
             self._weights = dict(weights)
