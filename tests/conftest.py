@@ -10,6 +10,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -66,6 +67,51 @@ def minilm(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         if name:
             os.symlink(pathlib.Path(spec.origin).parent / name, folder / name.rsplit("/", 1)[-1])
     return folder
+
+
+TELEGRAM = """\
+---
+type: lesson
+title: Telegram remote execution must require an allowlist
+applies-to: [telegram, security]
+severity: high
+occurrences: 5  # counted by hand
+last-seen: "2026-01-02"
+---
+
+## Situation
+
+A command of the Telegram bot ran a shell script, and every member of the group could send it.
+
+## Root Cause
+
+The handler never looked at the sender. More text.
+
+## Prevention Checklist
+
+- Reject every chat id that is not on the allowlist
+- Cover the rejection with a test
+"""
+
+Write = Callable[[str, str], pathlib.Path]
+
+
+@pytest.fixture
+def write(root: pathlib.Path) -> Write:
+    """Write a file of the brain: ``write(path, text)``; each room has a ``root`` of its own."""
+
+    def write(name: str, text: str) -> pathlib.Path:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def telegram(write: Write) -> pathlib.Path:
+    return write("lessons/telegram-allowlist.md", TELEGRAM)
 
 
 Mount = Callable[..., str]

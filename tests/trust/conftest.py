@@ -8,36 +8,10 @@ from __future__ import annotations
 
 import os
 import pathlib
-import textwrap
-from collections.abc import Callable
 
 import pytest
 
 FULL = bool(os.environ.get("LESSONS_SLOW_TESTS"))
-
-TELEGRAM = """\
----
-type: lesson
-title: Telegram remote execution must require an allowlist
-applies-to: [telegram, security]
-severity: high
-occurrences: 5  # counted by hand
-last-seen: "2026-01-02"
----
-
-## Situation
-
-A command of the Telegram bot ran a shell script, and every member of the group could send it.
-
-## Root Cause
-
-The handler never looked at the sender. More text.
-
-## Prevention Checklist
-
-- Reject every chat id that is not on the allowlist
-- Cover the rejection with a test
-"""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -62,19 +36,3 @@ def root(tmp_path: pathlib.Path) -> pathlib.Path:
     folder.mkdir()
     make_brain(str(folder))
     return folder.resolve()
-
-
-@pytest.fixture
-def write(root: pathlib.Path) -> Callable[[str, str], pathlib.Path]:
-    def write(name: str, text: str) -> pathlib.Path:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text))
-        return path
-
-    return write
-
-
-@pytest.fixture
-def telegram(write: Callable[[str, str], pathlib.Path]) -> pathlib.Path:
-    return write("lessons/telegram-allowlist.md", TELEGRAM)
