@@ -37,12 +37,28 @@ def check_health(brain: Brain | None, directory: str) -> list[Health]:
 
     lines = collect(surroundings.CHECKS, directory)
     if brain is None:
-        mend = "`lessons init` makes one here, `lessons init --user` one for everywhere"
-        return [*lines, Health(level="error", what="brain", detail="none here", mend=mend)]
+        waits = any(line.what == "trust" and line.level == "warning" for line in lines)
+        return [*lines, _no_brain(waits=waits)]
     for layer in brain.layers:
         lines.append(Health(level="ok", what="brain", detail=f"{layer.root} ({layer.alias})"))
-        lines += collect(checkup.CHECKS, layer)
+        lines += _without_echo(collect(checkup.CHECKS, layer))
     return lines
+
+
+def _no_brain(*, waits: bool) -> Health:
+    """Say that none can be used; one that ``waits`` for trust has been named, with its mend."""
+    if waits:
+        return Health(level="error", what="brain", detail="none that you trust")
+    mend = "`lessons init` makes one here, `lessons init --user` one for everywhere"
+    return Health(level="error", what="brain", detail="none here", mend=mend)
+
+
+def _without_echo(lines: Sequence[Health]) -> list[Health]:
+    """Leave out an error that an earlier check has told already, such as one of the settings."""
+    told: dict[object, Health] = {}
+    for place, line in enumerate(lines):
+        told.setdefault((line.detail, line.mend) if line.level == "error" else place, line)
+    return list(told.values())
 
 
 def mend_health(brain: Brain | None) -> list[Health]:

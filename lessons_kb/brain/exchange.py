@@ -88,6 +88,8 @@ class Exchange:
         if near not in ON_NEAR:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
         reading = read_lessons(source, path)
+        if source == "review" and not (reading.lessons or reading.passed_over):
+            raise InputError(f"{'; '.join(reading.notes)}; name a review that holds claims")
         lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
         shelf = _Shelf(self._brain, near)
         steps = [shelf.judge(lesson) for lesson in lessons]

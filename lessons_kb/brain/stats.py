@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 from lessons_kb.brain.before import look_before
+from lessons_kb.brain.filters import names_project, names_stage
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.learn.effect import (
     ADDRESSED,
@@ -136,9 +137,7 @@ class _Part:
         self.cards = [
             card
             for card in files
-            if card.kind != NOTE
-            and (stage is None or stage in card.stages)
-            and (project is None or project == card.project)
+            if card.kind != NOTE and names_stage(card, stage) and names_project(card, project)
         ]
         self.notes = sum(card.kind == NOTE for card in files)
         self.known = {card.id for card in files}

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.brain.cards import ON_DUPLICATE
+from lessons_kb.brain.filters import names_project, names_stage, names_topic
+from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES
 from lessons_kb.render import age
@@ -60,9 +62,10 @@ def create(
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
     """
+    _check_kind(kind, severity)
     brain = open_brain()
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    rule = on_duplicate or ("ask" if interactive else "fail")
+    rule = _choose_rule(on_duplicate, "ask" if interactive else "fail")
     if rule == "ask" and not interactive:
         raise InputError("--on-duplicate ask needs a terminal; choose bump, new or fail")
     sketch = _sketch(brain, from_diff, from_session)
@@ -93,6 +96,16 @@ def create(
         from lessons_kb.process.editor import open_editor
 
         open_editor(brain.cards.read(card.id)[0])
+
+
+def _check_kind(kind: str | None, severity: str | None) -> None:
+    check_choice("--type", kind, KINDS)
+    check_choice("--severity", severity, SEVERITIES)
+
+
+def _choose_rule(on_duplicate: str | None, usual: str) -> str:
+    check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
+    return on_duplicate or usual
 
 
 def _sketch(brain: Brain, diff: str | None, session: str | None) -> Sketch | None:
@@ -127,23 +140,19 @@ def list_(
 
     Example: lessons list --severity high --sort count
     """
-    for option, value, choices in (
-        ("--sort", sort, tuple(_ORDERS)),
-        ("--type", kind, KINDS),
-        ("--status", status, (*STATUSES, "all")),
-        ("--severity", severity, SEVERITIES),
-    ):
-        if value is not None and value not in choices:
-            raise InputError(f"{option} must be one of {', '.join(choices)}; {value!r} is none")
-    wanted = {"kind": kind, "project": project, "severity": severity}
+    _check_kind(kind, severity)
+    check_choice("--sort", sort, tuple(_ORDERS))
+    check_choice("--status", status, (*STATUSES, "all"))
+    wanted = {"kind": kind, "severity": severity}
     known = open_brain().cards.all()
     cards = [
         card
         for card in known
         if all(value is None or getattr(card, name) == value for name, value in wanted.items())
         and (status in (None, "all") or card.status == status)
-        and (stage is None or stage in card.stages)
-        and (tag is None or tag in card.topics)
+        and names_project(card, project)
+        and names_stage(card, stage)
+        and names_topic(card, tag)
     ]
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb.cli.options import open_brain, options, print_json, say
+from lessons_kb.cli.options import check_choice, open_brain, options, print_json, say
 from lessons_kb.cli.wrapping import print_wrapped
-from lessons_kb.errors import BrainNotFound, InputError, Untrusted
+from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def doctor(
     from lessons_kb.brain.doctor import check_health, mend_health
     from lessons_kb.storage.locate import git_top
 
-    if fail_on not in FAIL_ON:
-        raise InputError(f"--fail-on must be one of {', '.join(FAIL_ON)}, not {fail_on!r}")
+    check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     brain, trouble = None, ""
     try:
         brain = open_brain()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 
@@ -42,8 +42,11 @@ def import_(
 
     Example: lessons import memory AGENTS.md CLAUDE.md
     """
-    from lessons_kb.brain.exchange import Exchange
+    from lessons_kb.brain.exchange import ON_NEAR, Exchange
+    from lessons_kb.exchange.transcripts import AGENTS
 
+    check_choice("--near", near, ON_NEAR)
+    check_choice("--agent", agent, AGENTS)
     if source == TRANSCRIPT:
         _import_transcripts(paths, agent or "", write=yes)
         return
@@ -114,8 +117,9 @@ def export(
 
     Example: lessons export jsonl -o lessons.jsonl
     """
-    from lessons_kb.brain.exchange import Exchange
+    from lessons_kb.brain.exchange import FORMATS, Exchange
 
+    check_choice("FORMAT", form, FORMATS)
     lines = Exchange(open_brain()).export(form)
     if output is None:
         for line in lines:

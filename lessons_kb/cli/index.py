@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import __version__, render
-from lessons_kb.cli.options import open_brain, options, print_json, relative_path, say
-from lessons_kb.errors import InputError
+from lessons_kb.cli.options import (
+    check_choice,
+    check_folder,
+    open_brain,
+    options,
+    print_json,
+    relative_path,
+    say,
+)
 from lessons_kb.exchange.annotations import Annotation, format_github, format_sarif
 from lessons_kb.text.counted import counted
 
@@ -117,10 +124,10 @@ def lint(
     """
     from lessons_kb.brain import Brain
 
-    if form not in FORMATS:
-        raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}")
-    if fail_on not in FAIL_ON:
-        raise InputError(f"--fail-on must be one of {', '.join(FAIL_ON)}, not {fail_on!r}")
+    check_choice("--format", form, FORMATS)
+    check_choice("--fail-on", fail_on, tuple(FAIL_ON))
+    if folder:
+        check_folder("lint", folder)
     brain = Brain.open(folder) if folder else open_brain()
     findings = brain.lint()
     form = "json" if options().json else form

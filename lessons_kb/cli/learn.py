@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
@@ -54,8 +54,7 @@ def review(
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + everything > 1:
         raise InputError("choose one of --list, --show, --accept, --merge and --discard")
-    if on_duplicate not in ("fail", "new"):
-        raise InputError(f"--on-duplicate must be fail or new, not {on_duplicate!r}")
+    check_choice("--on-duplicate", on_duplicate, ("fail", "new"))
     drafts = (brain := open_brain()).drafts
     if show is not None:
         _print_draft(brain, drafts.get(show))

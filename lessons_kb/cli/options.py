@@ -46,6 +46,8 @@ def open_brain() -> Brain:
     from lessons_kb.brain import Brain
     from lessons_kb.brain.discovery import look, untrusted_hint
 
+    for name in options().brains:
+        check_folder("--brain", name)
     if options().brains:
         return _kept(Brain.open(*options().brains))
     here = os.getcwd()
@@ -54,6 +56,19 @@ def open_brain() -> Brain:
     if untrusted:
         say(untrusted_hint(untrusted))
     return _kept(brain)
+
+
+def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:
+    """Raise InputError for a value that is none of an option's; None is an option left out."""
+    if value is not None and value not in choices:
+        raise InputError(f"{option} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def check_folder(option: str, name: str) -> None:
+    """Raise InputError where a file stands in for the folder that a brain is."""
+    if os.path.isfile(name):
+        folder = os.path.dirname(name) or "."
+        raise InputError(f"{option} {name} is a file; name the folder of a brain, such as {folder}")
 
 
 _open: list[Brain] = []

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import __version__, render
+from lessons_kb.brain.filters import names_stage
 from lessons_kb.cli.options import (
+    check_choice,
     open_brain,
     options,
     print_json,
@@ -78,8 +80,7 @@ def preflight(
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
     """
-    if form not in (BLOCK, WARNINGS):
-        raise InputError(f"--format must be {BLOCK} or {WARNINGS}, not {form!r}")
+    check_choice("--format", form, (BLOCK, WARNINGS))
     try:
         brain = open_brain()
     except Untrusted as error:
@@ -129,7 +130,7 @@ def _most_seen(brain: Brain, stage: str) -> list[Card]:
         card
         for card in brain.cards.all()
         if card.status == "active"
-        and stage in card.stages
+        and names_stage(card, stage)
         and card.project in (None, brain.project)
     ]
     cards.sort(key=lambda card: (-card.occurrences, card.id))
@@ -167,8 +168,7 @@ def check(
     Without --card the lessons that the last prompt was given are meant; with --diff those that the
     change calls for. Example: lessons check --diff origin/main...HEAD --format github
     """
-    if form not in FORMATS:
-        raise InputError(f"--format must be one of {', '.join(FORMATS)}, not {form!r}")
+    check_choice("--format", form, FORMATS)
     brain = open_brain()
     seen = [read_file(name) for name in evidence or ()]
     chosen: Sequence[str] | None = card
@@ -240,8 +240,7 @@ def search(
 
     Example: lessons search "allow list" --explain
     """
-    if kind is not None and kind not in (*KINDS, NOTE):
-        raise InputError(f"--type must be one of {', '.join((*KINDS, NOTE))}, not {kind!r}")
+    check_choice("--type", kind, (*KINDS, NOTE))
     query = read_text(words or [], what="query")
     if not query.strip():
         raise InputError("nothing to look for; write a query as an argument or pipe it in")

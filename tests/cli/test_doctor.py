@@ -98,6 +98,25 @@ def test_outside_of_any_brain_it_says_how_to_make_one(
     assert lessons("doctor", "--fail-on", "error").code == 1
 
 
+def test_of_a_brain_that_waits_for_trust_it_names_that_mend_alone(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    lessons("trust", "--revoke")
+    told = lessons("doctor")
+    assert f"run `lessons trust {brain}`" in told.out
+    assert "✗ brain: none that you trust\n" in told.out
+    assert "init" not in told.out + told.err
+
+
+def test_an_error_of_the_settings_is_told_once(lessons: Lessons, brain: pathlib.Path) -> None:
+    with (brain / "lessons.toml").open("a") as file:
+        file.write("colour = 1\n")
+    lessons("trust")
+    told = [line for line in lessons("doctor").out.splitlines() if "preflight.colour" in line]
+    assert len(told) == 1
+    assert told[0].startswith("✗ settings: lessons.toml:")
+
+
 def test_in_a_repository_it_tells_how_cards_are_merged(
     lessons: Lessons, brain: pathlib.Path
 ) -> None:

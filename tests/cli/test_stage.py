@@ -50,6 +50,19 @@ def test_a_prompt_gives_the_mistakes_of_its_stage_as_warnings(
     assert not lessons("preflight", prompt, "--stage", "DEV", "--format", "warnings").out
 
 
+def test_a_stage_is_known_in_any_case(lessons: Lessons, stages: object) -> None:
+    for command in (
+        ("list", "--all", "--json", "--stage"),
+        ("stats", "--json", "--stage"),
+        ("preflight", "--format", "warnings", "--json", "--stage"),
+        ("preflight", "write unit tests for the redis cache", "--json", "--stage"),
+    ):
+        exact, other = (lessons(*command, stage).out for stage in ("E2E", "e2e"))
+        assert "redis" in exact
+        assert other == exact
+    assert json.loads(lessons("list", "--tag", "TELEGRAM", "--json").out)
+
+
 def test_a_stage_alone_gives_what_was_seen_most_often(lessons: Lessons, stages: object) -> None:
     seen = lessons("preflight", "--stage", "E2E", "--format", "warnings")
     assert [line for line in seen.out.splitlines() if line[:1].isdigit()] == [
