@@ -63,11 +63,9 @@ def create(
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
     """
     _check_kind(kind, severity)
-    brain = open_brain()
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    rule = _choose_rule(on_duplicate, "ask" if interactive else "fail")
-    if rule == "ask" and not interactive:
-        raise InputError("--on-duplicate ask needs a terminal; choose bump, new or fail")
+    rule = _choose_rule(on_duplicate, interactive=interactive)
+    brain = open_brain()
     sketch = _sketch(brain, from_diff, from_session)
     details: dict[str, Any] = {
         "kind": kind,
@@ -103,9 +101,11 @@ def _check_kind(kind: str | None, severity: str | None) -> None:
     check_choice("--severity", severity, SEVERITIES)
 
 
-def _choose_rule(on_duplicate: str | None, usual: str) -> str:
+def _choose_rule(on_duplicate: str | None, *, interactive: bool) -> str:
     check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
-    return on_duplicate or usual
+    if on_duplicate == "ask" and not interactive:
+        raise InputError("--on-duplicate ask needs a terminal; choose bump, new or fail")
+    return on_duplicate or ("ask" if interactive else "fail")
 
 
 def _sketch(brain: Brain, diff: str | None, session: str | None) -> Sketch | None:
