@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import sys
 
-from lessons_kb.cards.header import Entry
+from lessons_kb.cards.header import Entry, canonical
+from lessons_kb.cards.keys import KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")
 _BLOCK = re.compile(r"([|>])[+-]?[1-9]?[+-]?[ \t]*(?:#.*)?$")
 _QUOTED = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')(?=[ \t]*$|[ \t]+#|[ \t]*[,\]])")
 _COMMENT = re.compile(r"(?:^|[ \t]+)#(?:[ \t].*)?$")
+_ANY_COMMENT = re.compile(r"(?:^|[ \t]+)#.*$")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
@@ -31,6 +33,7 @@ _ESCAPED = {
 }  # fmt: skip
 _FLOW_BLANK = re.compile(r"(?:[ \t,]|(?:^|(?<=[ \t]))#.*$)+")
 _FLOW_PLAIN = re.compile(r"[^,\[\]{}\"'#&*!|>%@`][^,\[\]{}]*")
+_BARE_FORMS = ("choice", "count", "date")
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -55,15 +58,19 @@ def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, 
     return tuple(entries), tuple(lost)
 
 
-def read_scalar(line: str, column: int) -> Text:
-    """Return what stands in a line from ``column`` on: quoted text, plain text or nothing."""
+def read_scalar(line: str, column: int, *, bare: bool = False) -> Text:
+    """Return what stands in a line from ``column`` on: quoted text, plain text or nothing.
+
+    A comment begins with a hash and a space, for texts tell of ``issue #12``; behind a ``bare``
+    value, which holds no hash, with any hash that a space precedes, as in YAML.
+    """
     if quoted := _QUOTED.match(line, column):
         inside = quoted[0][1:-1]
         if quoted[0][0] == "'":
             return inside.replace("''", "'"), "'", quoted.end()
         return _ESCAPE.sub(_unescaped, inside), '"', quoted.end()
     rest = line[column:]
-    comment = _COMMENT.search(rest)
+    comment = (_ANY_COMMENT if bare else _COMMENT).search(rest)
     # A hash between backticks is code.
     if comment and rest.count("`", 0, comment.start()) % 2 == 0:
         rest = rest[: comment.start()]
@@ -106,7 +113,7 @@ def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> E
     said = [at for at in said if lines[at].strip()]
     if lines[line].startswith("[", begin) and (made := _flow_list(lines, begin, entry)):
         return made
-    text, style, stop = read_scalar(lines[line], begin)
+    text, style, stop = read_scalar(lines[line], begin, bare=_is_bare(key[3]))
     if block := _BLOCK.match(lines[line], begin):
         whole = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in said)
         return _scalar(entry, whole, block[1], (line, begin, end - 1, len(lines[end - 1].rstrip())))
@@ -116,6 +123,11 @@ def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> E
         whole = " ".join([lines[line][begin:].strip(), *(lines[at].strip() for at in said)])
         return _scalar(entry, whole, "p", (line, begin, end - 1, len(lines[end - 1].rstrip())))
     return entry if text is None else _scalar(entry, text, style, (line, begin, line, stop))
+
+
+def _is_bare(name: str) -> bool:
+    key = KEYS.get(canonical(name))
+    return key is not None and key.form in _BARE_FORMS
 
 
 def _scalar(entry: Entry, text: str, style: str, span: Span) -> Entry:

@@ -113,11 +113,13 @@ def _take_apart(text: str) -> _Parts | None:
         return _Parts(head=head, keys={}, tail="", fence="", body=body, reader=reading.reader)
     fence = head[split.header.end :]
     inside = _LINE.findall(text[split.header.start : split.header.end])
-    keys = _keys(inside, reading.entries)
+    # What the lenient reader passes over means nothing to it: it goes with the key below it.
+    strict = reading.reader != "lenient"
+    keys = _keys(inside, reading.entries, strict=strict)
     if keys is None:
         return None
     last = max((side.entry.end for side in keys.values() if side.entry), default=0)
-    if _holds_more(inside[last:]):
+    if strict and _holds_more(inside[last:]):
         return None
     return _Parts(
         head=head[: split.header.start],
@@ -129,13 +131,17 @@ def _take_apart(text: str) -> _Parts | None:
     )
 
 
-def _keys(lines: Sequence[str], entries: Sequence[Entry]) -> dict[str, Side] | None:
+def _keys(
+    lines: Sequence[str], entries: Sequence[Entry], *, strict: bool
+) -> dict[str, Side] | None:
     """Return each key with the lines that are its own; None where two share a line or a name."""
     keys: dict[str, Side] = {}
     above = 0
     for entry in entries:
         name = canonical(entry.key)
-        if entry.line < above or name in keys or _holds_more(lines[above : entry.line]):
+        if entry.line < above or name in keys:
+            return None
+        if strict and _holds_more(lines[above : entry.line]):
             return None
         keys[name] = Side(
             entry=entry,
@@ -151,14 +157,34 @@ def _holds_more(lines: Sequence[str]) -> bool:
     return any(line.strip() and line.lstrip()[0] != "#" for line in lines)
 
 
+def _with_end(parts: _Parts, base: _Parts) -> _Parts:
+    """Return a version with what stands below the last key as if it were a key.
+
+    Keys that were added below it are so no reason for it to change or to be there twice.
+    """
+    last = max((n for n, name in enumerate(parts.keys) if name in base.keys), default=-1)
+    keys: dict[str, Side] = {}
+    for place, (name, side) in enumerate(parts.keys.items()):
+        added = side
+        if base.tail and place > last and _END not in keys and side.lead.startswith(base.tail):
+            keys[_END] = _ABSENT.replace(text=base.tail)
+            added = side.replace(lead=side.lead[len(base.tail) :])
+        keys[name] = added
+    if _END in keys:
+        return parts.replace(keys=keys)
+    return parts.replace(keys={**keys, _END: _ABSENT.replace(text=parts.tail)}, tail="")
+
+
 _ABSENT = Side(entry=None, lead="", text="")
+_END = ""
+"""In place of a key's name."""
 
 
 class _Merge:
     """One merge of three files that could be taken apart."""
 
     def __init__(self, base: _Parts, ours: _Parts, theirs: _Parts, merge_text: MergeText) -> None:
-        self._sides = (base, ours, theirs)
+        self._sides = tuple(_with_end(side, base) for side in (base, ours, theirs))
         self._merge_text = merge_text
         self._conflict = False
         self._had_base = bool(base.head or base.body)
@@ -173,7 +199,7 @@ class _Merge:
         except Contradiction:
             return None
         blocks = {name: self._key(name) for name in self._names()}
-        kept = {name: text for name, (_lead, text) in blocks.items() if text}
+        kept = {name: text for name, (_lead, text) in blocks.items() if text and name != _END}
         tail = self._lines(base.tail, ours.tail, theirs.tail)
         header = "".join(lead + text for lead, text in blocks.values()) + tail
         in_header = self._conflict
@@ -196,8 +222,8 @@ class _Merge:
         """Return the lines above a key and its own; ("", "") when it is gone."""
         base, ours, theirs = (side.keys.get(name, _ABSENT) for side in self._sides)
         text = self._value(name, base, ours, theirs)
-        if not text:
-            return "", ""
+        if not text or name == _END:
+            return "", text
         here = [side.lead for side in (ours, theirs) if side.entry]
         leads = (base.lead, here[0], here[-1]) if base.entry else ("", here[0], here[-1])
         return self._lines(*leads), text

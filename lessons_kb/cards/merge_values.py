@@ -52,8 +52,13 @@ def merge_value(three: Three) -> str:
     """
     rule = _RULES.get(three.name)
     ours, theirs = three.ours.entry, three.theirs.entry
-    if rule is None and ours and theirs and _alike(ours, theirs):
-        return three.ours.text
+    if rule is None and ours and theirs:
+        if _alike(ours, theirs):
+            return three.ours.text
+        if three.base.entry and _alike(three.base.entry, ours):
+            return three.theirs.text
+        if three.base.entry and _alike(three.base.entry, theirs):
+            return three.ours.text
     if rule is None and _is_set(three):
         rule = _unite_set
     if rule is None:

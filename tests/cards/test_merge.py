@@ -73,6 +73,76 @@ def bumped(text: str, times: int = 1, *, day: str = "2026-04-01", tasks: str = "
     return text
 
 
+LENIENT = """\
+---
+title: `money`: in floats
+stray text that no reader knows
+status: active
+occurrences: 2   #seen
+severity: low
+---
+# T
+"""
+
+
+def test_a_count_with_a_comment_in_a_header_that_is_no_yaml_adds_up() -> None:
+    merged = merge(LENIENT, bumped(LENIENT), bumped(LENIENT, 2))
+    assert not merged.conflict
+    assert "occurrences: 5   #seen\n" in merged.text
+
+
+@pytest.mark.parametrize(
+    ("mine", "yours"),
+    [
+        ({"status": "archived"}, {"severity": "high"}),
+        ({"severity": "high"}, {"created": "2026-02-02"}),
+        ({"status": None}, {"title": "Money"}),
+        ({"title": "Money"}, {"status": None, "severity": None}),
+    ],
+)
+def test_a_line_without_a_key_makes_no_conflict_of_what_each_side_changed(
+    mine: dict[str, str | None], yours: dict[str, str | None]
+) -> None:
+    for ours, theirs in ((mine, yours), (yours, mine)):
+        merged = merge(LENIENT, edit_header(LENIENT, ours), edit_header(LENIENT, theirs))
+        assert not merged.conflict
+        assert card_of(merged.text) == card_of(edit_header(LENIENT, {**mine, **yours}))
+        assert merged.text.count("stray text that no reader knows\n") == 1
+
+
+ENDED = CARD.replace("my-own: kept\n", "my-own: kept\n# no more keys, please\n\n")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ENDED.replace("# no more keys, please\n", ""),
+        ENDED.replace("please", "thanks"),
+        ENDED.replace("\n\n---", "\n\n# indeed\n---"),
+        edit_header(ENDED, {"gate": "ask"}),
+        edit_header(ENDED, {"gate": "ask"}).replace("ask\n", "ask\n# at last\n"),
+    ],
+    ids=["removed", "changed", "added", "key", "key and comment"],
+)
+def test_comments_below_the_last_key_stay_once_where_they_stand(changed: str) -> None:
+    archived = edit_header(ENDED, {"status": "archived"})
+    for ours, theirs in ((archived, changed), (changed, archived)):
+        merged = merge(ENDED, ours, theirs)
+        assert not merged.conflict
+        assert card_of(merged.text) == card_of(edit_header(changed, {"status": "archived"}))
+        lines = sorted(merged.text.splitlines())
+        assert lines == sorted([*changed.splitlines(), "status: archived"])
+
+
+def test_of_a_text_that_one_side_only_quoted_the_other_side_is_taken() -> None:
+    quoted = LENIENT.replace("`money`: in floats", "'`money`: in floats'")
+    changed = edit_header(LENIENT, {"title": "Money"})
+    for ours, theirs in ((quoted, changed), (changed, quoted)):
+        merged = merge(LENIENT, ours, theirs)
+        assert not merged.conflict
+        assert card_of(merged.text).title == "Money"
+
+
 def test_counts_add_up_and_the_later_day_stays() -> None:
     ours, theirs = bumped(CARD, 5, day="2026-04-02"), bumped(CARD, 2, day="2026-04-09")
     merged = merge(CARD, ours, theirs)
