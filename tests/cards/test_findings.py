@@ -207,7 +207,7 @@ PLAIN = "write plain `key: value` lines and lists, without anchors"
           "the header is refused: it repeats itself through too many aliases", PLAIN), True),
         (f"---\ntitle: T\na: {'[' * 18}{']' * 18}\n---\n",
          (3, "header-refused", "the header is refused: it is nested too deeply", PLAIN), True),
-        ("# T\n\nx\0y\n", (3, "nul-bytes", "the file holds NUL bytes", UTF_8), True),
+        ("# T\n\nx\0y\n\0", (3, "nul-bytes", "the file holds NUL bytes", UTF_8), True),
         ("# T\n\n\ud800\n", (3, "not-utf-8", "the text holds half a character", UTF_8), True),
     ],
 )  # fmt: skip
@@ -232,6 +232,12 @@ def test_findings_of_a_file_that_cannot_be_used(
 def test_findings_of_bytes(data: bytes, line: int, message: str) -> None:
     document = parse_bytes(data, path="lessons/a.md", folders=KNOWN_FOLDERS)
     assert said(document) == [(line, "error", "not-utf-8", message, UTF_8)]
+
+
+def test_what_goes_wrong_at_the_end_of_a_header_has_its_last_line() -> None:
+    for header, line in (("title: [a", 2), ("x: 1\ntitle: [a", 3)):
+        (first, *_) = check(f"---\n{header}\n---\n{BODY}")
+        assert (first[0], first[2]) == (line, "header-not-yaml")
 
 
 def test_as_many_aliases_and_levels_as_are_allowed() -> None:

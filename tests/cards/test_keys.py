@@ -222,6 +222,23 @@ last_updated: 2026-05-01"""
     assert "missing idempotency key" in document.fields["body"]
 
 
+@pytest.mark.parametrize(
+    ("category", "topic"),
+    [
+        ("docs/solutions/errors", "errors"),
+        ("/docs/solutions/errors/", "errors"),
+        ("solutions/errors", "errors"),
+        ("errors", "errors"),
+        ("tions/errors", "tions/errors"),
+        ("docs/solutions", "docs/solutions"),
+        ("ci/cd", "ci/cd"),
+    ],
+)
+def test_a_category_that_is_the_files_folder_is_its_last_part(category: str, topic: str) -> None:
+    header = f"title: T\ncategory: {category}"
+    assert card_of(header, path="docs/solutions/errors/a.md").topics == (topic,)
+
+
 def test_own_key_goes_before_a_foreign_one() -> None:
     assert card_of("date: 2020-01-01\ncreated: 2026-01-01").created == "2026-01-01"
     assert card_of("date: 2020-01-01\ncreated: soon").created == "2020-01-01"

@@ -49,6 +49,10 @@ def card(lines: str, body: str = "Body\n") -> str:
         ("last-seen: 2026-01-01", "last-seen: 2026-02-01 and more", "last-seen: 2026-01-31T23:59",
          "last-seen: 2026-02-01 and more"),
         ("last-seen: 2026-01-01", "", "last-seen: 2025-01-01", "last-seen: 2025-01-01"),
+        ("last-seen: 2026-01-01", "last-seen: 2026-02-01 # o", "last-seen: '2026-02-01'",
+         "last-seen: 2026-02-01 # o"),
+        ("created: 2026-03-03", "created: 2026-03-01 # o", "created: '2026-03-01'",
+         "created: 2026-03-01 # o"),
         ("created: 2026-03-03", "created: 2026-03-02", "created: 2026-03-01", "created: 2026-03-01"),
         ("created: 2026-03-03", "created: 2026-03-01", "created: 2026-03-02", "created: 2026-03-01"),
         ("date: 2026-03-03", "date: 2026-03-01", "date: 2026-03-02", "date: 2026-03-01"),
@@ -200,6 +204,22 @@ def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand() -> None:
 )
 def test_a_header_without_one_meaning_for_each_key_is_left_to_the_lines(bad: str) -> None:
     versions = [f"---\n{bad}{more}---\nBody\n" for more in ("", "# o\n", "# t\n")]
+    assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        # what theirs took away, ours came to need
+        ("a: &x 1\nb: 2\n", "a: &x 1\nb: *x\n", "a: 1\nb: 2\n"),
+        # each fits, both together do not
+        ("a: 1\n", f"a: 1\no: {'x' * 40_000}\n", f"t: {'x' * 40_000}\na: 1\n"),
+    ],
+)
+def test_a_merged_header_that_would_not_read_back_is_left_to_the_lines(
+    base: str, ours: str, theirs: str
+) -> None:
+    versions = [f"---\n{lines}---\nBody\n" for lines in (base, ours, theirs)]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
 
 
