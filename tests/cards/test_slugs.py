@@ -50,6 +50,7 @@ from lessons_kb.errors import InputError
         ("?!*+~", "question-mark-exclamation-mark-asterisk-plus-sign"),
         ("? ?\u200b ?", "question-mark"),
         ("a\u0301\u0323 -\u0301b", "\u1ea1\u0301-b"),
+        ("a -\u0301\u0302\u0303b", "a-b"),
         ("rock 'n' roll", "rock-n-roll"),
         ("x\u00b2 \u2167", "x2-viii"),
     ],
