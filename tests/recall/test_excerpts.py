@@ -91,6 +91,13 @@ class TestChoice:
         source = "alpha one\n\nalpha two\n\nnothing\n\nalpha three"
         assert excerpt(source) == f"alpha one\n\nalpha two\n{GAP}\nalpha three"
 
+    def test_gaps_count(self):
+        source = "alpha\n\nbeta\n\n" * 9
+        texts = [excerpt(source, limit) for limit in range(80)]
+        assert all(len(text) <= limit for limit, text in enumerate(texts))
+        assert texts[0] == ""
+        assert texts[-1].split(f"\n{GAP}\n") == ["alpha"] * 9
+
     def test_a_paragraph_that_bears_far_less_is_not_worth_its_room(self):
         weights = {"alpha": 9.0, "beta": 2.0, "gamma": 3.0}
         assert excerpt("beta\n\nalpha\n\ngamma", weights=weights) == "alpha\n\ngamma"

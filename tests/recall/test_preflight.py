@@ -152,6 +152,12 @@ def test_why_is_cut_between_two_words_and_before_their_comma(shift):
     assert not why[len(kept)].isalpha()
 
 
+@pytest.mark.parametrize("shift", range(12))
+def test_why_keeps_every_word_that_fits(shift):
+    shown = shown_why("x" * shift + "yz " + "alpha gamma " * 20)
+    assert len(shown) <= 160 < len(shown) + len(" alpha")
+
+
 def test_why_of_160_characters_is_whole_and_an_endless_word_is_cut():
     assert shown_why("y" * 160) == "y" * 160
     assert shown_why("y" * 161) == "y" * 159 + "…"
@@ -191,6 +197,16 @@ class TestWithheld:
         hits = [lesson("a", brain="mine"), lesson("a", brain="team")]
         found = run(hits, in_context={"team:lessons/a.md"})
         assert [hit.brain for hit in found.lessons] == ["mine"]
+
+    def test_what_is_in_the_session_takes_one_place(self):
+        found = run([lesson(x) for x in "abcd"], max_lessons=3, in_context={"lessons/a.md"})
+        assert ids(found.lessons) == ["lessons/b.md", "lessons/c.md"]
+
+    def test_a_note_already_in_the_session_leaves_its_place_to_the_next(self):
+        notes = [note(f"{x}.md", x) for x in "abc"]
+        found = run([], notes, max_notes=2, in_context={"a.md"})
+        assert ids(found.notes) == ["b.md", "c.md"]
+        assert reasons(found) == {"a.md": "already in this session"}
 
     def test_a_repeated_prompt_does_not_bring_up_ever_weaker_lessons(self):
         hits = [lesson(x) for x in "abcd"]
@@ -285,6 +301,22 @@ class TestBudget:
     def test_the_first_note_does_not_starve_the_second(self):
         long = "\n\n".join(f"Paragraph {n} about the vault and more of it." for n in range(200))
         assert len(run([], [note("a.md", long), note("b.md", long)], budget=600).notes) == 2
+
+    def test_what_the_first_note_leaves_goes_to_the_second(self):
+        long = "\n\n".join(f"Paragraph {n} about the vault and more of it." for n in range(200))
+        found = run([], [note("a.md", "short"), note("b.md", long)], budget=600)
+        assert 560 < found.tokens <= 600
+
+    def test_what_fits_exactly_fits(self):
+        for hits, notes in (([TELEGRAM], []), ([], [note("n.md", "A paragraph.")])):
+            whole = run(hits, notes)
+            exact = {"lesson_share": 1.0, "budget": whole.tokens, "max_chars": len(whole.text)}
+            assert run(hits, notes, **exact).text == whole.text
+            assert run(hits, notes, **exact | {"budget": whole.tokens - 1}).text != whole.text
+            assert run(hits, notes, **exact | {"max_chars": len(whole.text) - 1}).text != whole.text
+
+    def test_nothing_costs_nothing_whatever_the_counter_says(self):
+        assert run(counter=lambda _: 7).tokens == 0
 
     def test_a_small_model_has_a_small_budget(self):
         found = run([self.LONG], [note("n.md", "word " * 3000)], model_context=8000)
