@@ -233,7 +233,14 @@ def restore(ids: Ids) -> None:
         print_json([{"id": card_id, "done": what} for card_id, what in done])
         return
     for card_id, what in done:
-        print(f"{clean_line(card_id)} {what}")
+        print(f"{clean_line(card_id)} {_RESTORED[what]}")
+
+
+_RESTORED = {
+    "activated": "is active again",
+    "undeleted": "is back from the trash",
+    "unchanged": "was active already",
+}
 
 
 def delete(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -100,59 +101,30 @@ def print_json(data: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: str = "") -> None:
-    """Print rows as a table: drawn on a terminal, aligned text when piped.
+    """Print rows as a table: within the width of a terminal, in full when piped.
 
     ``right`` names the columns that are flushed right, separated by spaces.
     """
+    from lessons_kb.cli.tables import lay_out
     from lessons_kb.text.sanitize import clean_line
 
     cells = [[clean_line(cell) for cell in row] for row in rows]
-    flushed = [name in right.split() for name in columns]
-    if sys.stdout.isatty():
-        _print_drawn(columns, cells, flushed)
+    if not sys.stdout.isatty():
+        print("\n".join(lay_out(columns, cells, right=right.split())))
         return
-    from rich.cells import cell_len  # Hangul and Han are two columns wide
-
-    lines = [[name.upper() for name in columns], *cells]
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        padded = []
-        for cell, width, flush in zip(line, widths, flushed, strict=True):
-            space = " " * (width - cell_len(cell))
-            padded.append(space + cell if flush else cell + space)
-        print("  ".join(padded).rstrip())
-
-
-_LONG = {"id": 3, "title": 4, "last task": 2, "value": 2}
-"""Columns that share what the others leave, in these proportions."""
-
-
-def _print_drawn(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], flushed: Sequence[bool]
-) -> None:
-    from rich import box
     from rich.cells import cell_len
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    # Rows that do not fit shorten their longest texts; an id is folded, for it is copied.
-    shown = [n for n, name in enumerate(columns) if name == "id" or any(row[n] for row in rows)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
-    for n in shown:
-        long = columns[n] in _LONG
-        table.add_column(
-            columns[n],
-            justify="right" if flushed[n] else "left",
-            overflow="fold" if columns[n] == "id" else "ellipsis",
-            no_wrap=columns[n] != "id",
-            ratio=_LONG.get(columns[n]),
-            min_width=None if long else max(cell_len(row[n]) for row in rows),
-        )
-    for row in rows:
-        table.add_row(*(Text(row[n]) for n in shown))
+    width = shutil.get_terminal_size().columns
+    head, *lines = lay_out(columns, cells, right=right.split(), width=width)
+    rule = min(max(map(cell_len, (head, *lines))), width)
     no_color = options().no_color or bool(os.environ.get("NO_COLOR"))
-    Console(no_color=no_color).print(table)
+    console = Console(no_color=no_color)
+    console.print()
+    console.print(Text(head, style="bold"), soft_wrap=True)
+    for line in ("─" * rule, *lines, ""):
+        console.print(Text(line), soft_wrap=True)
 
 
 def read_text(words: Sequence[str], *, what: str) -> str:

@@ -152,13 +152,14 @@ def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Pat
     assert lessons("ignore", "telegram").out == f"{TELEGRAM} ignored\n"
     assert TELEGRAM not in lessons("preflight", PROMPT).out
     assert lessons("archive", "telegram").out == f"{TELEGRAM} archived\n"
-    assert lessons("restore", "telegram").out == f"{TELEGRAM} activated\n"
+    assert lessons("restore", "telegram").out == f"{TELEGRAM} is active again\n"
+    assert lessons("restore", "telegram").out == f"{TELEGRAM} was active already\n"
     refused = lessons("delete", "telegram")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "--yes" in refused.err
     assert lessons("delete", "telegram", "--yes").out == f"{TELEGRAM} moved to the trash\n"
     assert not (brain / TELEGRAM).exists()
-    assert lessons("restore", "telegram").out == f"{TELEGRAM} undeleted\n"
+    assert lessons("restore", "telegram").out == f"{TELEGRAM} is back from the trash\n"
     assert TELEGRAM in lessons("preflight", PROMPT).out
 
 

@@ -1,0 +1,98 @@
+"""Tables: an id is whole, whatever the width; other texts give way."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from lessons_kb.cli.tables import lay_out
+
+COLUMNS = ("id", "stage", "count", "title", "last task", "age")
+SHORT = ("lessons/a.md", "", "1", "A title of some length that goes on and on for long", "", "2d")
+LONG = (
+    f"lessons/{'long-' * 20}.md",
+    "",
+    "12",
+    "텔레그램 원격 실행은 허용 목록이 있어야 한다",
+    "",
+    "1w",
+)
+
+
+def test_in_full_every_column_is_as_wide_as_its_longest_text() -> None:
+    rows = [("lessons/a.md", "", "1", "A title"), ("b.md", "", "22", "텔레그램")]
+    assert lay_out(COLUMNS[:4], rows, right=["count"]) == [
+        "ID            STAGE  COUNT  TITLE",
+        "lessons/a.md             1  A title",
+        "b.md                    22  텔레그램",
+    ]
+
+
+def test_a_terminal_is_spared_columns_that_say_nothing() -> None:
+    assert lay_out(COLUMNS[:4], [SHORT[:4]], width=80)[0].split() == ["ID", "COUNT", "TITLE"]
+
+
+def test_a_title_is_cut_before_an_id_is() -> None:
+    lines = lay_out(COLUMNS, [SHORT], right=["count"], width=50)
+    assert lines == [
+        "ID            COUNT  TITLE                     AGE",
+        "lessons/a.md      1  A title of some length…   2d",
+    ]
+
+
+def test_what_can_be_spared_gives_way_to_ids() -> None:
+    rows = [
+        ("lessons/a-slug-of-some-length.md", "DEV", "1", "A title of some length", "Task", "2d")
+    ]
+    assert lay_out(COLUMNS, rows, width=80)[0].split() == [
+        *("ID", "STAGE", "COUNT", "TITLE", "LAST", "TASK", "AGE"),
+    ]
+    lines = lay_out(COLUMNS, rows, width=62)
+    assert lines[0].split() == ["ID", "COUNT", "TITLE", "AGE"]
+    assert lines[1].startswith("lessons/a-slug-of-some-length.md  1")
+
+
+def test_an_id_that_is_too_long_has_a_line_of_its_own() -> None:
+    lines = lay_out(COLUMNS, [LONG, SHORT], right=["count"], width=60)
+    assert lines[1] == LONG[0]
+    assert lines[2].split()[0] == "12"
+    assert lines[3].startswith("lessons/a.md")
+    assert all(cell_len(line) <= 60 for line in lines if line != LONG[0])
+
+
+@given(
+    st.lists(st.tuples(*[st.text("ab가-/ ", max_size=60)] * 6), min_size=1, max_size=4),
+    st.integers(40, 120),
+)
+def test_every_id_is_whole_and_nothing_else_is_too_wide(
+    rows: list[tuple[str, ...]], width: int
+) -> None:
+    lines = lay_out(COLUMNS, rows, width=width)
+    ids = [row[0] for row in rows if row[0].strip()]
+    assert all(any(one.rstrip() in line for line in lines) for one in ids)
+    assert all(cell_len(line) <= width for line in lines if line not in ids)
+
+
+def test_a_narrow_terminal_shows_whole_ids(
+    lessons: Callable[..., Any],
+    brain: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    title = "Never run the migrations of the order service when two workers start at once"
+    lessons("create", title, "--no-edit")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    shown = re.sub("\x1b\\[[0-9;]*m", "", lessons("list", "--all").out)
+    names = {path.relative_to(brain).as_posix() for path in brain.glob("lessons/*.md")}
+    assert names <= set(re.findall(r"lessons/\S+\.md", shown))
+    longest = max(names, key=len)
+    assert longest in shown.splitlines()
+    assert all(cell_len(line) <= 80 for line in shown.splitlines() if line != longest)
