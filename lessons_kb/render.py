@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lessons_kb.recall.preflight import shown_name
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line, defang
@@ -9,7 +11,7 @@ from lessons_kb.text.sanitize import clean_line, defang
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from lessons_kb.brain.why import Verdict, Why
@@ -132,6 +134,7 @@ def why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[str
 
     ``when`` says when it was; nothing is wrapped.
     """
+    words = _words_by_term(why.prompt)
     given = [one for one in why.verdicts if one.given]
     held = [one for one in why.verdicts if not one.given]
     if when:
@@ -145,19 +148,21 @@ def why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[str
         yield _WORDS[language]["footer"].format(count=len(given), ids=ids)
     yield ""
     yield f"Given ({counted(why.tokens, 'token')}):" if given and why.tokens else "Given:"
-    yield from _verdict_lines(given, "✓")
+    yield from _verdict_lines(given, "✓", words)
     yield "Held back:"
-    yield from _verdict_lines(held, "✗")
+    yield from _verdict_lines(held, "✗", words)
     for title, verdicts in (
         ("Given since:", why.later),
         ("In the context from before:", why.earlier),
     ):
         if verdicts:
             yield title
-            yield from _verdict_lines(verdicts, "✓")
+            yield from _verdict_lines(verdicts, "✓", words)
 
 
-def _verdict_lines(verdicts: Sequence[Verdict], mark: str) -> Iterator[str]:
+def _verdict_lines(
+    verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
+) -> Iterator[str]:
     for one in verdicts:
         facts = [clean_line(one.id)]
         if one.given:
@@ -167,7 +172,7 @@ def _verdict_lines(verdicts: Sequence[Verdict], mark: str) -> Iterator[str]:
         if one.changed:
             facts.append("changed since")
         yield f"    {', '.join(facts)}" if one.given else f"  {mark} {', '.join(facts)}"
-        reason = clean_line(one.reason).removeprefix("held back: ")
+        reason = _in_words(clean_line(one.reason), words).removeprefix("held back: ")
         if reason:
             yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
     if not verdicts:
@@ -181,11 +186,16 @@ def _shortened(text: str) -> str:
 _MAX_PROMPT = 300
 
 
-def explain_hit(hit: Hit) -> str:
-    """Return two lines: how the score came about, and what the gate says."""
+def explain_hit(hit: Hit, query: str = "") -> str:
+    """Return two lines: how the score came about, and what the gate says.
+
+    With the ``query`` its own words are named, not the stems that the index knows.
+    """
+    words = _words_by_term(query)
     factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
-    terms = ", ".join(clean_line(term) for term in hit.matched) or "none"
-    verdict = f"passes: {hit.reason}" if hit.passed else hit.reason
+    terms = ", ".join(_spoken(hit.matched, words)) or "none"
+    reason = _in_words(hit.reason, words)
+    verdict = f"passes: {reason}" if hit.passed else reason
     text = f"bm25 {hit.bm25:.2f}"
     if hit.meaning:
         text = f"({text} + meaning {hit.meaning:.2f})"
@@ -193,6 +203,29 @@ def explain_hit(hit: Hit) -> str:
         f"   {hit.score:.2f} = {text}{factors}; terms: {terms}\n"
         f"   confidence {hit.confidence:.2f}, {verdict}"
     )
+
+
+def _words_by_term(text: str) -> dict[str, str]:
+    """Return each index term of a text with the first word of the text that it comes from."""
+    from lessons_kb.text.analyzer import analyze
+
+    found: dict[str, str] = {}
+    for word in dict.fromkeys(re.findall(r"\w(?:[\w.'/-]*\w)?", text)):
+        for term in analyze(word):
+            found.setdefault(term, word)
+    return found
+
+
+def _spoken(terms: Iterable[str], words: Mapping[str, str]) -> list[str]:
+    return list(dict.fromkeys(clean_line(words.get(term, term)) for term in terms))
+
+
+def _in_words(reason: str, words: Mapping[str, str]) -> str:
+    """Return a reason of the gate with words in the place of the terms that it lists."""
+    return _TERMS.sub(lambda m: m[1] + ", ".join(_spoken(m[2].split(", "), words)), reason)
+
+
+_TERMS = re.compile(r"(terms: |matched \()([^()]+)")
 
 
 def check_text(check: Check, language: str = "en") -> str:

@@ -14,6 +14,7 @@ from lessons_kb.cli.options import check_choice, open_brain, options, print_json
 from lessons_kb.errors import DuplicateCard, InputError
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES
 from lessons_kb.render import age
+from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def list_(
         return
     if not cards:
         first = "no cards; `lessons create TITLE` writes the first"
-        say(f"none of {len(known)} cards fits; leave a filter out" if known else first)
+        say(f"none of {counted(len(known), 'card')} fits; leave a filter out" if known else first)
         return
     today = dt.datetime.now(tz=dt.UTC).astimezone().date()
     columns = ("id", "stage", "count", "title", "project", "last task", "age")

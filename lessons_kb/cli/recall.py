@@ -105,13 +105,21 @@ def preflight(
     elif form == BLOCK and block.text:
         print(block.text)
     if explain:
-        for hit in (*block.lessons, *block.notes, *block.withheld):
-            print(f"{hit.card.title} ({hit.card.id})", file=sys.stderr)
-            print(render.explain_hit(hit), file=sys.stderr)
-        _say_stale(brain)
+        _explain(brain, block, text)
     elif block.lessons and not options().json:
         print(render.scope_footer(block, language), file=sys.stderr)
     _say_too_small(block, lambda tokens: asked(budget=tokens, remember=False, fresh=False))
+
+
+def _explain(brain: Brain, block: Preflight, text: str) -> None:
+    """Say why of what was given and, of what was held back, as many as could have been given."""
+    shown = block.withheld[: max(brain.layers[0].settings.preflight.max_lessons, 1)]
+    for hit in (*block.lessons, *block.notes, *shown):
+        print(f"{hit.card.title} ({hit.card.id})", file=sys.stderr)
+        print(render.explain_hit(hit, text), file=sys.stderr)
+    if others := len(block.withheld) - len(shown):
+        say(f"{others} more held back; --json names them")
+    _say_stale(brain)
 
 
 def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> None:
@@ -257,7 +265,7 @@ def search(
     elif explain:
         for place, hit in enumerate(hits, 1):
             print(f"{place}. {hit.card.title} ({hit.card.id})")
-            print(render.explain_hit(hit))
+            print(render.explain_hit(hit, query))
         _say_stale(brain)
     elif hits:
         rows = [

@@ -147,6 +147,20 @@ def test_search_holds_nothing_back_and_explains(lessons: Lessons, brain: object)
     assert "× occurrence" in explained
 
 
+def test_explain_speaks_in_words_of_what_could_be_given(lessons: Lessons, brain: object) -> None:
+    prompt = "Add Telegram commands that are running shell scripts quickly"
+    done = lessons("preflight", prompt, "--explain")
+    *lines, rest = done.err.splitlines()
+    given = json.loads(lessons("preflight", prompt, "--json").out)
+    held = len(given["withheld"])
+    assert len(lines) == 3 * (len(given["lessons"]) + len(given["context"]) + 3)
+    assert rest == f"lessons: {held - 3} more held back; --json names them"
+    assert "commands, running" in done.err
+    assert "scripts" in done.err
+    korean = lessons("search", "텔레그램에서 매출을 자정으로", "--explain").out
+    assert "terms: 매출을, 자정으로" in korean
+
+
 def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Path) -> None:
     assert lessons("bump", "telegram").out == f"{TELEGRAM} seen 6×\n"
     assert lessons("ignore", "telegram").out == f"{TELEGRAM} ignored\n"
