@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lessons_kb.brain.cards import ON_DUPLICATE
 from lessons_kb.brain.filters import names_project, names_stage, names_topic
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError
@@ -103,6 +102,8 @@ def _check_kind(kind: str | None, severity: str | None) -> None:
 
 
 def _choose_rule(on_duplicate: str | None, *, interactive: bool) -> str:
+    from lessons_kb.brain.cards import ON_DUPLICATE
+
     check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
     if on_duplicate == "ask" and not interactive:
         raise InputError("--on-duplicate ask needs a terminal; choose bump, new or fail")
