@@ -184,6 +184,11 @@ def test_long_queries_keep_the_most_telling_terms():
     assert reduce_terms(terms, frequencies, 100, 2) == {"telegram": 1.0, "allowlist": 1.0}
 
 
+def test_of_words_as_rare_the_one_said_more_often_is_kept():
+    frequencies = {"bot": 2, "chat": 2, "file": 50}
+    assert list(reduce_terms(["bot", "chat", "chat", "file"], frequencies, 100, 1)) == ["chat"]
+
+
 def test_terms_in_no_card_cost_no_place():
     frequencies = {"a": 1, "b": 2, "c": 3}
     reduced = reduce_terms(["x", "y", "z", "c", "b", "a"], frequencies, 10, 2)
