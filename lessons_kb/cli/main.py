@@ -4,59 +4,41 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from lessons_kb import __version__
-from lessons_kb.cli import (
-    agents,
-    brains,
-    cards,
-    doctor,
-    effect,
-    evaluation,
-    exchange,
-    index,
-    journal,
-    learn,
-    manage,
-    recall,
-    report,
-    sharing,
-    why,
-)
 from lessons_kb.cli.options import Options, close_brains, set_options
 from lessons_kb.errors import LessonsError
 
-app = typer.Typer(
-    name="lessons",
-    help="A knowledge base of lesson cards that keeps coding agents from repeating mistakes.",
-    epilog="Example: lessons init && lessons create 'Retry without an idempotency key'",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-for _module in (
-    brains,
-    cards,
-    recall,
-    why,
-    journal,
-    learn,
-    exchange,
-    manage,
-    evaluation,
-    report,
-    effect,
-    doctor,
-    index,
-    agents,
-    sharing,
-):
-    _module.register(app)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
+    app: typer.Typer
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "brains": ("init", "trust", "config"),
+    "cards": ("create", "list", "show", "bump", "ignore", "restore", "delete"),
+    "recall": ("preflight", "check", "search"),
+    "why": ("why",),
+    "journal": ("run", "events"),
+    "learn": ("review", "archive"),
+    "exchange": ("import", "export"),
+    "manage": ("manage",),
+    "evaluation": ("eval",),
+    "report": ("report",),
+    "effect": ("stats", "mark"),
+    "doctor": ("doctor",),
+    "index": ("index", "watch", "lint"),
+    "agents": ("install", "uninstall", "mcp"),
+    "sharing": ("merge-driver",),
+}
+"""Module of this package → the commands that it registers, in the order of the help."""
+_COMPLETING = "_LESSONS_COMPLETE"
+"""A shell asks through this variable which words fit."""
 DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
@@ -73,7 +55,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _global_options(
     brain: Annotated[
         list[str] | None,
@@ -89,6 +70,32 @@ def _global_options(
     set_options(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
 
 
+def build_app(only: str = "") -> typer.Typer:
+    """Return the command line: whole, or with ``only`` one command, which starts sooner."""
+    made = typer.Typer(
+        name="lessons",
+        help="A knowledge base of lesson cards that keeps coding agents from repeating mistakes.",
+        epilog="Example: lessons init && lessons create 'Retry without an idempotency key'",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    made.callback()(_global_options)
+    for module, names in COMMANDS.items():
+        if only in ("", *names):
+            import_module(f"lessons_kb.cli.{module}").register(made)
+    if only:
+        made.registered_commands = [c for c in made.registered_commands if c.name == only]
+    return made
+
+
+def __getattr__(name: str) -> object:
+    if name != "app":
+        raise AttributeError(name)
+    return build_app()
+
+
 def main() -> None:
     """Run the command line and exit: 0 done, 1 findings, 2 an error in one line."""
     # Cards hold any script; a terminal of another encoding gets marks instead of a crash.
@@ -96,7 +103,10 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(hoist_options(sys.argv[1:]) or ["--help"])
+        front, rest = _hoisted(sys.argv[1:])
+        named = rest[0] if rest and _COMPLETING not in os.environ else ""
+        known = any(named in names for names in COMMANDS.values())
+        code = _run(build_app(named if known else ""), [*front, *rest] or ["--help"])
     finally:
         close_brains()
     sys.exit(code)
@@ -108,6 +118,11 @@ def hoist_options(arguments: list[str]) -> list[str]:
     What follows ``--``, or the name of a command that ``lessons run`` is given, stays. An option
     whose value may be left out gets an empty one.
     """
+    front, rest = _hoisted(arguments)
+    return front + rest
+
+
+def _hoisted(arguments: list[str]) -> tuple[list[str], list[str]]:
     front: list[str] = []
     rest: list[str] = []
     queue = list(arguments)
@@ -132,10 +147,10 @@ def hoist_options(arguments: list[str]) -> list[str]:
             rest.append(f"{word}=")
         else:
             rest.append(word)
-    return front + rest
+    return front, rest
 
 
-def _run(arguments: list[str]) -> int:
+def _run(app: typer.Typer, arguments: list[str]) -> int:
     try:
         status = app(arguments, prog_name="lessons", standalone_mode=False)
         sys.stdout.flush()

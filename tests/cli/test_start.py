@@ -1,0 +1,76 @@
+"""One command alone is loaded where one is named, and nobody can tell."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from lessons_kb.cli.main import COMMANDS, build_app
+
+NAMES = [name for names in COMMANDS.values() for name in names]
+
+
+def helped(app: typer.Typer, *words: str) -> str:
+    return CliRunner().invoke(app, [*words, "--help"], prog_name="lessons").output
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_the_table_says_what_each_module_registers(module: str) -> None:
+    app = typer.Typer()
+    import_module(f"lessons_kb.cli.{module}").register(app)
+    assert tuple(command.name for command in app.registered_commands) == COMMANDS[module]
+
+
+def test_a_command_alone_has_the_help_it_has_among_all() -> None:
+    whole = build_app()
+    for name in NAMES:
+        alone = build_app(name)
+        assert [command.name for command in alone.registered_commands] == [name]
+        assert helped(alone, name) == helped(whole, name)
+
+
+def test_the_modules_of_other_commands_are_not_loaded(tmp_path: pathlib.Path) -> None:
+    code = (
+        "import sys; from lessons_kb.cli import main\n"
+        "sys.argv = ['lessons', '--json', 'list', '--brain', '.']\n"
+        "try: main.main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted(m for m in sys.modules if m.startswith('lessons_kb.cli.')))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded = done.stdout.splitlines()[-1]
+    assert "lessons_kb.cli.cards" in loaded
+    assert "lessons_kb.cli.journal" not in loaded
+
+
+@pytest.mark.parametrize("words", [["-h"], []])
+def test_whoever_names_no_command_sees_all_of_them(
+    lessons: Callable[..., Any], words: list[str]
+) -> None:
+    out = lessons(*words).out
+    for name in NAMES:
+        assert (f"\n  {name} " in out) is (name != "merge-driver")
+
+
+def test_a_command_nobody_knows_is_told_the_nearest(lessons: Callable[..., Any]) -> None:
+    assert "'lint'" in lessons("lnit").err
+    assert lessons("no-such").code == 2
+
+
+def test_a_shell_completes_the_names_of_all_commands(
+    lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_LESSONS_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "lessons ")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert lessons("list").out.split() == [name for name in NAMES if name != "merge-driver"]
