@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lessons_kb.brain.filters import names_project, names_stage, names_topic
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES
@@ -142,6 +141,8 @@ def list_(
 
     Example: lessons list --severity high --sort count
     """
+    from lessons_kb.brain.filters import names_project, names_stage, names_topic
+
     _check_kind(kind, severity)
     check_choice("--sort", sort, tuple(_ORDERS))
     check_choice("--status", status, (*STATUSES, "all"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import __version__, render
-from lessons_kb.brain.filters import names_stage
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -134,6 +133,8 @@ def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> Non
 
 def _most_seen(brain: Brain, stage: str) -> list[Card]:
     """Return the stage's lessons that would be given, those seen most often first."""
+    from lessons_kb.brain.filters import names_stage
+
     cards = [
         card
         for card in brain.cards.all()
