@@ -68,6 +68,7 @@ def header(text: str) -> str:
         # nothing to do
         ("severity:   'high'", {"severity": "high"}, "severity:   'high'"),
         ("examples: [a,  b]", {"examples": ("a", "b")}, "examples: [a,  b]"),
+        ("title: two\n  lines # c", {"title": "two lines"}, "title: two\n  lines # c"),
         ("occurrences: 0006", {"occurrences": 6}, "occurrences: 6"),
     ],
 )  # fmt: skip
