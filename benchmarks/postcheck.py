@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 CASES = HERE / "labelled" / "postcheck.jsonl"
-SPLITS = ("dev", "fresh", "held-out")
-CURVE = (0.5, 0.6, 0.7, 0.8, 0.9)
+SPLITS = ("dev", "fresh", "hard", "untouched", "held-out")
+CURVE = (0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 """Likelihoods from which an item may be flagged."""
 ALL = "all"
 

@@ -285,6 +285,7 @@ NOT_DONE = (
     r"i\s(?:wanted|meant|intended|hoped)\sto|"
     r"still\s(?:there|open|off|lacks?|runs?|needs?|uses?|has|have|not)|(?:stays?|remains?)\s(?:off|open)|"
     r"nothing\s(?:was|has\sbeen)|no\stime|there\s(?:is|are)\snone|"
+    r"(?:changed|touched)\sno|no\scode\s(?:was|is)\schanged|only\s(?:looked|read|answered|investigated)|"
     r"lacks|(?:is|are|still)\smissing|untested|unverified|could\sonly|remains?|"
     r"without\s(?:adding|writing|running|checking|testing|a\stest|tests))\b|"
     r"(?:^|[:,;]\s)(?:nobody|no\sone)\b|"
@@ -311,8 +312,12 @@ PUT_OFF = (
     r"next\s(?:week|month|sprint)|at\ssome\spoint|one\sday|some\sday|in\s(?:the|a)\sfuture|"
     r"plan\sto|planned|planning|let\sme\sknow|want\sme\sto|if\s(?:you|wanted)|happy\sto|"
     r"should\s(?:probably|also|be\sadded)|worth\s\w+ing|can\sbe\sremoved|will\s(?:need|follow)|"
-    r"needs?\sto\sbe|thought\sabout|waiting\sfor|revisit|currently)\b|\?\s*$|"
-    r"좋겠|권장|필요합니다|해야\s합니다|고려|추천|예정|나중|추후|까요|겠습니다|것\s같습니다|다음에|建议|以后|必要があります|今後"
+    r"needs?\sto\sbe|thought\sabout|waiting\sfor|revisit|currently|shall\si|feel\sfree|say\sthe\sword|"
+    r"(?:may|might)\s(?:also\s)?want\sto|(?:i|we)['’]d\s(?:have\sto|suggest|recommend|do|add|also|like\sto)|"
+    r"next\si\s(?:would|will)|before\syou\s(?:merge|deploy|upload|release|ship)|up\sto\syou|your\scall|"
+    r"(?:someone|somebody)\s(?:should|may|might|needs|has\sto)|remains\sto\sbe|on\s(?:the|my)\slist|"
+    r"the\snext\s(?:pr|change|release|version|step))\b|\?\s*$|"
+    r"좋겠|권장|필요합니다|해야\s합니다|고려|추천|예정|나중|추후|까요|겠습니다|것\s같습니다|다음에|향후|보류|다음\s(?:작업|스프린트|배포)|建议|以后|必要があります|今後"
 )
 """In an answer: somebody may do this some day."""
 

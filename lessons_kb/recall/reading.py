@@ -7,27 +7,29 @@ edit that shows most of its terms, unless that sentence says that it was not don
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from heapq import nlargest
 
 from lessons_kb.recall import equivalents as table
+from lessons_kb.recall.telling import is_done, opens_what_is_left, says, split_clauses
 from lessons_kb.recall.wanted import (
     AVOID,
-    DO,
     SAME,
     beginnings_of,
     is_wide,
     may_begin,
     split_words,
 )
+from lessons_kb.recall.ways import Ways, flatten
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.prompts import split_sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lessons_kb.recall.wanted import Wanted
+    from lessons_kb.recall.ways import Way
 
     _Shows = tuple[int, int, float]  # an item's number, its term, and how well it is shown
 
@@ -58,16 +60,10 @@ _SHORTEST_INSIDE = 4
 _CHUNK_LINES = 12
 _CHUNK_OVERLAP = 4
 _FENCE = r"(?ms)^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)"
-_DOUBLE_SIOS = "".join(map(chr, range(0xAC00 + 20, 0xD7A4, 28)))  # syllables of the past tense
-_CLAUSE = (
-    r";\s+|,?\s+[–—-]\s+|,?\s+(?=(?:but|though|although|however|except|because|since|while|which)\s)|"
-    rf"(?:(?<=지만)|(?<=으나)|(?<=는데)|(?<=[{_DOUBLE_SIOS}]고)|(?<=하고)|(?<=으며)|(?<=하며)|(?<=되고)),?\s+|"
-    r"[\uff0c\uff1b]"
-)
-_SHORTEST_CLAUSE = 3
 _WORD = r"[^\W_]+"
 _INLINE_CODE = r"`([^`]+)`"
 _LIST_ITEM = r"\s*(?:[-*+•]|\d{1,3}[.)])\s"
+_REMOVED_LINE = r"(?m)^-(?!-)"
 _TO_BE_DONE = r"\b(?:TODO|FIXME|XXX)\b"
 
 
@@ -90,6 +86,8 @@ class Shown:
         """Its words that are nowhere told as done."""
         self.sentence = ""
         """The nearest sentence of the answer."""
+        self.ways = 0
+        """How many ways to tell of it are told as done."""
 
     @property
     def is_denied(self) -> bool:
@@ -109,14 +107,24 @@ class _Unit:
         """Item number → term → how well."""
         self.part: dict[int, float] = {}
         """Item number → weighted part of it that is shown."""
+        self.told: list[Way] = []
+        """The ways to tell of some item that it holds."""
 
 
 class _Word:
     """What one unit says of one item."""
 
-    def __init__(self, done: dict[int, float], denied: float = 0.0, untold: float = 0.0) -> None:
+    def __init__(
+        self,
+        done: dict[int, float],
+        denied: float = 0.0,
+        untold: float = 0.0,
+        ways: Iterable[Way] = (),
+    ) -> None:
         self.done = done
         """Term → how well it is shown by a part of the unit that tells it as done."""
+        self.ways = set(ways)
+        """The ways to tell that such a part holds."""
         self.denied = denied
         """Part of the item that is told as not done."""
         self.untold = untold
@@ -142,6 +150,7 @@ class Reading:
             own = [(number, term, INSIDE_WORD) for number, term, part in shows if part == SAME]
             if own and len(stem) >= _SHORTEST_INSIDE:
                 self.inside.append((stem, own))
+        self.ways = Ways(items)
         self.find_words = re.compile(_WORD).findall
         self.beginnings = beginnings_of(self.stems)
         self.met: set[str] = set()
@@ -160,6 +169,7 @@ class Reading:
     def read_evidence(self, piece: str) -> None:
         """Read an edit or a command, a bounded number of lines at a time."""
         lines = [line for line in piece.split("\n") if not re.search(_TO_BE_DONE, line)]
+        self.ways.choose(piece)
         for start in range(0, max(1, len(lines)), _CHUNK_LINES):
             text = "\n".join(lines[start : start + _CHUNK_LINES + _CHUNK_OVERLAP])
             unit = self._read(text, code=True)
@@ -167,12 +177,13 @@ class Reading:
                 self._show(unit, self.stems.get("run", ()))
 
     def _read_prose(self, text: str) -> None:
+        self.ways.choose(text)
         blocks = text.split("\n\n")
         if len(blocks) <= _FEW_BLOCKS:
             return self._read_sentences(text)
         telling = self._find_telling(blocks)
         for place, block in enumerate(blocks):
-            if place in telling or (place - 1 in telling and _says(table.REFERS_BACK, block)):
+            if place in telling or (place - 1 in telling and says(table.REFERS_BACK, block)):
                 self._read_sentences(block)
             else:
                 self.units.append(_Unit(block, code=False))
@@ -183,7 +194,7 @@ class Reading:
         for sentence in split_sentences(text):
             unit = self._read(sentence, code=len(sentence) > MAX_SENTENCE)
             unit.left = left and bool(re.match(_LIST_ITEM, sentence))
-            left = unit.left or _opens_what_is_left(sentence)
+            left = unit.left or opens_what_is_left(sentence)
 
     def _find_telling(self, blocks: Sequence[str]) -> set[int]:
         """Return the blocks that show most of each item: splitting all of a long text is slow."""
@@ -201,7 +212,8 @@ class Reading:
         self._match(unit)
         return unit
 
-    def _match(self, unit: _Unit) -> None:
+    def _match(self, unit: _Unit, whole: _Unit | None = None) -> None:
+        """Find what a unit shows, a part of the ``whole`` if there is one."""
         words = set(self.find_words(unit.text))
         for word in words - self.met:
             shows = self._shown_by(word)
@@ -210,12 +222,22 @@ class Reading:
         self.met |= words
         for word in words & self.known.keys():
             self._show(unit, self.known[word])
+        self._match_ways(unit, whole)
         if self.pieces and not unit.text.isascii():
             self._match_pieces(unit)
         if unit.code:
             self._match_inside(unit, unit.text)
         elif "`" in unit.text:
             self._match_inside(unit, " ".join(re.findall(_INLINE_CODE, unit.text)))
+
+    def _match_ways(self, unit: _Unit, whole: _Unit | None) -> None:
+        if whole is None:
+            unit.told = self.ways.find(unit.text, code=unit.code)
+        else:
+            flat = flatten(unit.text, code=unit.code)
+            unit.told = [way for way in whole.told if way.is_in(flat, code=unit.code)]
+        for way in unit.told:
+            self._show(unit, way.shows)
 
     def _match_inside(self, unit: _Unit, code: str) -> None:
         low = code.lower()
@@ -274,6 +296,7 @@ class Reading:
         for place in places:
             if words[place].done:
                 shown.score = max(shown.score, self._score(number, place, words, seen))
+        shown.ways = len({way for word in words.values() for way in word.ways})
         shown.seen = _part(wanted, seen)
         shown.action = 0.5 if wanted.key is None else seen.get(wanted.key, 0.0)
         shown.missing = tuple(word for term, word in enumerate(wanted.words) if term not in seen)
@@ -295,27 +318,30 @@ class Reading:
     def _word_on(self, place: int, number: int) -> _Word:
         unit, wanted = self.units[place], self.items[number]
         shown = unit.shown[number]
+        ways = [way for way in unit.told if number in way.items]
         if unit.code:
-            removes = wanted.aim != AVOID or re.search(r"(?m)^-(?!-)", unit.text)
-            return _Word(shown if removes else {})
-        if _says(table.TICKED, unit.text):
-            return _Word(shown)
-        if unit.left or _says(table.UNTICKED, unit.text):
+            removes = wanted.aim != AVOID or ways or re.search(_REMOVED_LINE, unit.text)
+            return _Word(shown, ways=ways) if removes else _Word({})
+        if says(table.TICKED, unit.text):
+            return _Word(shown, ways=ways)
+        if unit.left or says(table.UNTICKED, unit.text):
             return _Word({}, denied=unit.part[number])
         if wanted.aim != AVOID and self._is_taken_back(place, number):
             return _Word({}, denied=unit.part[number])
-        clauses = _clauses(unit.text)
+        clauses = split_clauses(unit.text)
         if len(clauses) == 1:
-            return _word_of(unit.text, unit.text, shown, wanted)
+            return _word_of(unit, unit.text, number, wanted)
         done: dict[int, float] = {}
         denied = untold = 0.0
+        told: set[Way] = set()
         for text in clauses:
             clause = _Unit(text, code=False)
-            self._match(clause)
-            word = _word_of(text, unit.text, clause.shown.get(number, {}), wanted)
+            self._match(clause, unit)
+            word = _word_of(clause, unit.text, number, wanted)
             _join(done, word.done, 1.0)
             denied, untold = max(denied, word.denied), max(untold, word.untold)
-        return _Word(done, denied, untold)
+            told |= word.ways
+        return _Word(done, denied, untold, told)
 
     def _is_taken_back(self, place: int, number: int) -> bool:
         """Tell whether the next sentence says "that is for later" or the like."""
@@ -324,65 +350,26 @@ class Reading:
         after = self.units[place + 1]
         if after.code or after.part.get(number, 0.0) >= _HARDLY:
             return False
-        return _says(table.REFERS_BACK, after.text) and not _is_done(after.text, self.items[number])
+        return says(table.REFERS_BACK, after.text) and not is_done(after.text, self.items[number])
 
 
-def _opens_what_is_left(sentence: str) -> bool:
-    """Tell whether a heading such as "What I did not do:" stands above a list."""
-    is_heading = sentence.startswith("#") or sentence.rstrip(" *_").endswith(":")
-    return is_heading and (_says(table.NOT_DONE, sentence) or _says(table.STILL_OPEN, sentence))
-
-
-def _word_of(text: str, sentence: str, shown: dict[int, float], wanted: Wanted) -> _Word:
+def _word_of(clause: _Unit, sentence: str, number: int, wanted: Wanted) -> _Word:
+    shown = clause.shown.get(number, {})
     if not shown:
         return _Word({})
     part = _part(wanted, shown)
-    if wanted.aim == AVOID and not _says(table.PUT_OFF, text):
-        return _Word(shown) if _says(table.UNDONE, sentence) else _Word({}, untold=part)
-    return _Word(shown) if _is_done(text, wanted) else _Word({}, denied=part)
-
-
-def _is_done(text: str, wanted: Wanted) -> bool:
-    """Tell whether a clause speaks of something done, not of something left or put off."""
-    if _says(table.PUT_OFF, text):
-        return False
-    if wanted.aim != DO:
-        return True
-    return not (_says(table.NOT_DONE, text) or (not wanted.told_with_not and _denies(text)))
-
-
-@lru_cache(maxsize=1024)
-def _says(pattern: str, text: str) -> bool:
-    return bool(_searcher(pattern)(text.lower()))
-
-
-@lru_cache(maxsize=1024)
-def _denies(text: str) -> bool:
-    low = text.lower()
-    found = _searcher(table.DENIES)(low)
-    return bool(found and not _searcher(table.RELATIVE)(low[: found.start()]))
-
-
-@cache
-def _searcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
-    return re.compile(pattern).search
+    ways = [way for way in clause.told if number in way.items]
+    if wanted.aim == AVOID and not says(table.PUT_OFF, clause.text):
+        is_avoided = ways or says(table.UNDONE, sentence)
+        return _Word(shown, ways=ways) if is_avoided else _Word({}, untold=part)
+    if is_done(clause.text, wanted):
+        return _Word(shown, ways=ways)
+    return _Word({}, denied=part)
 
 
 @lru_cache(maxsize=8192)
 def _stems(word: str) -> tuple[str, ...]:
     return tuple(analyze(word))
-
-
-@lru_cache(maxsize=1024)
-def _clauses(sentence: str) -> tuple[str, ...]:
-    """Return the parts of a sentence that a "not" or a "later" reaches no further than."""
-    clauses: list[str] = []
-    for clause in re.split(_CLAUSE, " ".join(sentence.split())):
-        if clauses and len(clause.split()) < _SHORTEST_CLAUSE and clause.isascii():
-            clauses[-1] += f", {clause}"
-        elif clause.strip():
-            clauses.append(clause)
-    return tuple(clauses)
 
 
 def _join(best: dict[int, float], shown: dict[int, float], worth: float) -> None:

@@ -8,6 +8,7 @@ import unicodedata
 from functools import cache, lru_cache
 
 from lessons_kb.recall import equivalents as table
+from lessons_kb.recall.ways import find_ways
 from lessons_kb.text.analyzer import IRREGULAR, analyze
 
 TYPE_CHECKING = False
@@ -45,7 +46,8 @@ class Wanted:
 
     ``weights[k]`` is what its term ``k`` counts, ``words[k]`` how the item writes it;
     ``stems`` and ``pieces`` say which stems and which parts of words show which terms how well;
-    ``key`` is the term that names the action, if there is one.
+    ``key`` is the term that names the action, if there is one; ``ways`` are ways to tell of it in
+    other words, and which of its terms each shows.
     """
 
     def __init__(self, item: str) -> None:
@@ -62,6 +64,7 @@ class Wanted:
         for found in re.finditer(_PART, plain):
             aside = any(start <= found.start() < end for start, end in asides)
             self._add_word(found[0], ASIDE if aside else 1.0)
+        self.ways = find_ways(item, self.words)
         self.key = self._find_key(plain)
         if self.key is not None:
             self.weights[self.key] *= HEAD

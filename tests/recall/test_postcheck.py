@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from lessons_kb.model import Card
 from lessons_kb.recall import equivalents
+from lessons_kb.recall import ways as ways_table
 from lessons_kb.recall.postcheck import FLAG_FROM, find_unaddressed_items
 from lessons_kb.recall.wanted import read_item
+from lessons_kb.recall.ways import Ways, find_ways
 from lessons_kb.text.analyzer import analyze
 
 CASES = os.path.join(
@@ -235,15 +237,82 @@ def test_the_table_holds_stems():
     assert all(len(set(group)) == len(group) > 1 for group in groups)
 
 
+IN_OTHER_WORDS = [
+    ("Create the index without blocking writes", "CREATE INDEX CONCURRENTLY idx ON t (a);"),
+    ("Compare tokens in constant time", "if not hmac.compare_digest(mine, sent):"),
+    ("Do not run the container as root", "RUN useradd app\nUSER app"),
+    ("Avoid N+1 queries in list views", "Order.objects.select_related('customer')"),
+    ("Retry with exponential backoff", "time.sleep(2 ** attempt + random())"),
+    ("서명은 상수 시간으로 비교한다", "crypto.timingSafeEqual(a, b)"),
+    ("사용자 이름에 유니코드 정규화를 한다", "unicodedata.normalize('NFKC', name)"),
+]
+
+
+class TestOtherWords:
+    @pytest.mark.parametrize(("item", "code"), IN_OTHER_WORDS)
+    def test_code_may_share_no_word_with_the_item(self, item, code):
+        assert not flagged(item, "I changed it as agreed, please have a look.", code)
+        assert flagged(item, "I changed it as agreed, please have a look.", "name = 'anna'")
+
+    def test_what_is_told_otherwise_is_denied_otherwise(self):
+        item = "Debounce the search field"
+        assert not flagged(item, "The query goes out 300 ms after the last keystroke in the field.")
+        assert flagged(item, "I did not get to sending it 300 ms after the last keystroke.")
+
+    def test_a_way_works_in_one_direction(self):
+        ways = {way for way, _ in find_ways("Build it concurrently", ["Build", "concurrently"])}
+        assert "lock_timeout" not in ways
+
+    def test_a_topic_asks_for_a_word_of_each_group(self):
+        words = ["Compare", "secrets"]
+        assert "compare_digest" not in {way for way, _ in find_ways("Compare secrets", words)}
+        words += ["constant", "time"]
+        item = "Compare secrets in constant time"
+        found = [terms for way, terms in find_ways(item, words) if way == "compare_digest"]
+        assert any({words[term] for term in terms} >= {"constant", "time"} for terms in found)
+
+    def test_short_ways_are_whole_words_and_phrases_are_not(self):
+        ways = Ways([read_item("Give cache entries a time to live, so that they expire")])
+
+        def told(text, *, code=False):
+            ways.choose(text)
+            return {way.parts[0][0] for way in ways.find(text, code=code)}
+
+        assert "ttl" in told("the TTL is one hour")
+        assert "ttl" not in told("a little hour, ttls")
+        assert "evict" in told("evicted after an hour")
+        assert "evict" not in told("devicts")
+        assert "evict" in told("cacheEvicts()", code=True)
+
+
+def test_the_tables_of_ways_are_well_formed():
+    topics = ways_table._topics()
+    assert len(topics) > 400
+    for topic in topics:
+        told = topic.ways.split("|")
+        assert topic.groups
+        assert len(set(told)) == len(told), topic.ways
+        assert all(way == way.strip() and way for way in told), topic.ways
+        assert all(part for way in told for part in way.split("~")), topic.ways
+        assert all(start.strip() for group in topic.groups for start in group)
+
+
 @pytest.mark.parametrize(
     ("split", "precision", "recall"),
-    [("dev", 0.91, 0.68), ("fresh", 0.9, 0.56), ("held-out", 0.74, 0.64)],
+    [
+        ("dev", 0.97, 0.7),
+        ("fresh", 0.95, 0.67),
+        ("hard", 0.88, 0.6),
+        ("untouched", 0.68, 0.46),
+        ("held-out", 0.79, 0.69),
+    ],
 )
 def test_figures_on_the_labelled_cases(split, precision, recall):
-    """A flag's precision and recall: floors just below what is reached, which is too little.
+    """A flag's precision and recall: floors just below what is reached.
 
-    Wanted are .90 and .70. Nearly all wrong flags are paraphrases and code that share no word
-    with the item; dev looks better because the table of equivalents was made on it.
+    Wanted are .90 and .70 on the held-out cases. Nearly all wrong flags are paraphrases and code
+    that share no word with the item and are told in no way that the tables know; the first three
+    splits look better because the tables were made with them at hand.
     """
     with open(CASES, encoding="utf-8") as file:
         cases = [json.loads(line) for line in file]
