@@ -145,7 +145,7 @@ def _operands_touched(program: str, arguments: Sequence[str]) -> Iterator[tuple[
         changes = program in IN_PLACE and "i" in options
         if program in NOT_READERS and not changes:
             return
-        paths = paths if options & set("efE") else paths[1:]
+        paths = paths if options & set("efE") & set(SEARCHERS[program]) else paths[1:]
         yield from (("edit" if changes else "read", path) for path in paths)
     elif program in WRITERS:
         yield from (("edit", path) for path in _operands(arguments, WRITERS[program])[0])

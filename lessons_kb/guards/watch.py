@@ -39,8 +39,6 @@ class Watch:
 
     def __init__(self, *, scope: str = "", limits: Limits = DEFAULT_LIMITS) -> None:
         """Start afresh; ``scope`` is the session's own workspace, whose files need no prefix."""
-        self._scope = scope
-        self._limits = limits
         self._mistakes = MistakeTracker(limit=limits.mistakes)
         self._repeats = RepeatGuard(limit=limits.repeats)
         self._edits = EditLoopGuard(limit=limits.edits)
