@@ -101,7 +101,7 @@ _STATES = re.compile(
     r"\W*(?:(?:because|since|so|otherwise|reason|e\.g|for example|it|they|he|she|this|that|these"
     r"|those|there|we|i|you)\b(?!-)|[^.!?]*\b(?:was|were|had|happened|broke|deadlocked|hung|raced"
     r"|took|became)\b|.*(?:때문|[았었했됐였]다|[았었했됐였]음|습니다)\W*\Z)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
 """How a line begins, or is built, that tells what was or is so."""
 _ASKS = re.compile(

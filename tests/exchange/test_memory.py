@@ -225,7 +225,8 @@ EXPLAINED = """\
   ```
 - Store UTC:
   - Because cron runs in local time
-  - 서버 시간이 달라서 결제가 두 번 됐다
+  - 서버 시간이 달라서
+    결제가 두 번 됐다
   - The conversion must stand at the edge
 """
 
