@@ -8,10 +8,6 @@ import difflib
 import os
 import time
 
-from lessons_kb.brain.composing import compose
-from lessons_kb.brain.digest import read_document
-from lessons_kb.cards import edit_header, normal_title, parse_bytes, slug
-from lessons_kb.cards.duplicates import NEAR, SAME, Duplicates
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -21,7 +17,6 @@ from lessons_kb.errors import (
     InputError,
     StorageError,
 )
-from lessons_kb.learn.drafts import Sketch
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES
 from lessons_kb.storage import files, trash
 from lessons_kb.storage.journal import BUMPED
@@ -90,6 +85,8 @@ class Cards:
 
     def read(self, name: str) -> tuple[str, Document]:
         """Return the path on disk and the parsed file of a card."""
+        from lessons_kb.brain.digest import read_document
+
         layer, card = self.find(name)
         settings = layer.settings
         limit = settings.index.max_file_bytes
@@ -111,6 +108,10 @@ class Cards:
         today: str | None = None,
     ) -> Card:
         """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown."""
+        from lessons_kb.brain.composing import compose
+        from lessons_kb.cards import slug
+        from lessons_kb.learn.drafts import Sketch
+
         _choose("kind", kind, KINDS)
         _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
         if severity is not None:
@@ -144,6 +145,9 @@ class Cards:
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
         """Write a card's whole text under a name made from its title; nothing is overwritten."""
+        from lessons_kb.brain.digest import read_document
+        from lessons_kb.cards import slug
+
         layer = self._brain.layers[0]
         path = self._write_new(layer, f"{kind}s/{slug(title)}", text.encode("utf-8"))
         settings = layer.settings
@@ -222,6 +226,8 @@ class Cards:
         return card.id, "activated"
 
     def _find_twins(self, title: str, text: str = "") -> list[Twin]:
+        from lessons_kb.cards.duplicates import Duplicates
+
         twins = Duplicates(self.all()).find(title, text=text)
         if all(layer.meaning is None for layer in self._brain.layers):
             return twins
@@ -231,6 +237,9 @@ class Cards:
 
     def _find_twin(self, title: str, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with this title, and why; with ``near`` one that is like it."""
+        from lessons_kb.cards import normal_title
+        from lessons_kb.cards.duplicates import NEAR, SAME
+
         key = normal_title(title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
@@ -264,6 +273,8 @@ class Cards:
     def _change(
         self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
     ) -> Card:
+        from lessons_kb.cards import edit_header, parse_bytes
+
         folders = layer.settings.folders
 
         def edited(data: bytes) -> bytes:
