@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lessons_kb.model import Card, Document
 
 MAX_EXAMPLES = 5
+MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
 _SHOWN = 5
 """Candidates named in a message."""
@@ -295,7 +296,8 @@ def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, C
     def change(document: Document) -> Mapping[str, Change]:
         card = document.card
         count = card.occurrences if card else 1
-        changes: dict[str, Change] = {"occurrences": count + 1, "last-seen": today}
+        raised = min(count + 1, MAX_OCCURRENCES)
+        changes: dict[str, Change] = {"occurrences": raised, "last-seen": today}
         if task and card:
             changes["examples"] = (*card.examples, " ".join(task.split()))[-MAX_EXAMPLES:]
         return changes

@@ -72,7 +72,9 @@ def _spelled(name: str) -> str:
 
 
 def _spliced(text: str, splices: Iterable[Splice]) -> str:
-    for splice in sorted(splices, key=lambda s: (s.start, s.end), reverse=True):
+    """Make all splices; of two at one place the first given stands first."""
+    ordered = sorted(splices, key=lambda s: (s.start, s.end))
+    for splice in reversed(ordered):
         text = text[: splice.start] + splice.text + text[splice.end :]
     return text
 
@@ -190,7 +192,10 @@ class _Editor:
         found = []
         if dropped:
             begin = entry.spans[0][0]
-            end = entry.spans[dropped][0] if dropped < len(entry.spans) else entry.end
+            end = entry.end
+            if dropped < len(entry.spans):  # comments above the next item are about that one
+                first, _, last, column = entry.spans[dropped - 1]
+                end = max(first + 1, min(last + (column > 0), entry.spans[dropped][0]))
             found.append(self._lines(begin, end))
         if added:
             found.append(self._lines(entry.end, entry.end, self._items(entry, added)))

@@ -189,6 +189,13 @@ def test_examples_keep_the_last_five(root: pathlib.Path, telegram: object) -> No
     assert card.examples == tuple(f"task {number}" for number in range(2, 7))
 
 
+def test_a_count_that_can_grow_no_more_stays(root: pathlib.Path, telegram: pathlib.Path) -> None:
+    telegram.write_text("---\noccurrences: 1000000\n---\n# Allowlist\n", encoding="utf-8")
+    with Brain.open(root) as brain:
+        [card] = brain.bump("telegram-allowlist")
+    assert card.occurrences == 1_000_000
+
+
 def test_a_bump_of_several_touches_nothing_when_one_is_unknown(
     root: pathlib.Path, telegram: pathlib.Path
 ) -> None:

@@ -276,3 +276,17 @@ def test_bumping_again_and_again_keeps_everything_else() -> None:
     assert card.occurrences == 11
     assert card.examples == tuple(f"task {count}: it hung" for count in range(7, 12))
     assert edit_header(text, {"occurrences": None, "examples": None}) == start
+
+
+@pytest.mark.parametrize("dash", ["- ", "  - ", "-   "])
+def test_a_list_at_the_end_grows_beside_new_keys(dash: str) -> None:
+    text = header(f"title: T\nexamples:\n{dash}one")
+    edited = edit_header(text, {**BUMP, "examples": ("one", "two")})
+    wanted = f"title: T\nexamples:\n{dash}one\n{dash}two\noccurrences: 6\nlast-seen: 2026-11-21"
+    assert edited == header(wanted)
+
+
+def test_a_comment_stays_when_the_item_above_it_goes() -> None:
+    text = header("examples:\n# first\n- one # 1\n# second\n- two")
+    edited = edit_header(text, {"examples": ("two", "three")})
+    assert edited == header("examples:\n# first\n# second\n- two\n- three")
