@@ -348,6 +348,7 @@ def test_what_yaml_itself_refuses_is_named_with_its_line() -> None:
     with pytest.raises(NotYamlError, match=r"^[^\n]+$") as caught:
         read_yaml(("a: 1", "b: 2", "c: @d"))
     assert caught.value.line == 2
+    assert "cannot start any token" in str(caught.value)
 
 
 def test_breaks_that_only_yaml_counts_are_none() -> None:
