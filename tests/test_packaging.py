@@ -39,13 +39,10 @@ def start(code: str, *arguments: str, **environment: str) -> subprocess.Complete
 
 
 IMPORTED = """
-import sys
+import atexit, sys
 from lessons_kb.cli.entry import main
-try:
-    main()
-except SystemExit as stop:
-    assert not stop.code, stop.code
-print(*sys.modules, file=sys.stderr)
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+main()
 """
 
 
