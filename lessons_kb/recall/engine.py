@@ -62,8 +62,8 @@ class Engine(Protocol):
         Fields without any are left out; terms keep the order given.
         """
 
-    def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
-        """Return, for each number that exists, how many terms its ``body`` holds."""
+    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
+        """Return, for each number that exists, field → how many terms it holds, if any."""
 
     def size(self) -> int:
         """Return the number of live cards."""

@@ -45,6 +45,11 @@ _IN_PROSE = 0.7
 prompts 17 % draw a card of ``brain-example`` with it, 24 % without, and 3.0 instead of 5.5 % one of
 433 real lessons; of 126 tasks told about those, 45 instead of 47 get a right one."""
 
+_IN_TITLE = 0.55
+"""Part of the nats it would take to find by chance the words that stand in the title; where that
+is more than for the whole card, it counts. On the sets it keeps 1.3 % more of the right cards and
+draws next to no further wrong one; 0.7 draws some, and the same for symptoms draws many."""
+
 _FADING = 0.7
 """Each further word counts this much of the one before, the rarest first: words come in company."""
 _SPREAD = 1.25
@@ -75,8 +80,8 @@ class Evidence(Value):
     """Number of documents in the index."""
     found: Mapping[str, Mapping[str, tuple[str, ...]]]
     """Id of a card → field → terms of the query that stand in it."""
-    lengths: Mapping[str, int] = {}
-    """Id of a card → number of terms in its ``body``; 150 where it is not known."""
+    lengths: Mapping[str, Mapping[str, int]] = {}
+    """Id of a card → field → number of terms in it; 150 in a ``body`` that is not known."""
     rivals: int = 0
     """How many documents of the kinds asked for there are; 0 = all of ``size``."""
 
@@ -102,7 +107,7 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
         shared = surprises.keys() & set().union(*fields.values())
         matched = tuple(sorted(sorted(shared), key=surprises.__getitem__, reverse=True))
         weights = _weigh_terms(hit, fields, matched)
-        chance = _chance(weights, shares, evidence.lengths.get(hit.card.id, _PASSAGE))
+        chance = _surprise(fields, weights, shares, evidence.lengths.get(hit.card.id, {}))
         answered = hit.bm25 / best if best else 0.0
         confidence = _weigh(hit, weights, surprises, answered, chance, rivals)
         passed = confidence >= gate.min_confidence
@@ -162,6 +167,20 @@ def _weigh(
 def is_guarding(hit: Hit) -> bool:
     """Tell a card whose globs match a file at hand, whatever the words of the prompt."""
     return any(name == "path" for name, _ in hit.factors)
+
+
+def _surprise(
+    fields: Mapping[str, Iterable[str]],
+    matched: Mapping[str, float],
+    shares: Mapping[str, float],
+    lengths: Mapping[str, int],
+) -> float:
+    """Return the nats it takes to find by chance the shared words, or those of the title in it."""
+    anywhere = _chance(matched, shares, lengths.get("body", _PASSAGE))
+    if "title" not in lengths:
+        return anywhere
+    there = dict.fromkeys(matched.keys() & set(fields.get("title", ())), 1.0)
+    return max(anywhere, _IN_TITLE * _chance(there, shares, lengths["title"]))
 
 
 def _chance(matched: Mapping[str, float], shares: Mapping[str, float], length: int) -> float:

@@ -171,9 +171,9 @@ def test_found_terms_name_their_fields(engine):
     }
 
 
-def test_lengths_count_every_term_of_the_body(engine):
+def test_lengths_count_every_term_of_a_field(engine):
     engine.update([(1, {"title": ["t"], "body": ["a", "a", "b"]}), (-2, {"title": ["t"]})])
-    assert engine.lengths([1, -2, 9]) == {1: 3, -2: 0}
+    assert engine.lengths([1, -2, 9]) == {1: {"title": 1, "body": 3}, -2: {"title": 1}}
 
 
 def test_compacting_forgets_what_was_deleted(engine, name):
@@ -188,7 +188,7 @@ def test_compacting_forgets_what_was_deleted(engine, name):
     terms, weights = {"a": 1.0, "w30": 1.0, "t31": 1.0}, {"title": 1.0, "body": 1.0}
     expected = plain_bm25(left, terms, weights, 50)
     assert dict(engine.search(terms, weights, 50)) == pytest.approx(dict(expected), rel=1e-4)
-    assert engine.lengths([30]) == {30: 3}
+    assert engine.lengths([30]) == {30: {"title": 1, "body": 3}}
     assert engine.find_terms([30], ["a", "t30"]) == {30: {"body": ("a",), "title": ("t30",)}}
 
 

@@ -206,7 +206,7 @@ def test_the_only_card_of_a_brain_can_pass_and_can_be_held_back(tmp_path):
             frequencies=engine.document_frequencies(terms),
             size=1,
             found={"a": engine.find_terms([1], terms)[1]},
-            lengths={"a": len(text)},
+            lengths={"a": {"body": len(text)}},
         )
         ((_, score),) = engine.search(terms, {"body": 1.0}, 1)
         hit = Hit(card=Card(id="a", kind="lesson", title="a"), score=score, bm25=score)
@@ -295,11 +295,24 @@ def test_without_a_prompt_nothing_passes():
 
 
 def test_more_rivals_longer_cards_and_lower_scores_are_less_convincing():
-    usual = one(rivals=100, lengths={"a": 150}).confidence
-    assert one(rivals=10_000, lengths={"a": 150}).confidence < usual
-    assert one(rivals=100, lengths={"a": 1_500}).confidence < usual
+    usual = one(rivals=100, lengths={"a": {"body": 150}}).confidence
+    assert one(rivals=10_000, lengths={"a": {"body": 150}}).confidence < usual
+    assert one(rivals=100, lengths={"a": {"body": 1_500}}).confidence < usual
     assert one(rivals=100, cards={"a": ({"body": ("telegram", "run")}, 1.0)}).confidence < usual
     assert one(rivals=100, cards={"a": ({"body": ("run",)}, 3.0)}).confidence < usual
+
+
+def test_words_of_a_title_convince_more_than_as_many_words_of_prose():
+    lengths = {"a": {"body": 600, "title": 5}}
+    words = ("run", "tests")
+
+    def confidence(found):
+        terms = {"run": 1.0, "tests": 1.0, "telegram": 1.0}
+        return one(terms=terms, rivals=100, lengths=lengths, cards={"a": (found, 3.0)}).confidence
+
+    prose = confidence({"body": words})
+    assert confidence({"body": words, "checklist": words}) == prose
+    assert confidence({"body": words, "title": words}) > prose
 
 
 def test_rivals_default_to_the_size():
@@ -322,8 +335,8 @@ def test_confidence_is_a_probability_for_any_evidence(weights, size, n, bm25, fo
         terms=weights,
         frequencies=dict.fromkeys(weights, n),
         size=size,
-        found={"a": {"body": tuple(found)}},
-        lengths={"a": length},
+        found={"a": {"body": tuple(found), "title": tuple(found)[:2]}},
+        lengths={"a": {"body": length, "title": length // 7 + 1}},
     )
     hit = Hit(card=Card(id="a", kind="lesson", title="a"), score=bm25, bm25=bm25)
     (judged,) = judge([hit], evidence, GATE)

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lessons_kb.recall.engine import Engine
 
-_FORMATS = {"tantivy": 3, "rank-bm25": 1}
+_FORMATS = {"tantivy": 4, "rank-bm25": 1}
 
 
 def open_engine(name: str, directory: str, *, create: bool) -> Engine:

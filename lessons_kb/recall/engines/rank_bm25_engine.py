@@ -142,11 +142,18 @@ class RankBM25Engine:
                     found[number][field] = here
         return found
 
-    def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
-        """Return, for each number that exists, how many terms its ``body`` holds."""
-        body = self._models.get("body")
+    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
+        """Return, for each number that exists, field → how many terms it holds, if any."""
         places = {number: place for place, number in enumerate(self._numbers)}
-        return {n: body.doc_len[places[n]] if body else 0 for n in numbers if n in places}
+        return {
+            number: {
+                field: length
+                for field, model in self._models.items()
+                if (length := model.doc_len[places[number]])
+            }
+            for number in numbers
+            if number in places
+        }
 
     def size(self) -> int:
         """Return the number of live cards."""

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from lessons_kb.recall.engines.impacts import TermScores
 
     _T = TypeVar("_T")
-    _Stored = tuple[dict[str, frozenset[str]], int]
-    """Field → its terms, and how many terms the body holds."""
+    _Stored = dict[str, tuple[frozenset[str], int]]
+    """Field → the different terms in it, and how many terms it holds."""
 
 _KEY = "key"
-_LENGTH = "length"
 _FREQUENCY = "freq"  # postings without positions: half the disk, and nobody asks for phrases
 
 _FEW_SEARCHES = 8
@@ -181,25 +180,25 @@ class TantivyEngine:
         return {
             number: {
                 field: tuple(here)
-                for field, words in fields.items()
+                for field, (words, _length) in fields.items()
                 if (here := [term for term, plain in asked if plain in words])
             }
-            for number, (fields, _length) in self._read_documents(numbers).items()
+            for number, fields in self._read_documents(numbers).items()
         }
 
-    def lengths(self, numbers: Iterable[int]) -> dict[int, int]:
-        """Return, for each number that exists, how many terms its ``body`` holds."""
-        found = self._read_documents(numbers)
-        return {number: length for number, (_fields, length) in found.items()}
+    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
+        """Return, for each number that exists, field → how many terms it holds, if any."""
+        return {
+            number: {field: length for field, (_words, length) in fields.items()}
+            for number, fields in self._read_documents(numbers).items()
+        }
 
     def _read_documents(self, numbers: Iterable[int]) -> dict[int, _Stored]:
         def read(missing: list[int]) -> dict[int, _Stored]:
             searcher = self._index.searcher()
             addresses = self._addresses(searcher, missing)
-            lengths = searcher.fast_field_values(_LENGTH, list(addresses.values()))
             return {
-                number: (_read_words(searcher.doc(address)), _number(length))
-                for (number, address), length in zip(addresses.items(), lengths, strict=True)
+                number: _read_fields(searcher.doc(address)) for number, address in addresses.items()
             }
 
         wanted = list(dict.fromkeys(numbers))
@@ -324,14 +323,12 @@ def _build_schema() -> tantivy.Schema:
         )
     # An unsigned field that is given a Python int panics the writer.
     builder.add_integer_field(_KEY, indexed=True, fast=True)
-    builder.add_integer_field(_LENGTH, fast=True)
     return builder.build()
 
 
 def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:
     document = tantivy.Document()
     document.add_integer(_KEY, number)
-    document.add_integer(_LENGTH, texts["body"].count(" ") + 1 if texts["body"] else 0)
     for field, text in texts.items():
         if text:
             document.add_text(field, text)
@@ -342,7 +339,9 @@ def _number(key: float | None) -> int:
     return int(key or 0)
 
 
-def _read_words(document: tantivy.Document) -> dict[str, frozenset[str]]:
+def _read_fields(document: tantivy.Document) -> _Stored:
     return {
-        field: frozenset(text.split(" ")) for field in FIELDS if (text := document.get_first(field))
+        field: (frozenset(terms), len(terms))
+        for field in FIELDS
+        if (text := document.get_first(field)) and (terms := text.split(" "))
     }
