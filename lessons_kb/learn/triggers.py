@@ -136,8 +136,10 @@ class _Session:
                 yield self._make(INTERRUPT, event, quote=event.text)
             else:
                 self._interrupted = event
-        elif event.kind in CALLS and self._interrupted:
-            self._interrupted = None  # nobody said why
+        elif event.kind in CALLS and event.outcome == "cancelled":
+            self._interrupted = event
+        elif event.kind in CALLS or (event.kind == "answer" and event.text):
+            self._interrupted = None  # the work went on, nobody said why
         if event.kind in _RUNS:
             yield from self._ran(event)
         if event.kind == "rollback" and event.outcome in DONE:

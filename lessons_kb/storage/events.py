@@ -40,6 +40,11 @@ _KNOWN = " ".join(
     )
 )
 
+_OTHER_PROMPT = (
+    "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
+)
+"""What a user says in the middle of a turn comes with the id of that turn."""
+
 
 class Events:
     """The table of events."""
@@ -50,11 +55,15 @@ class Events:
     def append(self, event: Event, *, within: float = 0.0) -> bool:
         """Write an event; False when it is there already.
 
-        The same (session, id, kind) is there once. An event without an id is taken for one that
-        was seen up to ``within`` seconds ago if all it says is equal. ``at`` 0 becomes now. Text
-        is redacted and bounded first.
+        The same (session, id, kind) is there once; another prompt with the id of a turn gets an id
+        of its own. An event without an id is taken for one that was seen up to ``within`` seconds
+        ago if all it says is equal. ``at`` 0 becomes now. Text is redacted and bounded first.
         """
         row = _row(event if event.at else event.replace(at=time.time()))
+        if event.id and event.kind == "prompt" and self._db.run(_OTHER_PROMPT, row):
+            import zlib
+
+            row["id"] += f"+{zlib.crc32(row['text'].encode()):08x}"
         names = ", ".join(_COLUMNS)
         marks = ", ".join(f":{name}" for name in _COLUMNS)
         sql = f"INSERT INTO events ({names}) SELECT {marks} WHERE NOT {_KNOWN}"

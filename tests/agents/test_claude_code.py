@@ -69,10 +69,17 @@ def test_a_prompt_brings_the_lesson_once(project, fire) -> None:
 
 
 def test_the_same_prompt_reported_twice_is_one(project, fire) -> None:
+    payload = event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1")
+    fire("claude-code", payload)
+    assert fire("claude-code", payload) == {}
+    with Brain.discover(project) as brain:
+        assert len(brain.journal.events(session="s1", kinds=["prompt"])) == 1
+
+
+def test_what_is_said_in_the_middle_of_a_turn_is_answered_too(project, fire) -> None:
     payload = event(project, "UserPromptSubmit", prompt="nothing to do with it", prompt_id="p1")
     fire("claude-code", payload)
-    other = payload | {"prompt": PROMPT}
-    assert fire("claude-code", other) == {}
+    assert "Reject every chat id" in context(fire("claude-code", payload | {"prompt": PROMPT}))
 
 
 def test_an_unrelated_prompt_adds_nothing(project, fire) -> None:

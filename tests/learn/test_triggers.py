@@ -158,6 +158,15 @@ def test_an_interrupt_needs_its_reason(see: See) -> None:
     assert see(stop, edit("a.py"), say("Now the docs")) == []
 
 
+def test_a_call_that_the_user_stopped_is_an_interrupt(see: See) -> None:
+    stopped = run("npm run migrate", "cancelled")
+    (told,) = see(say("Migrate"), stopped, say("Never against the live database!"))
+    assert (told.kind, told.request) == ("interrupt", "Migrate")
+    assert see(stopped, say("go on")) == []
+    assert see(stopped, run("ls"), say("Now the docs")) == []
+    assert see(stopped, Event(kind="answer", text="Done.", session="s"), say("Now the docs")) == []
+
+
 def test_a_failed_stage_counts_and_a_finished_one_does_not(see: See) -> None:
     stage = Event(kind="stage", stage="TEST", text="coverage fell", session="s")
     assert see(stage) == []

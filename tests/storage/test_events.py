@@ -70,6 +70,13 @@ def test_the_same_observation_counts_once(journal: Journal) -> None:
     assert len(journal.events.find()) == 4
 
 
+def test_another_prompt_of_one_turn_is_another_observation(journal: Journal) -> None:
+    prompt = Event(kind="prompt", session="s", id="turn-1", text="Mend the build", at=1_700_000_000)
+    assert journal.events.append(prompt) is True
+    assert journal.events.append(prompt) is False
+    assert journal.events.append(prompt.replace(text="And leave the tests alone")) is True
+
+
 def test_without_an_id_equal_events_are_one_only_where_that_is_asked_for(journal: Journal) -> None:
     event = FULL.replace(id="")
     assert journal.events.append(event) is True
