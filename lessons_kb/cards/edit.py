@@ -119,6 +119,8 @@ class _Editor:
         indent = " " * (self._entries[0].column if self._entries else 0)
         for name, value in changes.items():
             same = [e for e in self._entries if canonical(e.key) == canonical(name)]
+            if any("?" in self._before_key(entry) for entry in same):
+                raise EditRefused(f"{name} is written as `? {name}`; edit the file by hand")
             if value is None:
                 found += [self._lines(entry.line, entry.end) for entry in same]
             elif not same:
@@ -134,6 +136,9 @@ class _Editor:
 
     def _at(self, line: int, column: int) -> int:
         return self._starts[line] + column
+
+    def _before_key(self, entry: Entry) -> str:
+        return self._text[self._starts[entry.line] : self._at(entry.line, entry.column)]
 
     def _range(self, span: Span) -> tuple[int, int]:
         return self._at(*span[:2]), self._at(*span[2:])

@@ -56,8 +56,8 @@ def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> 
         return Merged(text=ours, conflict=False)
     versions = (base, ours, theirs)
     ends = [_line_ends(text) for text in versions]
-    if "mixed" not in ends and ends[1] != ends[2]:
-        # One side converted every line: that is a change of its own, beside all others.
+    if "mixed" not in ends and len(set(ends)) > 1:
+        # Whoever converted every line made a change of its own, beside all others.
         chosen = _pick(ends[0] if base else ends[1], ends[1], ends[2]) or ends[1]
         plain = [text.replace("\r\n", "\n") for text in versions]
         merged = merge_cards(*plain, merge_text=merge_text)

@@ -290,3 +290,10 @@ def test_a_comment_stays_when_the_item_above_it_goes() -> None:
     text = header("examples:\n# first\n- one # 1\n# second\n- two")
     edited = edit_header(text, {"examples": ("two", "three")})
     assert edited == header("examples:\n# first\n# second\n- two\n- three")
+
+
+@pytest.mark.parametrize("value", ["x", None, ("a", "b")])
+@pytest.mark.parametrize("header", ["? title\n: v\n", "? title\n", "  ? title\n  : v\n"])
+def test_a_key_behind_a_question_mark_is_left_to_its_author(header, value):
+    with pytest.raises(EditRefused, match="title is written as"):
+        edit_header(f"---\n{header}---\nB\n", {"title": value})

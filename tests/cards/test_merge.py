@@ -308,6 +308,9 @@ def test_one_side_may_convert_every_line_end() -> None:
     )
     crlf = CARD.replace("\n", "\r\n")
     assert merge(crlf, bumped(crlf), CARD).text == bumped(CARD)
+    both = merge(CARD, bumped(crlf), crlf.replace("severity: medium", "severity: low"))
+    assert not both.conflict
+    assert both.text == bumped(crlf).replace("severity: medium", "severity: low")
 
 
 UNREADABLE = [
