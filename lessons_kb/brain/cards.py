@@ -7,6 +7,7 @@ import datetime as dt
 import difflib
 import os
 import time
+from collections import Counter
 
 from lessons_kb.errors import (
     AmbiguousCard,
@@ -44,14 +45,24 @@ class Cards:
     def __init__(self, brain: Brain) -> None:
         self._brain = brain
 
-    def all(self, *, notes: bool = False) -> list[Card]:
-        """Return every card, whatever its status, by brain and path."""
+    def all(self, *, notes: bool = False, aliased: bool = False) -> list[Card]:
+        """Return every card, whatever its status, by brain and path.
+
+        A file that a brain inside another holds for both is the nearer one's. ``aliased`` puts
+        its brain's alias before an id that two brains hold; ``find`` understands both.
+        """
         self._brain.refresh()
+        found: dict[str, tuple[Layer, Card]] = {}
+        for layer in self._brain.layers:
+            for card in layer.read(lambda one: one.catalogue.all_cards()):
+                if notes or card.kind != NOTE:
+                    found.setdefault(f"{layer.root}/{card.id}", (layer, card))
+        if not aliased or len(self._brain.layers) == 1:
+            return [card for _layer, card in found.values()]
+        count = Counter(card.id for _layer, card in found.values())
         return [
-            card
-            for layer in self._brain.layers
-            for card in layer.read(lambda one: one.catalogue.all_cards())
-            if notes or card.kind != NOTE
+            card if count[card.id] == 1 else card.replace(id=f"{layer.alias}:{card.id}")
+            for layer, card in found.values()
         ]
 
     def find(self, name: str) -> tuple[Layer, Card]:

@@ -94,17 +94,22 @@ def merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
 
     Raw scores of two brains cannot be compared. Each brain's scores are scaled so that its first
     hit scores that hit's confidence; the order inside a brain stays, the nearer brain wins ties.
-    Where two brains hold the same id, ``Hit.brain`` tells them apart.
+    A file that a brain inside another holds for both is the nearer one's. Where two brains hold
+    the same id, ``Hit.brain`` tells them apart.
     """
     if len(found) == 1:
         layer, only = found[0]
         return [(layer, hit) for hit in only.hits]
     scaled: list[tuple[Layer, Hit]] = []
+    seen: set[str] = set()
     for layer, answer in found:
         best = max((hit.score for hit in answer.hits), default=0.0)
         top = max((hit.confidence for hit in answer.hits), default=0.0)
         scale = top / best if best > 0 else 0.0
-        scaled += [(layer, hit.replace(score=hit.score * scale)) for hit in answer.hits]
+        files = {f"{layer.root}/{hit.card.id}": hit for hit in answer.hits}
+        own = [hit for file, hit in files.items() if file not in seen]
+        scaled += [(layer, hit.replace(score=hit.score * scale)) for hit in own]
+        seen.update(files)
     ids = [hit.card.id for _layer, hit in scaled]
     clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
     named = [

@@ -147,7 +147,7 @@ def list_(
     check_choice("--sort", sort, tuple(_ORDERS))
     check_choice("--status", status, (*STATUSES, "all"))
     wanted = {"kind": kind, "severity": severity}
-    known = open_brain().cards.all()
+    known = open_brain().cards.all(aliased=True)
     cards = [
         card
         for card in known

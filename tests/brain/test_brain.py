@@ -285,6 +285,22 @@ def test_two_brains_are_searched_together_and_written_to_the_nearest(
     assert (near / "lessons/something-new.md").exists()
 
 
+def test_a_card_of_a_brain_inside_another_is_there_once(root: pathlib.Path) -> None:
+    inner = root / "pkg"
+    for folder, title in ((root, "Zebra paint fades in acid rain"), (inner, "Walrus tusks melt")):
+        (folder / "lessons").mkdir(parents=True)
+        (folder / "lessons" / "same.md").write_text(f"# {title}\n", encoding="utf-8")
+    with Brain.open(inner, root) as brain:
+        assert [hit.card.id for hit in brain.search("walrus tusks")] == ["lessons/same.md"]
+        assert [card.title for card in brain.cards.all()] == [
+            "Walrus tusks melt",
+            "Zebra paint fades in acid rain",
+        ]
+        names = [card.id for card in brain.cards.all(aliased=True)]
+        assert names == ["pkg:lessons/same.md", f"{root.name}:lessons/same.md"]
+        assert [brain.cards.get(name).title[:5] for name in names] == ["Walru", "Zebra"]
+
+
 def test_a_brain_is_shared_between_threads_and_asyncio(
     root: pathlib.Path, telegram: object
 ) -> None:
