@@ -58,6 +58,8 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         if not journal.events.append(prompt, within=occasion.within):
             return NOTHING
         state.begun = True
+        if any(about == BLOCK for about, _text in state.waiting):
+            _forget_undelivered(brain, occasion.session, state)
         state.after, state.cards = journal.events.last_number(), []
         state.waiting = [pair for pair in state.waiting if pair[0] == FILES]
     brain, trouble = freshen(brain)
@@ -168,6 +170,13 @@ def _given(brain: Brain, hits: Sequence[Hit]) -> list[list[str]]:
         roots = [aliases[hit.brain]] if hit.brain in aliases else list(aliases.values())
         cards += [[root, hit.card.id] for root in roots]
     return cards
+
+
+def _forget_undelivered(brain: Brain, session: str, state: TurnState) -> None:
+    """Let lessons of a turn that could not be told to the model be given again."""
+    cards = {card for _root, card in state.cards}
+    for layer in brain.layers:
+        layer.journal.forget_context(session, cards)
 
 
 def _active_again(brain: Brain, occasion: Occasion, reach: Reach) -> Preflight:

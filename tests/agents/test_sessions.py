@@ -424,6 +424,14 @@ def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
     assert [bool(context(output)) for _, output, _ in outputs] == [False, script.agent in FORGETS]
 
 
+@pytest.mark.parametrize("agent", BLOCK_WITH)
+def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, project, enter) -> None:
+    script = next(script for script in SCRIPTS if script.agent == agent)(project)
+    happened = [script.prompt(PROMPT, 1), script.stop(), script.prompt(PROMPT, 2), script.edited(1)]
+    given = [context(enter(agent, payload)[0]) for payload in happened]
+    assert ["Reject every chat id" in text for text in given] == [False, False, False, True]
+
+
 def test_a_brain_that_nobody_trusts_is_silent(
     script: Script, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
