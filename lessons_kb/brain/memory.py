@@ -55,7 +55,7 @@ class Memory:
         return {
             shown_name(hit)
             for layer, hit in hits
-            if (hit.card.id, card_digest(hit.card)) in given.get(layer, ())
+            if given.get(layer) and (hit.card.id, card_digest(hit.card)) in given[layer]
         }
 
     def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
