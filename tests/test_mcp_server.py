@@ -178,6 +178,18 @@ def test_in_a_session_a_mark_counts_once(call, monkeypatch: pytest.MonkeyPatch) 
         assert call("lessons_mark", id=CARD, mark="harmful")["times"] == 1
 
 
+def test_a_mark_says_whose_card_it_is_where_two_brains_have_the_id(
+    brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(brain, other)
+    workspace = Workspace(str(brain), roots=[str(brain), str(other)])
+    asked = {"id": f"other:{CARD}", "mark": "harmful"}
+    result = ask(build_server(workspace), lambda client: client.call_tool("lessons_mark", asked))
+    workspace.close()
+    assert result.structured_content == {"id": f"other:{CARD}", "mark": "harmful", "times": 1}
+
+
 def test_a_proposal_is_a_draft_and_no_card(call, brain: pathlib.Path) -> None:
     before = sorted(brain.rglob("*.md"))
     made = call(

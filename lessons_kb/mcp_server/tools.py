@@ -271,7 +271,7 @@ class Tools:
         with _said():
             known = session_of_call(context, session)
             effect = self._workspace.find(directory).stats.mark(id, mark, session=known)
-            return Marked(id=effect.card.id, mark=mark, times=getattr(effect, mark))
+            return Marked(id=effect.name, mark=mark, times=getattr(effect, mark))
 
     async def lessons_hook(
         self,
