@@ -1,7 +1,7 @@
-"""The weights of the post-check's regression, fitted on cases of three authors.
+"""The weights of the post-check's regression, fitted on cases of several authors.
 
-``python -m benchmarks.fit_postcheck`` prints them, and the precision and recall on the cases of
-each author by weights that were fitted on the cases of the others. Dev cases count less: the table
+``python -m benchmarks.fit_postcheck`` prints them, and the precision and recall on each split by
+weights that were fitted on the others, which have other authors. Dev cases count less: the table
 of equivalents was made on them.
 """
 
@@ -50,10 +50,7 @@ def main() -> None:
         own = split_of == split
         part = _fit(scaled[~own], wanted[~own], weights[~own])
         likely = 1 / (1 + np.exp(-part[0] - scaled[own] @ part[1:]))
-        pairs = [
-            (case, value)
-            for case, value in zip((c for c in cases if c.split == split), likely, strict=True)
-        ]
+        pairs = list(zip((c for c in cases if c.split == split), likely, strict=True))
         shown = []
         for threshold in CURVE:
             counts = count((case, bool(value >= threshold)) for case, value in pairs)

@@ -81,8 +81,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             report.print_table(f"Flags on the {split} cases by {by}", headers, rows)
     for threshold in CURVE:
         pairs = [(case, value >= threshold) for case, value in zip(cases, likely, strict=True)]
-        own = {s: count(pair for pair in pairs if pair[0].split == s) for s in SPLITS}
-        figures["curve"][threshold] = own
+        figures["curve"][threshold] = {
+            split: count(pair for pair in pairs if pair[0].split == split) for split in SPLITS
+        }
     report.print_table(
         f"Precision and recall by likelihood (flags from {FLAG_FROM})",
         ("from", *SPLITS),

@@ -11,10 +11,12 @@ The parts of ``a~b`` may stand anywhere in one sentence. A line works in one dir
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, cached_property
 
 from lessons_kb.recall.ways_by_word import WAYS as BY_WORD
+from lessons_kb.recall.ways_in_depth import WAYS as IN_DEPTH
 from lessons_kb.recall.ways_in_pairs import WAYS as IN_PAIRS
+from lessons_kb.recall.ways_more import WAYS as MORE
 from lessons_kb.recall.ways_of_coding import WAYS as CODING
 from lessons_kb.recall.ways_of_data import WAYS as DATA
 from lessons_kb.recall.ways_of_running import WAYS as RUNNING
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.recall.wanted import Wanted
 
-_TABLES = (CODING, DATA, WEB, RUNNING, IN_PAIRS, BY_WORD)
+_TABLES = (CODING, DATA, WEB, RUNNING, IN_PAIRS, BY_WORD, IN_DEPTH, MORE)
 
 IN_OTHER_WORDS = 0.6
 """How well a way to tell shows the words of the item that made its topic."""
@@ -39,6 +41,9 @@ _LONG = 5
 _KEY = 3
 """Letters by which the ways that a text may hold are chosen."""
 _SPACE_AND_ONE = 2
+_PAIR = 2
+_ANYWHERE = ""
+"""Key of the topics whose first word is Hangul, which may stand inside a word."""
 _NO_WORD = r"[^\w+]+"
 _WORD = r"[^\W_]+"
 _CAPITALISED = "[A-Z][a-z]+"
@@ -48,8 +53,13 @@ class Topic:
     """What an item may be about, and how it is told."""
 
     def __init__(self, head: str, ways: str) -> None:
-        self.groups = [_starts(group) for group in head.split()]
+        self.first, *self.others = head.split()
         self.ways = ways
+
+    @cached_property
+    def groups(self) -> list[list[str]]:
+        """How the words of each group begin."""
+        return [_starts(group) for group in (self.first, *self.others)]
 
     def find_terms(self, item: str, words: Sequence[str]) -> set[int]:
         """Return which ``words`` make an item one of the topic; none if it is not."""
@@ -120,8 +130,12 @@ def find_ways(item: str, words: Sequence[str]) -> list[tuple[str, frozenset[int]
     """Return the ways to tell of an item, and which of its ``words`` each shows."""
     low = [f" {word.lower()}" for word in words]
     padded = " " + re.sub(_NO_WORD, " ", item.lower()) + "".join(low)
+    topics = _topics()
+    may = [
+        topic for key in {word[:_PAIR] for word in padded.split()} for topic in topics.get(key, ())
+    ]
     found: list[tuple[str, frozenset[int]]] = []
-    for topic in _topics():
+    for topic in dict.fromkeys((*may, *topics[_ANYWHERE])):
         terms = frozenset(topic.find_terms(padded, low))
         if terms:
             found += [(way, terms) for way in topic.ways.split("|")]
@@ -176,12 +190,18 @@ def _starts(group: str) -> list[str]:
 
 
 @cache
-def _topics() -> list[Topic]:
-    topics = []
+def _topics() -> dict[str, list[Topic]]:
+    """Return the topics by how a word of their first group begins."""
+    topics: dict[str, list[Topic]] = {_ANYWHERE: []}
     for line in _join_lines("".join(_TABLES)).split("\n"):
         head, _, ways = line.partition(" : ")
         if ways:
-            topics.append(Topic(head, ways))
+            topic = Topic(head, ways)
+            keys = {start[:_PAIR] for start in topic.first.split("/")}
+            for key in (
+                keys if head.isascii() else {key if key.isascii() else _ANYWHERE for key in keys}
+            ):
+                topics.setdefault(key, []).append(topic)
     return topics
 
 

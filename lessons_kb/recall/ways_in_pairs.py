@@ -66,7 +66,7 @@ role/admin/관리자 check/require/restrict/only/protect/deny/reject/403/확인/
 log/record/write/기록/로그/남 audit/attempt/denied/rejection/failure/failed/access/command/
   action/admin/감사/시도/거부/실패/작업 : audit|logged|logger|log.warn|recorded|written to|
   log line|event|warning|insert into|is logged|log_|writes~row|기록|남깁|남겼|로그
-n queries/query/avoid/list/number : selectinload|select_related|prefetch|includes(|dataloader|
+n+1 queries/query/avoid/list/number : selectinload|select_related|prefetch|includes(|dataloader|
   queries (was|queries instead|in one query|two queries|3 queries|single query|batch|
   assertnumqueries|join|preload|쿼리 한
 assert/check/count/number query/queries : assertnumqueries|assert_num_queries|query count|
