@@ -222,6 +222,9 @@ def test_placeholders_without_a_value_are_left_out() -> None:
     event = {"prompt": "x", "agent_id": "${agent_id}", "tool_input": '{"command": "ls"}'}
     assert substituted(event) == {"prompt": "x", "tool_input": {"command": "ls"}}
     assert substituted({"tool_input": "not { json"}) == {"tool_input": "not { json"}
+    assert substituted({"is_interrupt": "true"}) == {"is_interrupt": True}
+    assert substituted({"is_interrupt": "false"}) == {"is_interrupt": False}
+    assert substituted({"prompt": "true"}) == {"prompt": "true"}
 
 
 def test_history_is_bounded_ascending_and_without_system_rows(call, workspace: Workspace) -> None:

@@ -39,10 +39,14 @@ def substituted(event: Any) -> Any:
         if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
             continue
         kept[key] = substituted(_parsed(value) if key in _OBJECTS else value)
+        if key in _FLAGS:
+            kept[key] = value in (True, "true")
     return kept
 
 
 _OBJECTS = ("tool_input", "tool_response")
+_FLAGS = ("is_interrupt",)
+"""True and false, put into a text like everything else."""
 
 
 def _parsed(value: Any) -> Any:

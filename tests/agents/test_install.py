@@ -235,6 +235,8 @@ def test_the_routes_change_places(ask, home: pathlib.Path) -> None:
     hooks = parse(path.read_text()).data["hooks"]
     assert [group["hooks"][0]["type"] for group in hooks["UserPromptSubmit"]] == ["mcp_tool"]
     assert [group["hooks"][0]["type"] for group in hooks["SessionStart"]] == ["command"]
+    sent = hooks["UserPromptSubmit"][0]["hooks"][0]["input"]["event"]
+    assert sent["source"] == "${source}"  # who wrote it: a prompt of the system is none
     assert len(hooks["Stop"]) == 2
     install(ask("claude-code", via="command"))
     assert path.read_bytes() == command

@@ -41,7 +41,7 @@ failures, but a process for each call of a tool that nothing is learned from is 
 matchers are exact."""
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
-    "UserPromptSubmit": ("prompt", "prompt_id"),
+    "UserPromptSubmit": ("prompt", "prompt_id", "source"),
     "PreToolUse": ("tool_name", "tool_use_id", "tool_input"),
     "PostToolUse": ("tool_name", "tool_use_id", "tool_input", "tool_response"),
     "PostToolUseFailure": ("tool_name", "tool_use_id", "tool_input", "error", "is_interrupt"),
@@ -53,7 +53,7 @@ _COMMON: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("session_id", "transcript_path", "cwd", "agent_id"),
     "codex": ("session_id", "transcript_path", "cwd", "turn_id"),
 }
-_NOT_SENT: Mapping[str, tuple[str, ...]] = {"codex": ("prompt_id",)}
+_NOT_SENT: Mapping[str, tuple[str, ...]] = {"codex": ("prompt_id", "source")}
 """Codex drops a call whose input names what the payload lacks; Claude Code leaves it as it is."""
 _OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
