@@ -35,18 +35,22 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "support": (
         *("supporting", "supported by", "supporting evidence", "evidence", "citation", "citations"),
         *("citation / resolving note", "raised by", "source", "sources", "supporters"),
+        "supported-by",
     ),
     "deferred": ("deferred", "deferral", "item", "deferred item", "not building", "proposal"),
     "why": ("why deferred", "why", "reason", "reasons", "rationale", "why not now", "blocked by"),
     "reopen": (
         *("reopen when", "reopen trigger", "reopening trigger", "trigger", "reopen if"),
         *("revisit when", "revisit trigger", "reopens when", "escalation trigger"),
+        "reopen-when",
     ),
     "feature": ("feature", "scope item", "component", "work item"),
     "verdict": ("disposition", "verdict", "readiness"),
 }
 """Meaning → column heads, in lower case."""
 
+_MAY_TELL = ("support", "verdict")
+"""What a column without the head of a state may mean, and yet hold one."""
 _MEANINGS = {name: meaning for meaning, names in COLUMNS.items() for name in names}
 _REOPEN = re.compile(
     r"\**(?:(?:re-?open(?:s|ing)?|revisit)[ -](?:when|if|once|trigger|condition)s?|defer until)\**"
@@ -104,6 +108,9 @@ def read_review(text: str, *, name: str) -> Reading:
         elif "reopen" in cells and ("deferred" in cells or "feature" in cells):
             what = cells.get("deferred") or cells["feature"]
             deferrals.append(_deferral(what, cells.get("why", ""), cells["reopen"], where, base))
+        elif "claim" in cells:
+            title = split_lead(cells["claim"])[0]
+            passed.append(PassedOver(title=title, where=where, reason=_STATELESS))
         elif topic == "yagni" and block.kind != ROW:
             written = _written_deferral(block, below, where, base)
             deferrals += [written] if written is not None else []
@@ -119,6 +126,7 @@ def read_review(text: str, *, name: str) -> Reading:
 
 
 _NAMELESS = "there are no words to make a title of"
+_STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENCE[-1]}"
 _LOST = "it names no claim that is imported"
 
 
@@ -162,11 +170,20 @@ def _below(blocks: Sequence[Block], place: int) -> Sequence[Block]:
 
 def _meant(block: Block) -> dict[str, str]:
     found: dict[str, str] = {}
+    heads = {_MEANINGS.get(column) for column, _cell in block.cells}
+    told = "claim" not in heads or "state" in heads
     for column, cell in block.cells:
         meaning = _MEANINGS.get(column)
         if meaning and cell.casefold() not in _NONE:
+            if meaning in _MAY_TELL and not told and _evidence(cell):
+                meaning = "state"
             found[meaning] = f"{found[meaning]}, {cell}" if meaning in found else cell
     return found
+
+
+def _evidence(state: str) -> str | None:
+    folded = unmarked(state).casefold()
+    return next((word for word in EVIDENCE if folded.startswith(word)), None)
 
 
 def _number(cells: Mapping[str, str], block: Block) -> str:
@@ -178,7 +195,7 @@ def _number(cells: Mapping[str, str], block: Block) -> str:
 def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | PassedOver:
     title, rest = split_lead(cells["claim"])
     state = unmarked(cells["state"])
-    evidence = next((word for word in EVIDENCE if state.casefold().startswith(word)), None)
+    evidence = _evidence(state)
     if evidence is None:
         return PassedOver(title=title, where=where, reason=f"its state is {state!r}")
     remark = state[len(evidence) :].strip(" ()\u2014\u2013:;-→")

@@ -122,3 +122,29 @@ def test_without_any_ledger_it_says_so() -> None:
 @given(st.text(alphabet=st.sampled_from("#-*|`: \n\tabC1.)→"), max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
     read_review(f"| # | Claim | State |\n|---|---|---|\n{text}\n## YAGNI\n{text}", name="r.md")
+
+
+def test_a_state_is_found_in_whatever_column_tells_it() -> None:
+    table = """\
+| Claim | Evidence | Supported-by | Verdict |
+|---|---|---|---|
+| The cache is never emptied | evidenced | alice, bob | |
+| Sleeping makes the tests slow | anecdotal | carol | accepted |
+| The build is not repeatable | two logs | dave | Disputed |
+| Nobody has looked at it | none | erin | open |
+
+| Deferred item | Reopen-when |
+|---|---|
+| Several currencies | the first EU customer signs |
+"""
+    reading = read_review(table, name="review.md")
+    assert [one.evidence for one in reading.lessons[:3]] == ["evidenced", "anecdotal", "disputed"]
+    assert [one.supported_by for one in reading.lessons[:3]] == [
+        ("alice", "bob"),
+        ("carol",),
+        ("two logs", "dave"),
+    ]
+    assert reading.lessons[3].reopen_when == "the first EU customer signs"
+    (passed,) = reading.passed_over
+    assert (passed.title, passed.where) == ("Nobody has looked at it", "review.md:6")
+    assert passed.reason == "nothing says whether it is evidenced, anecdotal or disputed"
