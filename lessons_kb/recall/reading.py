@@ -168,6 +168,8 @@ class Reading:
 
     def read_evidence(self, piece: str) -> None:
         """Read an edit or a command, a bounded number of lines at a time."""
+        if not piece.strip():
+            return
         lines = [line for line in piece.split("\n") if not re.search(_TO_BE_DONE, line)]
         self.ways.choose(piece)
         for start in range(0, max(1, len(lines)), _CHUNK_LINES):

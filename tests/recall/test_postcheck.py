@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lessons_kb.model import Card
 from lessons_kb.recall import equivalents
 from lessons_kb.recall import ways as ways_table
-from lessons_kb.recall.postcheck import FLAG_FROM, find_unaddressed_items
+from lessons_kb.recall.postcheck import FLAG_FROM, MAX_TEXT, find_unaddressed_items
 from lessons_kb.recall.wanted import read_item
 from lessons_kb.recall.ways import Ways, find_ways
 from lessons_kb.text.analyzer import analyze
@@ -127,6 +127,10 @@ class TestEvidence:
     def test_a_command_is_enough(self):
         assert flagged("Run the test suite", "Done.")
         assert not flagged("Run the test suite", "Done.", "pytest -q")
+
+    @pytest.mark.parametrize("evidence", [("",), (" \n",), ("x\n" * MAX_TEXT, "make")])
+    def test_a_piece_without_anything_to_read_is_no_command(self, evidence):
+        assert flagged("Run the linter", "Done.", *evidence)
 
     def test_code_in_the_answer_counts_as_code(self):
         answer = "Here it is:\n```py\nrequests.get(url, timeout=5)\n```\n"

@@ -1,11 +1,12 @@
 """Ways to tell of a deed in other words, or to show it in code, by topic.
 
-A line of the tables reads ``words of an item : ways to tell``; an indented line continues it.
-Before the colon stand groups of beginnings of words, ``/`` between alternatives: an item is of the
-topic if it holds a word of each group. After it stand the ways, ``|`` between them: beginnings of
-words, phrases, pieces of code; up to three letters are a whole word, and so is what ends in ``$``.
-The parts of ``a~b`` may stand anywhere in one sentence. A line works in one direction: what shows
-`without blocking` is not asked for by it.
+The tables beside this module stand in the order of the alphabet. A line reads
+``words of an item : ways to tell``; an indented line continues it. Before the colon stand groups
+of beginnings of words, ``/`` between alternatives: an item is of the topic if it holds a word of
+each group. After it stand the ways, ``|`` between them: beginnings of words, phrases, pieces of
+code; up to three letters are a whole word, and so is what ends in ``$``. The parts of ``a~b`` may
+stand anywhere in one sentence. A line works in one direction: what shows `without blocking` is not
+asked for by it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ from __future__ import annotations
 import re
 from functools import cache, cached_property
 
-from lessons_kb.recall.ways_by_word import WAYS as BY_WORD
-from lessons_kb.recall.ways_in_depth import WAYS as IN_DEPTH
-from lessons_kb.recall.ways_in_pairs import WAYS as IN_PAIRS
-from lessons_kb.recall.ways_more import WAYS as MORE
-from lessons_kb.recall.ways_of_coding import WAYS as CODING
-from lessons_kb.recall.ways_of_data import WAYS as DATA
-from lessons_kb.recall.ways_of_running import WAYS as RUNNING
-from lessons_kb.recall.ways_of_web import WAYS as WEB
+from lessons_kb.recall.ways.a_to_c import WAYS as A_TO_C
+from lessons_kb.recall.ways.d_to_g import WAYS as D_TO_G
+from lessons_kb.recall.ways.h_to_l import WAYS as H_TO_L
+from lessons_kb.recall.ways.m_to_q import WAYS as M_TO_Q
+from lessons_kb.recall.ways.r_to_s import WAYS as R_TO_S
+from lessons_kb.recall.ways.t_to_w import WAYS as T_TO_W
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.recall.wanted import Wanted
 
-_TABLES = (CODING, DATA, WEB, RUNNING, IN_PAIRS, BY_WORD, IN_DEPTH, MORE)
+_TABLES = (A_TO_C, D_TO_G, H_TO_L, M_TO_Q, R_TO_S, T_TO_W)
 
 IN_OTHER_WORDS = 0.6
 """How well a way to tell shows the words of the item that made its topic."""
