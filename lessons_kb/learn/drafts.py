@@ -173,7 +173,7 @@ _CHANGES = ("edit", "create", "remove")
 
 
 def _headline(trigger: Trigger) -> str:
-    said = _quoted(trigger.quote)
+    said = _quoted(_complaint(trigger) or trigger.quote)
     command = _code(trigger.cause.text or trigger.cause.tool)
     lines: Mapping[str, str] = {
         FEEDBACK: f"The user said it went wrong:\n\n{said}",
@@ -186,6 +186,12 @@ def _headline(trigger: Trigger) -> str:
         MISTAKES: f"Calls failed in a row until the turn was stopped; the last one: {command}",
     }
     return lines[trigger.kind]
+
+
+def _complaint(trigger: Trigger) -> str:
+    """Return all that a user said beside a complaint, where it is short: what broke, and how."""
+    spoken = trigger.kind in (FEEDBACK, REQUEST) and trigger.cause.text
+    return spoken if spoken and len(spoken) <= _MAX_QUOTE else ""
 
 
 def _hint(trigger: Trigger) -> str:

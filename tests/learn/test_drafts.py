@@ -77,6 +77,14 @@ def test_the_users_words_are_one_quoted_line() -> None:
     assert card.why == ""
 
 
+def test_what_was_said_beside_the_complaint_is_told_too() -> None:
+    said = "또 안 돼. 로그인 버튼을 누르면 500이 나와"
+    for text, told in ((said, said), (f"또 안 돼.\n{'x ' * 400}", "또 안 돼.")):
+        prompt = Event(kind="prompt", text=text, at=1)
+        (trigger,) = find_triggers([prompt], identify=lambda _: None)
+        assert f"> “{told}”" in sketch_trigger(trigger).sections["Situation"]
+
+
 def test_a_template_keeps_its_guidance_where_nothing_is_known() -> None:
     text = fill(TEMPLATE, {"Situation": "It happened."})
     assert "## Situation\n\nIt happened.\n\n## Mistake / Risk\n\n<!-- What was done" in text
