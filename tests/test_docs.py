@@ -44,6 +44,7 @@ def test_every_command_and_every_option_is_explained(reference: ModuleType) -> N
     for name in re.findall(r"^### (\S+)$", commands, re.MULTILINE):
         section = commands.partition(f"### {name}\n")[2].partition("\n### ")[0]
         assert len(section.strip().splitlines()) > 1, f"{name} says nothing"
+        assert "\n```sh\nlessons " in section, f"{name} has no example"
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -48,6 +48,8 @@ def trust(
 
     One in a cloned repository is silent until then. Read its cards first: they are put in front
     of your agents.
+
+    Example: lessons trust docs/brain
     """
     from lessons_kb.brain.making import trust_brain
 
@@ -59,7 +61,10 @@ def trust(
 
 
 def config() -> None:
-    """Print the effective settings and where each came from."""
+    """Print the effective settings and where each came from.
+
+    Example: lessons config --json
+    """
     from lessons_kb.config import flat_settings
     from lessons_kb.storage.settings import read_settings
 

@@ -224,12 +224,18 @@ def bump(
 
 
 def ignore(ids: Ids) -> None:
-    """Stop injecting cards; `restore` takes it back."""
+    """Stop injecting cards; `restore` takes it back.
+
+    Example: lessons ignore telegram-allowlist
+    """
     _set_status("ignored", ids)
 
 
 def restore(ids: Ids) -> None:
-    """Make ignored, archived or deleted cards active again."""
+    """Make ignored, archived or deleted cards active again.
+
+    Example: lessons restore telegram-allowlist
+    """
     brain = open_brain()
     done = [brain.cards.restore(name) for name in ids]
     if options().json:
@@ -250,7 +256,10 @@ def delete(
     ids: Ids,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Move cards to the trash folder; `restore` brings them back."""
+    """Move cards to the trash folder; `restore` brings them back.
+
+    Example: lessons delete telegram-allowlist --yes
+    """
     brain = open_brain()
     names = [brain.cards.get(name).id for name in ids]
     if not yes:
