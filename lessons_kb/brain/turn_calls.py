@@ -6,7 +6,7 @@ import json
 
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_record import read_missed
-from lessons_kb.brain.turn_state import GUARD, now, turn_state
+from lessons_kb.brain.turn_state import GUARD, event_of, now, turn_state
 from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.guards.watch import Watch
 from lessons_kb.model import Event
@@ -26,6 +26,7 @@ SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
     "codex": ("apply_patch",),
 }
 """Tools whose successes come through a hook with more than the record tells."""
+INTERRUPT = "interrupt"
 
 
 def called(house: House, occasion: Occasion, reach: Reach) -> Answer:
@@ -75,7 +76,7 @@ def see(
     for seen, part in events:
         event = seen
         # A call that was journalled already was seen with all that it touched.
-        if not event.tool and doubled:
+        if not event.tool and doubled and event.kind != INTERRUPT:
             continue
         if part not in watches:
             kept = journal.guard_state(occasion.session, part)
@@ -124,6 +125,9 @@ def missed_events(
     """Return (event, part) of results: failures, and successes of tools that no hook is for."""
     events: list[tuple[Event, str]] = []
     for result in results:
+        if result.id and result.interrupt:
+            stopped = event_of(occasion.replace(id=result.id, text=""), INTERRUPT, scope)
+            events.append((stopped.replace(outcome="cancelled"), ""))
         if not result.id or (
             not result.failed and (result.tool in SEEN_BY_HOOKS[occasion.agent] or not result.tool)
         ):

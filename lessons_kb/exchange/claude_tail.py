@@ -8,10 +8,13 @@ from lessons_kb.exchange.results import Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
+_INTERRUPT = "[Request interrupted by user]"
+"""With "for tool use" behind it, the refused call says so itself."""
+_TELLING = (_CALL, _RESULT, _INTERRUPT.encode())
 _MAX_LINE_BYTES = 4_000_000
 
 
@@ -24,8 +27,9 @@ def read_results(data: bytes) -> tuple[list[Result], int]:
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     results: list[Result] = []
     for line in data[:whole].split(b"\n"):
-        if (_CALL in line or _RESULT in line) and len(line) <= _MAX_LINE_BYTES:
-            for block in _blocks(line):
+        if any(mark in line for mark in _TELLING) and len(line) <= _MAX_LINE_BYTES:
+            number, blocks = _read(line)
+            for block in blocks:
                 if block.get("type") == "tool_use":
                     arguments = block.get("input")
                     name = str(block.get("name") or "")
@@ -35,20 +39,26 @@ def read_results(data: bytes) -> tuple[list[Result], int]:
                     )
                 elif block.get("type") == "tool_result":
                     results.append(result_of(block, calls))
+                elif block.get("type") == "text" and block.get("text") == _INTERRUPT:
+                    stopped = Result(id=number, tool="", arguments={}, failed=False, text="")
+                    results.append(stopped.replace(interrupt=True))
     return results, whole
 
 
-def _blocks(line: bytes) -> Iterator[Mapping[str, Any]]:
+def _read(line: bytes) -> tuple[str, list[Mapping[str, Any]]]:
+    """Return the id of a line and the blocks of its message."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
-        return
+        return "", []
     if not isinstance(entry, dict) or entry.get("isSidechain") is True:
-        return
+        return "", []
     message = entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    blocks = content if isinstance(content, list) else []
+    return str(entry.get("uuid") or ""), [block for block in blocks if isinstance(block, dict)]
 
 
 def result_of(

@@ -19,3 +19,5 @@ class Result(Value):
     arguments: Mapping[str, Any]
     failed: bool
     text: str
+    interrupt: bool = False
+    """Nothing ended: the user stopped the agent, ``id`` is that of the line that says so."""

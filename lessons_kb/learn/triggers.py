@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lessons_kb.learn.failures import find_failing
 from lessons_kb.learn.phrases import FEEDBACK, REQUEST, find_phrase
 from lessons_kb.learn.rollbacks import find_rolled_back
@@ -146,7 +148,8 @@ class _Session:
             yield self._make(ROLLBACK, event, quote=event.text, files=event.targets)
         if event.kind == "rejection" or event.outcome == "permission_denied":
             key = f"{event.tool}\n{event.text}\n{' '.join(event.targets)}"
-            yield self._make(REJECTION, event, key=key, failure=event, quote=event.output)
+            quote = _why_refused(event.output)
+            yield self._make(REJECTION, event, key=key, failure=event, quote=quote)
         if event.kind == "stage" and event.outcome in FAILURES:
             key = f"{event.stage}\n{event.text}"
             yield self._make(STAGE, event, key=key, quote=event.text)
@@ -228,6 +231,14 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
 
 def _mark(event: Event) -> str:
     return event.id or f"{event.at:.6f} {event.text[:60]}"
+
+
+def _why_refused(output: str) -> str:
+    """Return what the user said of a call, without the agent's own words around it."""
+    reason = re.split(r"the user said:", output, maxsplit=1, flags=re.IGNORECASE)
+    if len(reason) > 1:
+        return reason[1].strip()
+    return "" if "doesn't want to proceed with this tool use" in output else output
 
 
 def _is_reason(text: str) -> bool:

@@ -82,6 +82,21 @@ def test_what_is_said_in_the_middle_of_a_turn_is_answered_too(project, fire) -> 
     assert "Reject every chat id" in context(fire("claude-code", payload | {"prompt": PROMPT}))
 
 
+def test_an_interrupt_and_its_reason_become_a_draft(project, fire) -> None:
+    payload = event(project, "UserPromptSubmit", prompt="Migrate the database", prompt_id="p1")
+    fire("claude-code", payload)
+    said = {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}
+    line = json.dumps({"type": "user", "uuid": "u1", "message": said}) + "\n"
+    (project / "transcript.jsonl").write_text(line)
+    reason = {"prompt": "never against the live data", "prompt_id": "p2"}
+    fire("claude-code", payload | reason)
+    fire("claude-code", event(project, "Stop", last_assistant_message="Understood."))
+    with Brain.discover(project) as brain:
+        kinds = [e.kind for e in brain.journal.events(session="s1")]
+        assert kinds == ["prompt", "interrupt", "prompt", "answer"]
+        assert [draft.kind for draft in brain.drafts.all()] == ["interrupt"]
+
+
 def test_an_unrelated_prompt_adds_nothing(project, fire) -> None:
     payload = event(project, "UserPromptSubmit", prompt="rename this variable please")
     assert fire("claude-code", payload) == {}

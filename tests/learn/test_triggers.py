@@ -145,7 +145,13 @@ def test_a_rejection_counts_however_it_is_told(see: See) -> None:
     call = Event(kind="command", text="rm -rf build", tool="Bash", session="s")
     (told,) = see(call.replace(kind="rejection", output="never by hand"))
     assert (told.kind, told.quote) == ("rejection", "never by hand")
-    assert kinds(see(call.replace(outcome="permission_denied"))) == ["rejection"]
+    denied = call.replace(outcome="permission_denied")
+    assert kinds(see(denied)) == ["rejection"]
+    frame = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    (told,) = see(denied.replace(output=f"{frame} The user said:\nuse make clean"))
+    assert told.quote == "use make clean"
+    (told,) = see(denied.replace(output=frame))
+    assert told.quote == ""
 
 
 def test_an_interrupt_needs_its_reason(see: See) -> None:
