@@ -31,7 +31,8 @@ def map_batches(
     from concurrent.futures import ProcessPoolExecutor
 
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context) as pool:
+    count = min(workers, len(jobs))
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent) as pool:
         pending = [pool.submit(function, *job) for job in jobs]
         try:
             for future in pending:
@@ -39,3 +40,20 @@ def map_batches(
         finally:
             for future in pending:
                 future.cancel()
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent is gone: one that was killed tells nobody to stop."""
+    import multiprocessing
+    import os
+    import threading
+
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
