@@ -123,37 +123,41 @@ class Cards:
         from lessons_kb.brain.composing import compose
         from lessons_kb.cards import slug
         from lessons_kb.learn.drafts import Sketch
+        from lessons_kb.storage.locks import hold_new
 
         _choose("kind", kind, KINDS)
         _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
         if severity is not None:
             _choose("severity", severity, SEVERITIES)
         slug(title)
-        self._brain.refresh()
-        if on_duplicate != "new" and (twin := self._find_twin(title, near=on_duplicate == "fail")):
-            existing = twin[0]
-            if on_duplicate == "bump":
-                return self.bump(existing, today=today)[0]
-            raise DuplicateCard(
-                f"{twin[1]}; `lessons bump {existing}` counts it, "
-                "`--on-duplicate new` writes a second card",
-                existing=existing,
+        with hold_new(self._brain.layers[0].root):
+            self._brain.refresh()
+            if on_duplicate != "new" and (
+                twin := self._find_twin(title, near=on_duplicate == "fail")
+            ):
+                existing = twin[0]
+                if on_duplicate == "bump":
+                    return self.bump(existing, today=today)[0]
+                raise DuplicateCard(
+                    f"{twin[1]}; `lessons bump {existing}` counts it, "
+                    "`--on-duplicate new` writes a second card",
+                    existing=existing,
+                )
+            sketch = Sketch(
+                title=" ".join(title.split()),
+                sections=dict(sections or {}),
+                paths=tuple(paths),
+                stage=stage,
             )
-        sketch = Sketch(
-            title=" ".join(title.split()),
-            sections=dict(sections or {}),
-            paths=tuple(paths),
-            stage=stage,
-        )
-        text = compose(
-            sketch,
-            kind=kind,
-            topics=tuple(topics),
-            project=project,
-            severity=severity,
-            created=_today(today),
-        )
-        return self.add(text, kind=kind, title=title)
+            text = compose(
+                sketch,
+                kind=kind,
+                topics=tuple(topics),
+                project=project,
+                severity=severity,
+                created=_today(today),
+            )
+            return self.add(text, kind=kind, title=title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
         """Write a card's whole text under a name made from its title; nothing is overwritten."""

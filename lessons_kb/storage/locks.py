@@ -25,12 +25,27 @@ def locked(full: str) -> AbstractContextManager[object]:
     Paths share 64 lock files, so that their number stays small, and two brains that contain the
     same file share its lock: never hold two at once. Raises StorageError after 30 seconds.
     """
+    return _hold(full, f"{_bucket(full):02d}.lock")
+
+
+def hold_new(root: str) -> AbstractContextManager[object]:
+    """Hold what lets one process at a time look for a lesson's twin and write its card.
+
+    Taken before a ``locked``, never within one. Raises StorageError after 30 seconds.
+    """
+    return _hold(root, f"new-{_bucket(root):02d}.lock")
+
+
+def _bucket(full: str) -> int:
+    return zlib.crc32(os.fsencode(full)) % _BUCKETS
+
+
+def _hold(full: str, name: str) -> AbstractContextManager[object]:
     from filelock import FileLock, Timeout
 
     folder = os.path.join(state_home(), "locks")
     make_private(folder)
-    bucket = zlib.crc32(os.fsencode(full)) % _BUCKETS
-    lock = FileLock(os.path.join(folder, f"{bucket:02d}.lock"), mode=0o600)
+    lock = FileLock(os.path.join(folder, name), mode=0o600)
     try:
         return lock.acquire(timeout=_SECONDS, poll_interval=_POLL_SECONDS)
     except Timeout:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pathlib
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from lessons_kb.brain import Brain
+from lessons_kb.brain.cards import Cards
 from lessons_kb.errors import DuplicateCard
 
 
@@ -44,3 +47,22 @@ def test_a_card_may_be_born_with_its_situation(root: pathlib.Path) -> None:
     with Brain.open(root) as brain:
         card = brain.cards.create("Retry without a key", sections={"Situation": "It was late."})
         assert "## Situation\n\nIt was late.\n" in (root / card.id).read_text()
+
+
+def test_one_lesson_created_by_many_at_once_is_one_card(
+    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = Cards._find_twin
+
+    def look_slowly(cards: Cards, title: str, *, near: bool) -> tuple[str, str] | None:
+        found = look(cards, title, near=near)
+        time.sleep(0.05)
+        return found
+
+    def create(_number: int) -> int:
+        with Brain.open(root) as brain:
+            return brain.create("The same mistake, seen by all", on_duplicate="bump").occurrences
+
+    monkeypatch.setattr(Cards, "_find_twin", look_slowly)
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(create, range(4))) == [1, 2, 3, 4]
