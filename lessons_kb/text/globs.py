@@ -70,7 +70,7 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
         if _hint_of(source) not in path:
             continue
         found = _compiled(source).search(path)
-        if found and not found.groupdict().get(_BELOW):
+        if found and not (found.groupdict().get(_BELOW) and found.end(_BELOW) < len(path)):
             return include
         if found and above is None:
             above = include

@@ -172,3 +172,18 @@ def test_a_class_may_hold_what_looks_like_a_set_operation(glob, matched):
 def test_a_hyphen_that_stands_first_in_a_class_is_itself() -> None:
     globs = compile_globs(["[!-a]x"])
     assert [path for path in ("0x", "bx", "ax", "-x") if match_globs(globs, path)] == ["0x", "bx"]
+
+
+@pytest.mark.parametrize(
+    ("path", "ignored"),
+    [
+        ("lessons/", False),
+        ("notes/", True),
+        ("lessons/a.md", False),
+        ("lessons/b.md", True),
+        ("lessons/deep/", True),
+    ],
+)
+def test_a_folder_is_taken_back_by_its_name(path: str, ignored: bool) -> None:
+    globs = compile_globs(["*", "!lessons/", "!lessons/a.md"])
+    assert match_globs(globs, path) is ignored
