@@ -606,3 +606,20 @@ def test_the_token_and_the_origin_are_checked_first(
     assert (passed == ["in"]) is (expected == 200)
     if expected != 200:
         assert sent[0]["status"] == expected
+
+
+def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace: Workspace) -> None:
+    import socket
+
+    from lessons_kb.errors import InputError
+    from lessons_kb.mcp_server import serve_http
+
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for host, refusal in (("127.0.0.1", "another --port"), ("0.0.0.0", "TOKEN")):
+            with pytest.raises(InputError, match=refusal):
+                serve_http(
+                    build_server(workspace), host=host, port=port, ready=lambda: said.append("on")
+                )
+    assert said == []

@@ -118,8 +118,8 @@ def mcp(
         if http:
             token = os.environ.get(TOKEN_VARIABLE, "")
             whom = "" if token else f"; {TOKEN_VARIABLE} unset: any user of this machine may ask"
-            say(f"serving on http://{host}:{port}{PATH}, Ctrl-C stops{whom}")
-            serve_http(server, host=host, port=port, token=token)
+            told = f"serving on http://{host}:{port}{PATH}, Ctrl-C stops{whom}"
+            serve_http(server, host=host, port=port, token=token, ready=lambda: say(told))
         else:
             server.run()
     finally:

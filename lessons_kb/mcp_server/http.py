@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from lessons_kb.errors import InputError
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Awaitable, Callable, MutableMapping
     from typing import Any
 
@@ -25,16 +26,37 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PATH = "/mcp"
 
 
-def serve_http(server: MCPServer, *, host: str, port: int, token: str = "") -> None:
+def serve_http(
+    server: MCPServer,
+    *,
+    host: str,
+    port: int,
+    token: str = "",
+    ready: Callable[[], None] = lambda: None,
+) -> None:
     """Serve until stopped; every request must then carry ``token`` if there is one.
 
-    Raises InputError for an address beyond this machine without a token, or one too short.
+    ``ready`` is called once clients can connect. Raises InputError for an address that cannot be
+    had, one beyond this machine without a token, or a token too short.
     """
     import uvicorn
 
     app = build_app(server, host=host, token=token)
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="on")
-    uvicorn.Server(config).run()
+    with _listening(host, port) as listening:
+        ready()
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    import socket
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = f"cannot serve on {host}:{port}: {error.strerror or error}"
+        raise InputError(f"{why}; choose another --port, or --host") from None
 
 
 def build_app(server: MCPServer, *, host: str, token: str = "") -> App:
