@@ -189,6 +189,23 @@ def test_of_words_as_rare_the_one_said_more_often_is_kept():
     assert list(reduce_terms(["bot", "chat", "chat", "file"], frequencies, 100, 1)) == ["chat"]
 
 
+@pytest.mark.parametrize(
+    ("size", "said_once", "said_often", "times", "kept"),
+    [
+        (4, 1, 2, 2, "once"),
+        (10, 1, 4, 3, "once"),
+        (4, 2, 4, 8, "once"),
+        (4, 1, 3, 12, "often"),
+        (4, 2, 3, 3, "often"),
+    ],
+)
+def test_what_is_telling_is_the_weight_times_the_idf(size, said_once, said_often, times, kept):
+    """By ln(1 + (size - n + 0.5) / (n + 0.5)) * (1 + ln of how often), worked by hand."""
+    frequencies = {"once": said_once, "often": said_often}
+    terms = ["once", *["often"] * times]
+    assert list(reduce_terms(terms, frequencies, size, 1)) == [kept]
+
+
 def test_terms_in_no_card_cost_no_place():
     frequencies = {"a": 1, "b": 2, "c": 3}
     reduced = reduce_terms(["x", "y", "z", "c", "b", "a"], frequencies, 10, 2)

@@ -54,6 +54,62 @@ class TestSentence:
         assert told.score > written.score > 0.5
         assert told.missing == written.missing == ()
 
+    def test_what_is_told_elsewhere_counts_less_the_more_was_said(self):
+        item = "Cover the rejection with a test"
+        short, long = (
+            shown(item, " ".join(["The rejection stands.", *FILLER[:n], "A test covers it."]))
+            for n in (5, 20)
+        )
+        assert short.score > long.score
+        assert short.seen == long.seen
+
+    def test_the_nearest_shows_what_weighs_most(self):
+        found = shown("When idle, rotate the token", "It is idle. A token came.")
+        assert found.sentence == "A token came."
+
+
+class TestInOtherWords:
+    """How many ways to tell of it are told as done, a way of a table counted once."""
+
+    @pytest.mark.parametrize(
+        ("answer", "ways"),
+        [
+            ("The layout is new.", 0),
+            ("The TTL is one hour.", 1),
+            ("The TTL is one hour. It has a TTL.", 1),
+            ("The TTL is one hour. Old ones are evicted.", 2),
+            ("The TTL is one hour; old ones are evicted at night.", 2),
+            ("- [x] The TTL is one hour", 1),
+            ("- [ ] The TTL is one hour", 0),
+            ("The TTL is one hour, but I did not evict anything.", 1),
+            ("I did not evict anything, but the TTL is one hour.", 1),
+        ],
+    )
+    def test_in_prose(self, answer, ways):
+        assert shown("Expire the cache entries", answer).ways == ways
+
+    def test_in_code(self):
+        assert shown("Expire the cache entries", "", "ttl = 3600\nevict()").ways == 2
+        item = "Do not run the container as root"
+        assert shown(item, "", "USER app").ways == shown(item, "It drops to USER app.").ways == 1
+
+    def test_each_item_has_its_own(self):
+        items = ("Expire the cache entries", "Do not run the container as root")
+        card = Card(id="lessons/a.md", kind="lesson", title="a", checklist=items)
+        for answer, evidence in (
+            ("The TTL is one hour.", ()),
+            ("The TTL is one hour; the layout is new as well.", ()),
+            ("- [x] The TTL is one hour", ()),
+            ("", ("ttl = 3600",)),
+        ):
+            rated = rate_items(answer, [card], evidence)
+            assert [found.ways for *_, found, _ in rated] == [1, 0]
+
+    @pytest.mark.parametrize("evidence", [(), ("x = 1",)])
+    def test_what_begins_with_no_latin_word_is_found_whatever_is_read_later(self, evidence):
+        answer = "대체 텍스트를 달았고, 화면도 고쳤습니다."
+        assert shown("이미지에 대체 텍스트를 넣는다", answer, *evidence).ways == 1
+
 
 class TestEvidence:
     @pytest.mark.parametrize("line", range(40))
@@ -74,12 +130,16 @@ class TestEvidence:
     def test_a_command_is_run_and_an_edit_is_not(self):
         assert "Run" not in shown("Run the migration", "", "alembic upgrade head").missing
         assert "Run" in shown("Run the migration", "", "alembic.py\nupgrade = head").missing
+        assert shown("Run the frobnicator", "", "frobnicator --all").missing == ()
+        assert shown("Run the frobnicator", "", "a.py\nfrobnicator = 1").missing == ("Run",)
 
     @pytest.mark.parametrize("call", ["goleak.VerifyNone(t)", "GOLEAK_VERIFY = 1", "mygoleak()"])
     def test_a_word_inside_a_longer_one_counts_in_code_alone(self, call):
         assert "leaks" not in shown("Look for leaks", "", f"a_test.go\n{call}").missing
         assert "leaks" not in shown("Look for leaks", f"There is `{call}` now.").missing
         assert "leaks" in shown("Look for leaks", f"There is {call} now.").missing
+        two = f"There is {call} now; the look of it is new."
+        assert "leaks" in shown("Look for leaks", two).missing
 
 
 class TestDenied:
@@ -111,6 +171,8 @@ class TestDenied:
             'I wrote tests for the parser.\n```js\nit("can be removed", run)\n```',
             "The lexer is new, but I wrote tests for the parser; good",
             "I wrote tests for the parser, but slowly",
+            "I wrote tests for the parser; the lexer does not work",
+            "I wrote tests; they are for the parser",
         ],
     )
     def test_what_is_told_as_done(self, answer):
@@ -127,6 +189,16 @@ class TestDenied:
         mentioned = shown("Never log the token", answer)
         assert told.score > mentioned.score > shown("Never log the token", "Hello.").score == 0
         assert mentioned.seen == 0
+
+
+def test_in_a_long_answer_the_block_behind_may_take_it_back():
+    told, taken_back = "The backups are encrypted.", "That is for later."
+    answers = [
+        "\n\n".join([*FILLER[:20], *blocks, *FILLER[20:]])
+        for blocks in ((told,), (told, taken_back), (taken_back, told))
+    ]
+    denied = [shown("Encrypt the backups", answer).is_denied for answer in answers]
+    assert denied == [False, True, False]
 
 
 def test_each_item_is_looked_for_in_a_long_answer():
@@ -175,7 +247,7 @@ class TestItems:
 
     def test_what_only_tells_when_or_instead_of_what_counts_less(self):
         found = self.weights("When idle, rotate the token")
-        assert list(found) == ["idle", "rotate", "token"]
+        assert found == {"idle": 0.3, "rotate": 1.3, "token": 1.0}
         assert found["idle"] < found["token"] <= found["rotate"]
         found = self.weights("Rotate the token instead of the password; restart")
         assert found["password"] < found["restart"] == found["token"]
@@ -196,6 +268,9 @@ class TestItems:
         wanted = read_item(item)
         assert wanted.words[wanted.key] == key
         assert max(wanted.weights) == wanted.weights[wanted.key]
+
+    def test_words_of_korean_weigh_as_much(self):
+        assert self.weights("토큰을 교체한다") == {"토큰을": 1.0, "교체한다": 1.3}
 
     def test_an_item_of_a_condition_alone_has_no_action(self):
         assert read_item("When idle").key is None
