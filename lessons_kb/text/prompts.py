@@ -134,6 +134,8 @@ def _path_of(name: str) -> str:
         if found and after and (_has_extension(before) or before.startswith("../")):
             name = before
     name = _strip_end(name)
+    if name[:1] == "@" and name[1:2] not in ("@", "/"):  # how agents let a file be named
+        name = name[1:]
     if "\\" in name:
         if not (_has_drive(name) or _has_extension(name.replace("\\", "/"))):
             return ""

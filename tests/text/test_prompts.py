@@ -45,6 +45,9 @@ PATHS = {
     "main.py를 고치고 src/앱/메인.py에서": ["main.py", "src/앱/메인.py"],
     "「src/x.rb」を直す。": ["src/x.rb"],
     "data/deep/model.onnx": ["data/deep/model.onnx"],
+    "in @src/a.py, @./src/b.py and @README.md": ["src/a.py", "src/b.py", "README.md"],
+    "from '@/components/Button.tsx'": ["@/components/Button.tsx"],
+    "node_modules/@types/node/fs.d.ts": ["node_modules/@types/node/fs.d.ts"],
 }
 
 
