@@ -35,12 +35,13 @@ def count_files(layer: Layer) -> Census:
     state = layer.state
     passed_over = scan_brain(layer.root, layer.settings, state.ignored if state else ()).findings
     known = layer.catalogue.numbers()
+    unread = sum(finding.path != "." for finding in passed_over)  # "." is no file, but too many
     usable = layer.catalogue.all_cards()
     notes = sum(card.kind == NOTE for card in usable)
     return Census(
-        files=len(known) + len(passed_over),
+        files=len(known) + unread,
         cards=len(usable) - notes,
         notes=notes,
-        unusable=len(known) - len(usable) + len(passed_over),
+        unusable=len(known) - len(usable) + unread,
         problems=len(layer.catalogue.findings()) + len(passed_over),
     )

@@ -236,6 +236,12 @@ def test_index_accounts_for_every_file(lessons: Lessons, brain: pathlib.Path) ->
     assert data["files"] == files == data["cards"] + data["notes"] + data["unusable"]
 
 
+def test_files_left_out_are_a_problem_and_no_file(lessons: Lessons, brain: pathlib.Path) -> None:
+    (brain / "lessons.toml").write_text("[index]\nmax_files = 2\n")
+    out = lessons("--brain", brain, "index").out
+    assert out.startswith("2 files: 2 cards, 0 notes, 0 unusable; 1 problem ")
+
+
 def test_lint_names_file_line_and_mend(lessons: Lessons, brain: pathlib.Path) -> None:
     assert lessons("lint").code == 0
     (brain / "lessons/bad.md").write_text("---\nseverity: huge\ntype: lesson\n---\n# Bad thing\n")
