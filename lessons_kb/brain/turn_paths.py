@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_state import BLOCK, now, pack_known, turn_state
 from lessons_kb.guards.tools import parse_call
@@ -30,6 +32,11 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
         return NOTHING
     brain = house.brain
     guarding = [found for layer in brain.layers for found in _guarding(brain, layer, files)]
+    if any(_is_stale(layer, card) for layer, card, _files in guarding):
+        from lessons_kb.brain.turn_prompts import freshen
+
+        brain = freshen(brain)[0]
+        guarding = [found for layer in brain.layers for found in _guarding(brain, layer, files)]
     if not guarding:
         return NOTHING
     severity = SEVERITIES.index
@@ -97,6 +104,17 @@ def _guarding(brain: Brain, layer: Layer, files: Sequence[str]) -> list[Guarding
         ]
 
     return layer.read(search)
+
+
+def _is_stale(layer: Layer, card: Card) -> bool:
+    """Tell whether a card's file is not what was read: it may have been put away meanwhile."""
+    from lessons_kb.storage.scan import signature
+
+    try:
+        stamp = signature(os.stat(os.path.join(layer.root, *card.id.split("/"))))
+    except OSError:
+        return True
+    return layer.state is not None and f"{stamp}\n" not in f"{layer.state.manifest}\n"
 
 
 def _keys(found: Guarding) -> list[str]:

@@ -97,6 +97,24 @@ def test_an_interrupt_and_its_reason_become_a_draft(project, fire) -> None:
         assert [draft.kind for draft in brain.drafts.all()] == ["interrupt"]
 
 
+def test_a_card_that_was_just_put_away_asks_no_more(project, fire) -> None:
+    with Brain.open(project) as brain:
+        (card,) = [card for card in brain.cards.all() if card.id.endswith("telegram-allowlist.md")]
+    path = next(project.rglob("telegram-allowlist.md"))
+    path.write_text(path.read_text().replace("paths:", "gate: ask\npaths:", 1))
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="rename it", prompt_id="p1"))
+    edit = {"file_path": str(project / "bot" / "run.py"), "old_string": "a", "new_string": "b"}
+
+    def ask(number: int) -> str:
+        said = fire("claude-code", called(project, "PreToolUse", "Edit", number, tool_input=edit))
+        return said.get("hookSpecificOutput", {}).get("permissionDecision", "")
+
+    assert ask(1) == "ask"
+    with Brain.open(project) as brain:
+        brain.cards.set_status("ignored", card.id)
+    assert ask(2) == ""
+
+
 def test_an_unrelated_prompt_adds_nothing(project, fire) -> None:
     payload = event(project, "UserPromptSubmit", prompt="rename this variable please")
     assert fire("claude-code", payload) == {}
