@@ -369,10 +369,10 @@ def _fitting(name: str, ids: Mapping[str, object]) -> list[str]:
 
 
 def _not_found(name: str, ids: Sequence[str]) -> str:
-    slugs = {os.path.splitext(i.rsplit("/", 1)[-1])[0]: i for i in ids}
-    near = difflib.get_close_matches(name, [*ids, *slugs], n=1, cutoff=0.5)
-    if near:
-        return f"no card {name!r}; the nearest is {slugs.get(near[0], near[0])}"
+    names = {i.casefold(): i for i in reversed(ids)}
+    names |= {os.path.splitext(i.rpartition("/")[2])[0].casefold(): i for i in reversed(ids)}
+    if near := difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5):
+        return f"no card {name!r}; the nearest is {names[near[0]]}"
     return f"no card {name!r}; `lessons list` shows what there is"
 
 

@@ -221,6 +221,11 @@ def test_names_of_cards(root: pathlib.Path, write: Write, telegram: object) -> N
         cards.get("")
 
 
+def test_the_nearest_is_named_whatever_the_case(root: pathlib.Path, telegram: object) -> None:
+    with pytest.raises(CardNotFound, match="the nearest is lessons/telegram-allowlist"):
+        Brain.open(root).cards.get("TELEGRAM-ALOWLIST")
+
+
 def test_ignore_archive_restore_change_one_line(root: pathlib.Path, telegram: pathlib.Path) -> None:
     brain = Brain.open(root)
     before = telegram.read_text().splitlines()
