@@ -33,7 +33,8 @@ class TestTopics:
     @pytest.mark.parametrize(
         ("item", "way", "words"),
         [
-            ("label the icon", "aria-describedby", {"label", "icon"}),
+            ("label the icon", "accessibilitylabel", {"label", "icon"}),
+            ("accessible icon", "talkback", {"accessible", "icon"}),
             ("웹접근성 대체 텍스트", "스크린 리더", {"웹접근성", "대체", "텍스트"}),
             ("Announce the maintenance", "안내 메일", {"Announce", "maintenance"}),
             ("공지 점검", "in-app", {"공지", "점검"}),
@@ -60,6 +61,8 @@ class TestText:
             ("pinned$", "pinnedly", False),
             ("pinned$", "it is pinned.", True),
             ("pinned", "pinnedly", True),
+            ("ab$", "an ab", True),
+            ("a$", "an a", True),
             ("=none", "samesite=none;", True),
             ("mode='r'", "xmode='r'", False),
             ("$", "5 $", True),
