@@ -50,7 +50,8 @@ test/cover/테스트 quote/comma/space/blank/special/unicode/emoji/character/nam
   comma~test|o'brien~test|unicode~test|emoji~test|umlaut~test|é~test|spaces~test|apostrophe~test|
   semicolon~test|nfd~test|decomposed~test|newline~test|한글~테스트
 test/cover/테스트 reject/refus/deny/denied/stranger/malicious/attack/invalid/bad/forbidden/거부/
-  거절/거부되 : rejected~test|test~403|test~401|raises|refused~test|stranger~test|unknown~test|
+  거절/거부되 : rejected~test|rejection~test|refusal~test|test~403|test~401|raises|refused~test|
+  stranger~test|unknown~test|
   pytest.raises|tothrow|status 400~test|denied~test|malicious~test|400~test|422~test|assertraises|
   rejects~test|거절~테스트|거부~테스트|403~테스트
 test/flaky/불안정 deterministic/stable/sleep/wait/order/random/isolat : waitfor|findby|await
