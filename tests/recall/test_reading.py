@@ -182,6 +182,18 @@ class TestDenied:
         assert found.missing == ()
 
     @pytest.mark.parametrize(
+        "after",
+        [
+            "That the parser has no tests for tabs is for later.",
+            "\n```py\n# That is for later.\n```",
+        ],
+    )
+    def test_only_prose_that_says_nothing_of_it_itself_takes_it_back(self, after):
+        told = "I wrote tests for the parser."
+        assert shown("Write tests for the parser", f"{told} {after}").told == pytest.approx(1)
+        assert shown("Write tests for the parser", f"{told} That is for later.").told == 0
+
+    @pytest.mark.parametrize(
         "answer", ["The token is in the log.", "The parser is new; the token is in the log"]
     )
     def test_what_is_to_be_avoided_and_only_mentioned_is_half_shown(self, answer):
@@ -236,7 +248,7 @@ class TestWideScripts:
         assert {"蜂蜜", "蜜饼", "饼干"} <= set(read_item("蜂蜜饼干").pieces)
         assert {"ケーキ", "蜂蜜", "蜜饼"} <= set(read_item("ケーキ蜂蜜饼干").pieces)
         assert {"蜂蜜", "ケーキ"} <= set(read_item("蜂蜜ケーキ").pieces)
-        assert not {"蜂蜜饼", "ケー", "ーキ"} & set(read_item("蜂蜜饼干 ケーキ").pieces)
+        assert not {"", "干", "蜂蜜饼", "ケー", "ーキ"} & set(read_item("蜂蜜饼干 ケーキ").pieces)
 
 
 class TestItems:
