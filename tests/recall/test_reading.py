@@ -205,12 +205,13 @@ class TestDenied:
 
 def test_in_a_long_answer_the_block_behind_may_take_it_back():
     told, taken_back = "The backups are encrypted.", "That is for later."
+    another = "That works. The manual is for later."
     answers = [
         "\n\n".join([*FILLER[:20], *blocks, *FILLER[20:]])
-        for blocks in ((told,), (told, taken_back), (taken_back, told))
+        for blocks in ((told,), (told, taken_back), (taken_back, told), (told, another))
     ]
     denied = [shown("Encrypt the backups", answer).is_denied for answer in answers]
-    assert denied == [False, True, False]
+    assert denied == [False, True, False, False]
 
 
 def test_each_item_is_looked_for_in_a_long_answer():
