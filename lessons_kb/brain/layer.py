@@ -6,7 +6,7 @@ import os
 import sqlite3
 from _thread import RLock  # what `threading` offers, without its import on a hook's path
 
-from lessons_kb.brain.refresh import Refresh, refresh
+from lessons_kb.brain.refresh import Refresh, is_current, refresh
 from lessons_kb.config import Semantic, Settings, settings_from_dict
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.recall.engines import open_engine
@@ -54,6 +54,7 @@ class Layer:
         """Those of ``_state``."""
         self._seen = -1
         self._touched = False
+        self._verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
 
@@ -150,20 +151,25 @@ class Layer:
         ``limit`` bounds the files read, ``patience`` the seconds waited for another writer;
         ``progress`` is told (files done, files to do). ``leased`` takes a watcher's word that
         nothing changed. Where either bound cuts, ``stale`` says so.
-        Damage found on the way leads to a rebuild, never to an error.
+        Damage found on the way leads to a rebuild, never to an error; without ``limit`` it is
+        looked for, once in a process.
         """
-        with self.lock:
-            done = self._mending(
-                lambda: refresh(
-                    self,
-                    limit=limit,
-                    patience=patience,
-                    workers=workers,
-                    progress=progress,
-                    rebuild=rebuild,
-                    leased=leased and not self._touched,
-                )
+
+        def work() -> Refresh:
+            if limit is None and not rebuild:
+                self._verify()
+            return refresh(
+                self,
+                limit=limit,
+                patience=patience,
+                workers=workers,
+                progress=progress,
+                rebuild=rebuild,
+                leased=leased and not self._touched,
             )
+
+        with self.lock:
+            done = self._mending(work)
             self._touched = bool(done.stale)
             if self.meaning is not None:
                 done = self._encode_some(done, self.meaning, bounded=limit is not None)
@@ -184,6 +190,13 @@ class Layer:
         """Note that this process has just written a card: no watcher knows of it yet."""
         self._touched = True
         drop_lease(self.cache)
+
+    def _verify(self) -> None:
+        if self._verified or self.state is None or not is_current(self.state):
+            return
+        self._verified = True
+        if self.engine is not None:
+            self.engine.verify()
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
         from lessons_kb.brain.meaning import AT_ONCE, ON_THE_WAY

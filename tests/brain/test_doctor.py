@@ -178,9 +178,7 @@ def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
     layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
     layer.close()
-    assert [line.detail for line in mend_health(brain)] == [
-        "ended 1 command whose process is gone"
-    ]
+    assert [line.detail for line in mend_health(brain)] == ["ended 1 command whose process is gone"]
 
 
 def test_the_trash_is_told_and_never_purged(brain: Brain) -> None:

@@ -106,6 +106,27 @@ def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(
         assert ids(brain, "zebra") == ["lessons/a.md"]
 
 
+@pytest.mark.parametrize("suffix", ["fast", "fieldnorm", "idx", "store"])
+@pytest.mark.parametrize("place", [0.0, 0.2, 0.6])
+def test_an_index_with_flipped_bits_is_rebuilt_before_it_answers(
+    root: pathlib.Path, write: Write, settle: Callable[[], None], suffix: str, place: float
+) -> None:
+    for name in ("zebra", "lion", "yak"):
+        write(f"lessons/{name}.md", card(name))
+    settle()
+    with Brain.open(root) as brain:
+        expected = [(hit.card.id, hit.score) for hit in brain.search("zebra")]
+        cache = pathlib.Path(brain.layers[0].cache)
+    for file in cache.glob(f"index-1/*.{suffix}"):
+        data = bytearray(file.read_bytes())
+        for at in range(int(len(data) * place), int(len(data) * place) + 4):
+            data[at] ^= 0xFF
+        file.write_bytes(data)
+    with Brain.open(root) as brain:
+        assert [(hit.card.id, hit.score) for hit in brain.search("zebra")] == expected
+        assert expected
+
+
 def test_another_analyzer_or_version_means_a_rebuild(
     root: pathlib.Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -356,6 +356,25 @@ def test_a_damaged_index_is_usable_or_called_broken(name, damage, tmp_path):
     assert broken
 
 
+def test_a_single_byte_that_changed_is_found(name, tmp_path):
+    whole = tmp_path / "whole"
+    engine = open_engine(name, str(whole), create=True)
+    engine.update((n, {"title": [f"w{n}"], "body": ["a", f"w{n}"]}) for n in range(1, 30))
+    engine.update([], [5])
+    engine.verify()
+    engine.close()
+    files = [file for file in _index_files(whole) if not file.endswith((".json", ".lock"))]
+    assert files
+    for number, file in enumerate(files):
+        copy = tmp_path / str(number)
+        shutil.copytree(whole, copy)
+        content = bytearray((copy / file).read_bytes())
+        content[0] ^= 0xFF
+        (copy / file).write_bytes(content)
+        with pytest.raises(IndexBroken):
+            open_engine(name, str(copy), create=False).verify()
+
+
 def test_another_engines_directory_is_broken(tmp_path):
     import sqlite3
 

@@ -166,6 +166,15 @@ class RankBM25Engine:
     def compact(self) -> None:
         """Do nothing: nothing that is deleted stays."""
 
+    def verify(self) -> None:
+        """Raise IndexBroken where the database is damaged; what it holds was read already."""
+        try:
+            (found,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+        except sqlite3.Error as error:
+            raise self._error(error) from None
+
     def reload(self) -> None:
         """See what other processes have committed since."""
         try:

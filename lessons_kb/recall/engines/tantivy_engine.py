@@ -15,7 +15,7 @@ from lessons_kb.recall.engines.terms import join_terms, order_hits, plain_term
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from lessons_kb.recall.engines.impacts import TermScores
 
@@ -31,6 +31,8 @@ _FEW_SEARCHES = 8
 _DOCUMENTS_KEPT = 1_000
 """About 15 kB each."""
 _FREQUENCIES_KEPT = 50_000
+_FOOTER_NUMBERS = 8
+"""Bytes at a file's end: the length of the JSON above, and a magic number."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 
@@ -229,11 +231,8 @@ class TantivyEngine:
 
     def deleted_share(self) -> float:
         """Return which part, 0 to 1, of what is stored is deleted and still distorts the idf."""
-        import json
-
         try:
-            with open(os.path.join(self._directory, "meta.json"), encoding="utf-8") as file:
-                segments = json.load(file)["segments"]
+            segments = self._read_segments()
             stored = sum(segment["max_doc"] for segment in segments)
             deleted = sum(
                 (segment["deletes"] or {}).get("num_deleted_docs", 0) for segment in segments
@@ -241,6 +240,29 @@ class TantivyEngine:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise self._broken(error) from None
         return deleted / stored if stored else 0.0
+
+    def verify(self) -> None:
+        """Raise IndexBroken where what is stored is not what was written; about 1 ms a megabyte.
+
+        tantivy writes a checksum below each file of a segment and looks at none while it reads.
+        """
+        try:
+            names = {segment["segment_id"].replace("-", "") for segment in self._read_segments()}
+            for entry in sorted(os.listdir(self._directory)):
+                if entry.partition(".")[0] in names:
+                    with open(os.path.join(self._directory, entry), "rb") as file:
+                        _check_sum(entry, file.read())
+        except FileNotFoundError:
+            return  # another process has just merged these segments into one
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise self._broken(error) from None
+
+    def _read_segments(self) -> list[dict[str, Any]]:
+        import json
+
+        with open(os.path.join(self._directory, "meta.json"), encoding="utf-8") as file:
+            segments: list[dict[str, Any]] = json.load(file)["segments"]
+        return segments
 
     def compact(self) -> None:
         """Rewrite the index without what was deleted, in one commit.
@@ -337,6 +359,20 @@ def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:
 
 def _number(key: float | None) -> int:
     return int(key or 0)
+
+
+def _check_sum(name: str, data: bytes) -> None:
+    """Raise ValueError unless the footer (JSON, its length, a magic number) fits the bytes above.
+
+    https://github.com/quickwit-oss/tantivy/blob/main/src/directory/footer.rs
+    """
+    import json
+    import zlib
+
+    end = len(data) - _FOOTER_NUMBERS
+    begin = end - int.from_bytes(data[end : end + 4], "little")
+    if begin < 0 or zlib.crc32(data[:begin]) != json.loads(data[begin:end])["crc"]:
+        raise ValueError(f"{name} is damaged")
 
 
 def _read_fields(document: tantivy.Document) -> _Stored:
