@@ -74,10 +74,7 @@ class Events:
 
         It is found by its session, kind and time; ``told`` is plain JSON data.
         """
-        text = json.dumps({what: told}, ensure_ascii=False)
-        clean = redact(text)
-        if clean != text:
-            clean = json.dumps(_redacted({what: told}), ensure_ascii=False)
+        clean = json.dumps(_redacted({what: told}), ensure_ascii=False)
         self._db.run(
             "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
             (_storable(clean), event.session[:_MAX_NAME_CHARS], event.at, event.kind),

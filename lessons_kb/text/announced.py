@@ -15,6 +15,12 @@ _HINTS = (
     *("pass", "pwd", "secret", "credential", "token", "jwt", "key", "auth", "cl_", "sl_", "cl-"),
     *("비밀번호", "암호", "パスワード", "密码"),
 )
+_MAY_ANNOUNCE = (
+    rf"(?:{'|'.join(_HINTS)})[\w.-]{{0,90}}"
+    r"(?:\\{0,3}[\"'`]?\]?[ \t]{0,20}[=:!]|\\{0,3}[\"'],|[ \t]{1,4}(?:(?:is|was)[ \t]{1,4})?\S*\d|>)"
+    rf"|-[\w.-]*(?:{'|'.join(_HINTS)})[\w.-]{{0,90}}[ \t]"
+)
+"""Whatever ``_ANNOUNCED`` finds with a value; compiled in a tenth of its time."""
 _GAP = r"[ \t]{0,20}"
 _NAME = "|".join(f"(?P<{kind}>{words})" for kind, words in NAMES.items())
 _ANNOUNCED = (
@@ -56,7 +62,7 @@ def redact_announced(text: str, lower: str) -> str:
 
     ``lower`` is the text in lower case.
     """
-    if not any(hint in lower for hint in _HINTS):
+    if not any(hint in lower for hint in _HINTS) or not _compiled(_MAY_ANNOUNCE).search(lower):
         return text
     parts: list[str] = []
     done = 0
