@@ -308,12 +308,14 @@ class Brain:
 
         from lessons_kb.brain.watching import watch_layers
 
+        def work(stop: Event) -> None:
+            import numpy  # noqa: F401 - repeated searches load it: no prompt should wait
+
+            watch_layers(self.layers, say=lambda _line: None, stop=stop)
+
         if self._watching is None:
             self._watching = threading.Event()
-            settings = {"say": lambda _line: None, "stop": self._watching}
-            threading.Thread(
-                target=watch_layers, args=(self.layers,), kwargs=settings, daemon=True
-            ).start()
+            threading.Thread(target=work, args=(self._watching,), daemon=True).start()
 
     def close(self) -> None:
         """Release the files and end the watch; the brain may be used again."""
