@@ -307,10 +307,10 @@ class Brain:
         import threading
 
         from lessons_kb.brain.watching import watch_layers
+        from lessons_kb.recall.engines.impacts import prepare
 
         def work(stop: Event) -> None:
-            import numpy  # noqa: F401 - repeated searches load it: no prompt should wait
-
+            prepare()
             watch_layers(self.layers, say=lambda _line: None, stop=stop)
 
         if self._watching is None:

@@ -26,6 +26,11 @@ _NEARLY = 1 - 1e-4
 """What is below this part of a score differs from it when both are rounded."""
 
 
+def prepare() -> None:
+    """Load now what the first search here loads: a tenth of a second no prompt need wait for."""
+    import numpy as np  # noqa: F401
+
+
 class TermScores:
     """What each term adds to the score of each card: one commit, one set of field weights.
 
