@@ -33,7 +33,7 @@ class Ranking(Value):
     checklist: float = 0.1
     situation: float = 0.2
     body: float = 1.0
-    occurrence: float = 0.1
+    occurrence: float = 0.05
     """Added to the factor 1 per doubling of ``occurrences``."""
     severity_low: float = 0.9
     severity_medium: float = 1.0

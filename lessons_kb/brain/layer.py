@@ -6,14 +6,14 @@ import os
 import sqlite3
 from _thread import RLock  # what `threading` offers, without its import on a hook's path
 
-from lessons_kb.brain.refresh import Refresh, is_current, refresh
+from lessons_kb.brain.refresh import Refresh, refresh
 from lessons_kb.config import Semantic, Settings, settings_from_dict
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.recall.engines import open_engine
 from lessons_kb.storage.catalogue import Catalogue, is_disk_trouble
 from lessons_kb.storage.journal import JOURNAL_NAME, Journal
 from lessons_kb.storage.lease import drop_lease
-from lessons_kb.storage.scan import settings_signature
+from lessons_kb.storage.scan import count_files, settings_signature
 from lessons_kb.storage.state import state_dir
 from lessons_kb.storage.trust import cache_dir
 
@@ -54,6 +54,7 @@ class Layer:
         """Those of ``_state``."""
         self._seen = -1
         self._touched = False
+        self._hurried = False
         self._verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
@@ -113,9 +114,12 @@ class Layer:
         """The engine at the last commit; None while nothing is indexed."""
         state = self.state
         if self._engine is None and state is not None:
-            self._engine = open_engine(
-                state.settings["index"]["engine"], self.engine_directory(state), create=False
-            )
+            name = state.settings["index"]["engine"]
+            engine = open_engine(name, self.engine_directory(state), create=False)
+            if not (self._hurried or self._verified):
+                engine.verify()
+                self._verified = True
+            self._engine = engine
         return self._engine
 
     @property
@@ -150,14 +154,14 @@ class Layer:
 
         ``limit`` bounds the files read, ``patience`` the seconds waited for another writer;
         ``progress`` is told (files done, files to do). ``leased`` takes a watcher's word that
-        nothing changed. Where either bound cuts, ``stale`` says so.
+        nothing changed. Where either bound cuts, ``stale`` says so, and so it does where the disk
+        refuses what nobody asked for by ``rebuild`` or ``progress``: the last commit stays.
         Damage found on the way leads to a rebuild, never to an error; without ``limit`` it is
-        looked for, once in a process.
+        looked for, once in a process, before the first search.
         """
 
         def work() -> Refresh:
-            if limit is None and not rebuild:
-                self._verify()
+            self._hurried = limit is not None
             return refresh(
                 self,
                 limit=limit,
@@ -169,7 +173,12 @@ class Layer:
             )
 
         with self.lock:
-            done = self._mending(work)
+            try:
+                done = self._mending(work)
+            except StorageError as error:
+                if self._state is None or rebuild or progress is not None:
+                    raise
+                done = Refresh(files=count_files(self._state.manifest), stale=str(error))
             self._touched = bool(done.stale)
             if self.meaning is not None:
                 done = self._encode_some(done, self.meaning, bounded=limit is not None)
@@ -190,13 +199,6 @@ class Layer:
         """Note that this process has just written a card: no watcher knows of it yet."""
         self._touched = True
         drop_lease(self.cache)
-
-    def _verify(self) -> None:
-        if self._verified or self.state is None or not is_current(self.state):
-            return
-        self._verified = True
-        if self.engine is not None:
-            self.engine.verify()
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
         from lessons_kb.brain.meaning import AT_ONCE, ON_THE_WAY
