@@ -55,6 +55,7 @@ class Layer:
         self._seen = -1
         self._touched = False
         self._hurried = False
+        """A hook has no time to verify an engine."""
         self._verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
