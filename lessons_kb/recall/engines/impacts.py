@@ -6,6 +6,8 @@ with each term's sum over the fields kept as arrays, as bm25s does, the same res
 
 from __future__ import annotations
 
+from threading import Lock
+
 from lessons_kb.recall.engines.terms import order_hits
 
 TYPE_CHECKING = False
@@ -35,6 +37,7 @@ class TermScores:
     """What each term adds to the score of each card: one commit, one set of field weights.
 
     ``read`` returns the numbers (negative ones too) of all cards that hold a term, and its scores.
+    Safe to share between threads.
     """
 
     def __init__(self, read: Callable[[str], tuple[Sequence[int], Sequence[float]]]) -> None:
@@ -42,9 +45,14 @@ class TermScores:
         self._known: dict[str, Impacts] = {}
         self._kept = 0
         self._highest = self._lowest = 0
+        self._lock = Lock()
 
     def search(self, terms: Mapping[str, float], limit: int) -> list[tuple[int, float]]:
         """Return what ``Engine.search`` does."""
+        with self._lock:
+            return self._search(terms, limit)
+
+    def _search(self, terms: Mapping[str, float], limit: int) -> list[tuple[int, float]]:
         import numpy as np
 
         weighed = [(self._get(term), weight) for term, weight in terms.items() if weight > 0]

@@ -171,7 +171,7 @@ class TantivyEngine:
 
         asked = list(terms)
         if len(self._frequencies) > _FREQUENCIES_KEPT:
-            self._frequencies.clear()
+            self._frequencies = {}
         return self._guarded(count)
 
     def find_terms(
@@ -203,13 +203,12 @@ class TantivyEngine:
                 number: _read_fields(searcher.doc(address)) for number, address in addresses.items()
             }
 
-        wanted = list(dict.fromkeys(numbers))
-        if missing := [number for number in wanted if number not in self._documents]:
-            if len(self._documents) > _DOCUMENTS_KEPT:
-                self._documents.clear()
-                missing = wanted
-            self._documents |= self._guarded(lambda: read(missing))
-        return {number: self._documents[number] for number in wanted if number in self._documents}
+        if len(self._documents) > _DOCUMENTS_KEPT:
+            self._documents = {}  # not cleared: another thread may be reading it
+        known, wanted = self._documents, list(dict.fromkeys(numbers))
+        if missing := [number for number in wanted if number not in known]:
+            known |= self._guarded(lambda: read(missing))
+        return {number: known[number] for number in wanted if number in known}
 
     def _addresses(
         self, searcher: tantivy.Searcher, numbers: list[int]
