@@ -98,6 +98,8 @@ class HookSettings(Value):
     """Excerpts of notes beside the lessons."""
     footer: bool = True
     """Tell the user in one line which lessons were given."""
+    daemon: bool = True
+    """Let the resident process answer."""
 
 
 class JournalSettings(Value):

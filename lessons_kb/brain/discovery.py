@@ -44,12 +44,12 @@ def look(directory: str, environment: Mapping[str, str] = os.environ) -> Discove
     )
 
 
-def discover(directory: str) -> Discovery:
+def discover(directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
     """Return ``look(directory)`` if it holds a trusted brain.
 
     Raises Untrusted where brains were found but none is trusted, else BrainNotFound.
     """
-    found = look(directory)
+    found = look(directory, environment)
     if found.trusted:
         return found
     if found.untrusted:

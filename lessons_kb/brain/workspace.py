@@ -10,7 +10,7 @@ from lessons_kb.brain.discovery import discover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MAX_OPEN = 16
 """Brains kept; the one asked for longest ago is closed first (and opens again when asked)."""
@@ -26,13 +26,15 @@ class Workspace:
         self._open: dict[tuple[str, tuple[str, ...]], Brain] = {}
         self._lock = threading.Lock()
 
-    def find(self, directory: str | None = None) -> Brain:
+    def find(
+        self, directory: str | None = None, environment: Mapping[str, str] = os.environ
+    ) -> Brain:
         """Return the open brain of a directory.
 
         What is trusted is looked up anew each time. Raises Untrusted, BrainNotFound.
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
-        roots = self._roots or tuple(discover(where).trusted)
+        roots = self._roots or tuple(discover(where, environment).trusted)
         key = (where, roots)
         with self._lock:
             brain = self._open.pop(key, None)
@@ -45,6 +47,11 @@ class Workspace:
         if closed is not None:
             closed.close()
         return brain
+
+    def roots(self) -> list[str]:
+        """Return the root folders of the open brains."""
+        with self._lock:
+            return sorted({layer.root for brain in self._open.values() for layer in brain.layers})
 
     def close(self) -> None:
         """Close every brain."""

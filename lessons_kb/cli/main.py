@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
     "index": ("index", "watch", "lint"),
     "agents": ("install", "uninstall", "mcp"),
+    "daemon": ("daemon",),
     "sharing": ("merge-driver",),
 }
 """Module of this package → the commands that it registers, in the order of the help."""

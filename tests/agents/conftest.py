@@ -96,7 +96,7 @@ def fire(project: pathlib.Path) -> Fire:
 def enter(project: pathlib.Path) -> Fire:
     """Answer one event through the installed entry, as the agent would: (output, stderr)."""
     script = pathlib.Path(sys.executable).with_name("lessons-hook")
-    code = "from lessons_kb.agents.hook import main; main()"
+    code = "from lessons_kb.service.fallback import main; main()"
     start = [str(script)] if script.is_file() else [sys.executable, "-c", code]
 
     def enter(agent: str, payload: Any, **environment: str) -> Any:

@@ -22,7 +22,7 @@ from lessons_kb.storage.state import state_dir
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="closed files and homes of POSIX")
 
 PROMPT = "Add a telegram command that restarts the service"
-HOOK = "from lessons_kb.agents.hook import main; main()"
+HOOK = "from lessons_kb.service.fallback import main; main()"
 ADVICE = "Reject every chat id"
 MEGABYTE = 1_000_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from lessons_kb.agents.install.launcher import launcher_path
 from lessons_kb.agents.install.places import Entries
 from lessons_kb.errors import InputError
 
@@ -18,7 +19,8 @@ def find_entries(*, bare: bool) -> Entries:
     """
     if bare:
         return Entries(**NAMES)
-    return Entries(**{what: _find(name) for what, name in NAMES.items()})
+    found = {what: _find(name) for what, name in NAMES.items()}
+    return Entries(**{**found, "hook": launcher_path() or found["hook"]})
 
 
 def has_sdk() -> bool:

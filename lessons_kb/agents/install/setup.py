@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 
+from lessons_kb.agents.install.launcher import launcher_path, write_launcher
 from lessons_kb.agents.install.merge import add_pieces, digest_of, show, take_pieces
 from lessons_kb.agents.install.places import Target, check_request, find_targets
 from lessons_kb.errors import InputError, LessonsError
@@ -56,6 +57,8 @@ def install(request: Request, *, dry_run: bool = False) -> list[Change]:
     """
     check_request(request)
     steps = [_plan_install(target, _holder(request)) for target in _targets(request)]
+    if not dry_run and request.entries.hook == launcher_path():
+        write_launcher()
     return _carry_out(steps, dry_run=dry_run)
 
 

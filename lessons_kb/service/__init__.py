@@ -1,0 +1,1 @@
+"""One application behind several doors: the same answers over a socket, MCP and HTTP."""

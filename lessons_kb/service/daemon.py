@@ -1,0 +1,263 @@
+"""The daemon: answers hook events over a Unix socket, with the brains kept open.
+
+One per user, installation and state folder. It is started by the first hook that finds none and
+ends by itself: after 15 idle minutes, when a file of this package changes, or when told. Clients
+never depend on it; what goes wrong here is logged, and the client answers in a fresh process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import lessons_kb
+from lessons_kb import hook_client
+from lessons_kb.agents.hook import answer_event
+from lessons_kb.agents.install.launcher import refresh_launcher
+from lessons_kb.brain.workspace import Workspace
+from lessons_kb.errors import LessonsError
+from lessons_kb.service.daemon_state import note_failure, note_start
+from lessons_kb.storage.hook_log import log_trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lessons_kb.brain.brain import Brain
+
+IDLE_SECONDS = 900.0
+LOOK_AGAIN_SECONDS = 1.0
+"""How old the last look at our own package files may be."""
+MAX_REQUEST_BYTES = hook_client.MAX_EVENT_BYTES + 1_000_000
+MAX_WAITING = 64
+"""Connections beyond are closed at once: their clients answer themselves."""
+WORKERS = 8
+STATUS, STOP = b"?status", b"?stop"
+"""Sent in the place of an agent's name."""
+
+
+def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
+    """Serve until idle, outdated or stopped; return the exit status. Only one serves at a time."""
+    who = hook_client.identity(dict(os.environb))
+    try:
+        path = _private_path(who)
+        with _only_one(path) as alone:
+            if not alone:
+                return 0
+            return _Daemon(who, path, idle_seconds).run()
+    except (OSError, LessonsError) as error:
+        note_failure(f"{type(error).__name__}: {error}")
+        log_trouble("daemon", "start", str(error))
+        return 1
+
+
+class _DaemonUnwanted(BaseException):
+    """``[hooks] daemon = false``. Not an Exception: those end as silence in ``answer_event``."""
+
+
+class _Daemon:
+    """The listening socket, the open brains, and when to leave."""
+
+    def __init__(self, who: bytes, path: str, idle_seconds: float) -> None:
+        self._who = who
+        self._path = path
+        self._idle = idle_seconds
+        self._started = time.time()
+        self._workspace = Workspace(os.sep)
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="hook")
+        self._waiting = threading.BoundedSemaphore(MAX_WAITING)
+        self._leaving = threading.Event()
+        self._package = _package_signature()
+        self._looked = time.monotonic()
+        self._answered = 0
+        self._last_error = ""
+
+    def run(self) -> int:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)  # left by one that was killed: the lock says that none lives
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self._path)
+            listener.listen(MAX_WAITING)
+            inode = os.stat(self._path).st_ino
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: self._leave())
+            note_start()
+            refresh_launcher()
+            try:
+                self._accept(listener)
+            finally:
+                with contextlib.suppress(OSError):
+                    if os.stat(self._path).st_ino == inode:
+                        os.unlink(self._path)
+                self._pool.shutdown()
+                self._workspace.close()
+        return 0
+
+    def _accept(self, listener: socket.socket) -> None:
+        listener.settimeout(self._idle)
+        while not self._leaving.is_set():
+            try:
+                connection, _address = listener.accept()
+            except TimeoutError:
+                return
+            except InterruptedError:
+                continue
+            if self._waiting.acquire(blocking=False):
+                self._pool.submit(self._converse, connection)
+            else:
+                connection.close()
+
+    def _leave(self) -> None:
+        """Stop accepting; what is being answered is answered."""
+        if not self._leaving.is_set():
+            self._leaving.set()
+            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knock:
+                knock.setblocking(False)
+                knock.connect(self._path)
+
+    def _converse(self, connection: socket.socket) -> None:
+        try:
+            with connection:
+                answer = self._answer(connection)
+                if answer is not None:
+                    connection.settimeout(hook_client.PATIENCE_SECONDS)
+                    connection.sendall(hook_client.pack(*answer, b"whole"))
+        except OSError:
+            pass  # the client left
+        except Exception as error:
+            self._last_error = f"{type(error).__name__}: {error}"
+            log_trouble("daemon", "request", self._last_error)
+        finally:
+            self._waiting.release()
+
+    def _answer(self, connection: socket.socket) -> tuple[bytes, bytes] | None:
+        """Return what the client prints, None where it shall answer itself."""
+        if _peer_uid(connection) != os.getuid():
+            return None
+        fields = hook_client.unpack(_receive(connection))
+        if len(fields) < 3 or fields[0] != self._who:  # noqa: PLR2004
+            return None
+        until, asked = float(fields[1]), fields[2]
+        if asked == STATUS:
+            return json.dumps(self._status()).encode(), b""
+        if asked == STOP:
+            self._leave()
+            return b"{}", b""
+        if self._is_outdated():
+            self._leave()
+            return None
+        if time.monotonic() > until:  # the client has gone, and answered by itself
+            return None
+        cwd, event = os.fsdecode(fields[3]), fields[4]
+        environment = dict(os.fsdecode(field).split("=", 1) for field in fields[5:])
+
+        def find(directory: str) -> Brain:
+            brain = self._workspace.find(directory, environment)
+            if not brain.layers[0].settings.hooks.daemon:
+                raise _DaemonUnwanted
+            return brain
+
+        try:
+            output, line = answer_event(os.fsdecode(asked), event, environment, cwd=cwd, find=find)
+        except _DaemonUnwanted:
+            return None
+        self._answered += 1
+        return _line(output), _line(line)
+
+    def _status(self) -> Mapping[str, object]:
+        return {
+            "pid": os.getpid(),
+            "version": lessons_kb.__version__,
+            "seconds": round(time.time() - self._started),
+            "memory_bytes": _memory_bytes(),
+            "brains": self._workspace.roots(),
+            "answered": self._answered,
+            "last_error": self._last_error,
+        }
+
+    def _is_outdated(self) -> bool:
+        now = time.monotonic()
+        if now - self._looked < LOOK_AGAIN_SECONDS:
+            return False
+        self._looked = now
+        return _package_signature() != self._package
+
+
+def _private_path(who: bytes) -> str:
+    try:
+        return hook_client.socket_path(who)
+    except OSError:
+        # Made here, checked there: whoever made it first, only a folder of our own is used.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
+        return hook_client.socket_path(who)
+
+
+@contextlib.contextmanager
+def _only_one(path: str) -> Iterator[bool]:
+    import fcntl
+
+    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(lock)
+
+
+def _receive(connection: socket.socket) -> bytes:
+    connection.settimeout(hook_client.PATIENCE_SECONDS)
+    parts, size = [], 0
+    while part := connection.recv(1 << 18):
+        size += len(part)
+        if size > MAX_REQUEST_BYTES:
+            raise OSError("a request that is too large")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _peer_uid(connection: socket.socket) -> int:
+    if not hasattr(socket, "SO_PEERCRED"):
+        return os.getuid()  # the socket's folder lets nobody else in
+    size = struct.calcsize("3i")
+    _pid, uid, _gid = struct.unpack(
+        "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    )
+    return int(uid)
+
+
+def _package_signature() -> Sequence[tuple[str, int, int]]:
+    root = Path(lessons_kb.__file__).parent
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        with contextlib.suppress(OSError):
+            info = path.stat()
+            found.append((str(path), info.st_mtime_ns, info.st_size))
+    return found
+
+
+def _memory_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _line(text: str) -> bytes:
+    return (text + "\n").encode("utf-8", "replace") if text else b""
+
+
+if __name__ == "__main__":
+    sys.exit(serve())

@@ -1,0 +1,117 @@
+"""How the daemon's starts went, kept in the state folder, and starting one that is not there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from lessons_kb import hook_client
+from lessons_kb.errors import LessonsError
+from lessons_kb.storage.disk import read_regular
+from lessons_kb.storage.locate import state_home
+from lessons_kb.storage.state import make_private, write_private
+from lessons_kb.text.counted import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+RECORD_NAME = "daemon.json"
+MOST_FAILURES = 3
+PAUSE_SECONDS = 900.0
+"""After three starts in a row that failed."""
+AGAIN_SECONDS = 5.0
+"""Between two starts, whoever asks: the first may not be listening yet."""
+_KEPT_VARIABLES = (
+    *("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
+    *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LESSONS_STATE_HOME"),
+    *("HF_HOME", "HF_HUB_CACHE"),
+)
+
+
+def read_record() -> Mapping[str, Any]:
+    """Return ``failures`` (in a row), ``error`` (of the last) and ``tried`` (when, epoch)."""
+    with contextlib.suppress(OSError, ValueError, LessonsError):
+        found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def note_start() -> None:
+    """Remember that the daemon listens. Raises StorageError where the state cannot be written."""
+    _write({"failures": 0, "error": "", "tried": 0.0})
+
+
+def note_failure(error: str) -> None:
+    """Remember that a start failed, and why."""
+    record = read_record()
+    with contextlib.suppress(LessonsError):
+        _write({**record, "failures": record.get("failures", 0) + 1, "error": error})
+
+
+def start_daemon(environment: Mapping[str, str]) -> bool:
+    """Start the daemon, detached, with nothing of this process; False when it is too early to.
+
+    The daemon's lock keeps it to one. Never raises: the next hook tries again.
+    """
+    record = read_record()
+    pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
+    if abs(time.time() - record.get("tried", 0.0)) < pause:
+        return False
+    try:
+        _write({**record, "tried": time.time()})
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-m", "lessons_kb.service.daemon"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,
+            env={name: environment[name] for name in _KEPT_VARIABLES if name in environment},
+            start_new_session=True,
+            umask=0o077,
+        )
+        process.returncode = 0  # nobody waits for it
+    except (OSError, ValueError, LessonsError):
+        return False
+    return True
+
+
+def ask_daemon(request: bytes) -> dict[str, Any] | None:
+    """Return the running daemon's answer to ``?status`` or ``?stop``, None without a daemon."""
+    try:
+        answer = hook_client.ask(hook_client.identity(dict(os.environb)), request)
+        found: dict[str, Any] | None = json.loads(answer[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return found
+
+
+def describe(status: Mapping[str, Any]) -> str:
+    """Return the daemon's answer to ``?status`` in one line."""
+    brains = status["brains"]
+    line = (
+        f"version {status['version']}, pid {status['pid']}, up {_age(status['seconds'])}, "
+        f"{status['memory_bytes'] / 1e6:.0f} MB, {counted(status['answered'], 'event')} answered, "
+        f"{counted(len(brains), 'brain')} open"
+    )
+    return f"{line}, last error: {status['last_error']}" if status["last_error"] else line
+
+
+def _age(seconds: float) -> str:
+    minutes, hours = divmod(seconds // 60, 60)[::-1]
+    return f"{hours:.0f} h {minutes:.0f} min" if hours else f"{minutes:.0f} min"
+
+
+def _path() -> str:
+    return os.path.join(state_home(), RECORD_NAME)
+
+
+def _write(record: Mapping[str, object]) -> None:
+    make_private(state_home())
+    write_private(_path(), json.dumps(record).encode())

@@ -1,0 +1,130 @@
+"""``lessons-hook AGENT`` where no daemon answers: one event on standard input, one answer out.
+
+Whatever goes wrong, the exit code is 0 and the output is valid, within the deadline.
+"""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import os
+import sys
+import time
+
+from lessons_kb.agents.hook import MODULES, answer_event, log_failure
+from lessons_kb.service.daemon_state import start_daemon
+
+DEADLINE_SECONDS = 2.0
+DEADLINE_VARIABLE = "LESSONS_HOOK_DEADLINE"
+"""Overrides the deadline, in seconds."""
+MAX_INPUT_BYTES = 32_000_000
+_LONGEST = 600.0
+_LOG_SECONDS = 0.3
+_USAGE = "usage: lessons-hook AGENT  (an agent calls it; `lessons install AGENT` sets it up)"
+
+
+def main() -> None:
+    """Answer the event on standard input and leave; never returns, never fails."""
+    agent = sys.argv[1] if len(sys.argv) > 1 else ""
+    once = _thread.allocate_lock()
+    silence = "" if agent in ("claude-code", "codex") else "{}"
+    output, line = silence, ""
+    gc.disable()  # a process of 50 ms leaves nothing to collect
+    try:
+        _hold_standard_files()
+        if agent not in MODULES:
+            _leave(once, "", _USAGE)
+        _thread.start_new_thread(_watch, (once, agent, silence))
+        output, line = answer_event(
+            agent, _read_input(), os.environ, cwd=_current_directory(), leave_open=True
+        )
+    except BaseException as error:
+        log_failure(agent, "input", error)
+    if os.environ.get("LESSONS_DAEMON") != "0" and hasattr(os, "fork"):
+        start_daemon(os.environ)
+    _leave(once, output, line)
+
+
+def _current_directory() -> str:
+    """Return the working directory, or the root when that is gone: there is no brain."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.path.abspath(os.sep)
+
+
+def _hold_standard_files() -> None:
+    """Put nothing in the place of a standard file that is closed.
+
+    Else the first file that is opened would get its number, and our answer be written into it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _read_input() -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while part := os.read(0, 1 << 20):
+        size += len(part)
+        if size <= MAX_INPUT_BYTES:
+            parts.append(part)
+        else:  # read to its end all the same: an agent may take a broken pipe for our failure
+            parts.clear()
+    if size > MAX_INPUT_BYTES:
+        raise ValueError(f"an event of {size:,} bytes, more than {MAX_INPUT_BYTES:,}")
+    return b"".join(parts)
+
+
+def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
+    """Leave in silence when the time is up, whatever the main thread waits for."""
+    try:
+        deadline = float(os.environ.get(DEADLINE_VARIABLE) or DEADLINE_SECONDS)
+    except ValueError:
+        deadline = DEADLINE_SECONDS
+    deadline = min(deadline, _LONGEST) if deadline > 0 else DEADLINE_SECONDS  # nan is not
+    time.sleep(deadline)
+    if not once.acquire(blocking=False):
+        return
+    logged = _thread.allocate_lock()
+
+    def log() -> None:
+        log_failure(agent, "deadline", f"no answer within {deadline:g} s; nothing was said")
+        logged.release()
+
+    try:
+        _write(1, silence)
+        logged.acquire()
+        # What holds the answer up, such as a home that hangs, may hold the log up as well.
+        _thread.start_new_thread(log, ())
+        logged.acquire(timeout=_LOG_SECONDS)
+    finally:
+        os._exit(0)
+
+
+def _leave(once: _thread.LockType, output: str, line: str) -> None:
+    """Print and end the process at once: tearing an interpreter down costs the user time."""
+    if not once.acquire(blocking=False):
+        once.acquire()  # the watch is leaving
+    _write(1, output)
+    _write(2, line)
+    os._exit(0)
+
+
+def _write(file: int, text: str) -> None:
+    data = (text + "\n").encode("utf-8", "replace") if text else b""
+    try:
+        while data:
+            try:
+                data = data[os.write(file, data) :]
+            except BlockingIOError:
+                os.set_blocking(file, True)
+    except OSError:
+        return
+
+
+if __name__ == "__main__":
+    main()

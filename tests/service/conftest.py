@@ -1,0 +1,113 @@
+"""An installation of its own for each test, so that its daemon is nobody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import site
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import lessons_kb
+
+PROMPT = "Add a Telegram command that runs a shell script on the server"
+EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
+
+
+class Installation:
+    """A virtual environment with a copy of the package, a home and a brain."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.python = folder / "venv/bin/python"
+        self.package = folder / "code/lessons_kb"
+        self.brain = folder / "brain"
+        self.environment = {
+            "HOME": str(folder / "home"),
+            "PATH": os.environ["PATH"],
+            "LESSONS_BRAIN": str(self.brain),
+            "LESSONS_HOOK_DEADLINE": "20",  # a busy machine may be slow; the answers count here
+        }
+        venv.create(folder / "venv", with_pip=False, symlinks=True)
+        shutil.copytree(pathlib.Path(lessons_kb.__file__).parent, self.package)
+        if not (self.package / "templates").is_dir():
+            shutil.copytree(EXAMPLE.parent / "templates", self.package / "templates")
+        packages = next((folder / "venv/lib").iterdir()) / "site-packages"
+        lines = [str(self.package.parent), *site.getsitepackages(), *sys.path]
+        (packages / "code.pth").write_text("\n".join(filter(None, lines)) + "\n")
+        (folder / "home").mkdir()
+        shutil.copytree(EXAMPLE, self.brain)
+
+    def hook(self, event: dict[str, Any], **variables: str) -> str:
+        done = subprocess.run(
+            [self.python, "-I", "-S", self.package / "hook_client.py", "claude-code"],
+            input=json.dumps(event),
+            capture_output=True,
+            text=True,
+            env={**self.environment, **variables},
+            cwd="/",
+            timeout=30,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    def prompt(self, session: str, **variables: str) -> str:
+        event = {
+            "session_id": session,
+            "hook_event_name": "UserPromptSubmit",
+            "cwd": str(self.brain),
+            "prompt": PROMPT,
+        }
+        return self.hook(event, **variables)
+
+    def lessons(self, *words: str) -> str:
+        done = subprocess.run(
+            [self.python, "-I", "-m", "lessons_kb.cli.main", *words],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            cwd="/",
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def status(self) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = json.loads(self.lessons("daemon", "status", "--json"))
+        return found
+
+    def pids(self) -> list[int]:
+        """Every daemon of this installation, by the table of processes."""
+        found = subprocess.run(
+            ["pgrep", "-f", f"^{self.python} -I -m lessons_kb.service.daemon"],
+            capture_output=True,
+            text=True,
+        )
+        return [int(line) for line in found.stdout.split()]
+
+    def wait_until(self, holds: Callable[[], object], seconds: float = 20.0) -> None:
+        until = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < until, "it did not happen"
+            time.sleep(0.02)
+
+    def start(self) -> dict[str, Any]:
+        self.prompt("the first")
+        self.wait_until(self.status)
+        status = self.status()
+        assert status is not None
+        return status
+
+
+@pytest.fixture
+def installation(tmp_path: pathlib.Path) -> Iterator[Installation]:
+    made = Installation(tmp_path)
+    yield made
+    for pid in made.pids():
+        os.kill(pid, 9)

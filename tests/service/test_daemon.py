@@ -1,0 +1,149 @@
+"""The daemon answers what a fresh process answers, and its absence is never noticed."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from lessons_kb import hook_client
+from tests.service.conftest import Installation
+
+LESSON = "Telegram remote execution must require an allowlist"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no Unix sockets on Windows")
+
+
+def test_the_first_hook_answers_and_starts_it(installation: Installation) -> None:
+    assert LESSON in installation.prompt("first")
+    installation.wait_until(installation.status)
+    assert LESSON in installation.prompt("second")
+    status = installation.status()
+    assert status is not None
+    assert status["answered"] == 1
+    assert status["brains"] == [str(installation.brain)]
+    assert len(installation.pids()) == 1
+
+
+def test_both_routes_give_the_same_answer(
+    installation: Installation, tmp_path: pathlib.Path
+) -> None:
+    elsewhere = str(tmp_path / "another state")
+    alone = installation.prompt("same", LESSONS_DAEMON="0", LESSONS_STATE_HOME=elsewhere)
+    installation.start()
+    assert installation.prompt("other") == alone
+
+
+def test_the_variable_turns_it_off(installation: Installation) -> None:
+    assert LESSON in installation.prompt("first", LESSONS_DAEMON="0")
+    time.sleep(0.5)
+    assert installation.pids() == []
+
+
+def test_sixteen_first_hooks_start_one(installation: Installation) -> None:
+    import concurrent.futures
+
+    installation.lessons("index")
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(installation.prompt, map(str, range(16))))
+    assert all(LESSON in answer for answer in answers)
+    installation.wait_until(installation.status)
+    time.sleep(0.5)
+    assert len(installation.pids()) == 1
+
+
+def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
+    installation.start()
+    path = socket_of(installation)
+    assert os.path.exists(path)
+    assert "asked to stop" in installation.lessons("daemon", "stop")
+    installation.wait_until(lambda: not installation.pids())
+    assert not os.path.exists(path)
+    assert "no daemon is running" in installation.lessons("daemon", "status")
+
+
+def test_a_killed_one_is_replaced(installation: Installation) -> None:
+    first = installation.start()["pid"]
+    os.kill(first, signal.SIGKILL)
+    assert LESSON in installation.prompt("after the kill")
+    installation.wait_until(lambda: (installation.status() or {}).get("pid") not in (None, first))
+
+
+def test_a_stopped_one_is_waited_for_no_longer_than_the_patience(
+    installation: Installation,
+) -> None:
+    pid = installation.start()["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert LESSON in installation.prompt("while stopped")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    installation.wait_until(installation.status)
+    events = installation.lessons("events", "--session", "while stopped", "--json")
+    assert events.count('"kind": "prompt"') == 1, "what the fallback answered counts once"
+
+
+def test_it_retires_when_the_package_changes(installation: Installation) -> None:
+    pid = installation.start()["pid"]
+    source = installation.package / "errors.py"
+    source.write_text(source.read_text() + "\n# a new release\n")
+    time.sleep(1.1)  # how old its last look at the files may be
+    assert LESSON in installation.prompt("after the upgrade")
+    installation.wait_until(lambda: pid not in installation.pids())
+
+
+def test_it_notices_an_edit(installation: Installation) -> None:
+    installation.start()
+    card = installation.brain / "lessons/telegram-allowlist.md"
+    card.write_text(card.read_text().replace("Cover the rejection", "Prove the rejection"))
+    installation.wait_until(
+        lambda: "Prove the rejection" in installation.prompt(f"edited {time.monotonic()}"), 5
+    )
+
+
+def test_another_user_is_refused(installation: Installation) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    installation.start()
+    path = socket_of(installation)
+    code = (
+        "import os, socket, sys; os.setgid(65534); os.setuid(65534);"
+        "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]);"
+        "s.sendall(b'x'); s.shutdown(1); print(s.recv(100))"
+    )
+    command = [sys.executable, "-I", "-c", code, path]
+    outside = subprocess.run(command, capture_output=True, text=True)
+    assert "PermissionError" in outside.stderr or "Permission denied" in outside.stderr
+
+
+def test_nothing_is_answered_to_what_is_no_request(installation: Installation) -> None:
+    import socket
+
+    installation.start()
+    for junk in (b"", b"\xff" * 100, b"GET / HTTP/1.1\r\n\r\n", hook_client.pack(b"a", b"b")):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(socket_of(installation))
+            connection.sendall(junk)
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(100) == b""
+    assert installation.status() is not None
+
+
+def socket_of(installation: Installation) -> str:
+    code = (
+        "import os; from lessons_kb import hook_client as c;"
+        "print(c.socket_path(c.identity(dict(os.environb))))"
+    )
+    done = subprocess.run(
+        [installation.python, "-I", "-c", code],
+        capture_output=True,
+        text=True,
+        env=installation.environment,
+        check=True,
+    )
+    return done.stdout.strip()
