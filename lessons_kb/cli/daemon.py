@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 from lessons_kb.cli.options import check_choice, options, print_json
-from lessons_kb.service import daemon_state
-from lessons_kb.service.daemon import STATUS, STOP, serve
 
 ACTIONS = ("run", "status", "stop")
 
@@ -25,6 +23,9 @@ def daemon(
 
     Example: lessons daemon status
     """
+    from lessons_kb.service import daemon_state
+    from lessons_kb.service.daemon import STATUS, STOP, serve
+
     check_choice("ACTION", action, ACTIONS)
     if action == "run":
         if daemon_state.ask_daemon(STATUS) is not None:

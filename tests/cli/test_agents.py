@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import sys
 
 import pytest
@@ -154,7 +155,7 @@ def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.P
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
     assert agents() == [("ok", f"gemini-cli: hooks by command, user: {path}")]
-    path.write_text(path.read_text().replace(os.path.dirname(sys.executable), "/gone/bin"))
+    path.write_text(re.sub(r'"[^"]*/(lessons-hook)', r'"/gone/bin/\1', path.read_text()))
     ((level, detail),) = agents()
     assert level == "error"
     assert "/gone/bin/lessons-hook, which is gone" in detail

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +27,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> pathlib.Pat
 def move_away(path: pathlib.Path) -> str:
     """Let settings call programs of an installation that is gone; return what they held."""
     before = path.read_text()
-    path.write_text(before.replace(os.path.dirname(sys.executable), "/gone/bin"))
+    path.write_text(re.sub(r'"[^"]*/(lessons(?:-hook)?)\b', r'"/gone/bin/\1', before))
     assert path.read_text() != before
     return before
 
