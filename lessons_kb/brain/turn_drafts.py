@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lessons_kb.brain.turn import House, Occasion
@@ -20,10 +22,11 @@ def order_drafts(house: House, occasion: Occasion) -> None:
     )
 
 
-def draft_session(agent: str, session: str, directory: str, *roots: str) -> None:
+def draft_session(mark: str, agent: str, session: str, directory: str, *roots: str) -> None:
     """Turn what a session's events call for into drafts; the session's next prompt tells of them.
 
-    The entry of a process that nobody watches: what goes wrong is logged.
+    The entry of a process that nobody watches: what goes wrong is logged. ``mark`` is the file
+    that holds other runs of the session back until this one begins to read.
     """
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.turn_effects import note_return
@@ -34,6 +37,7 @@ def draft_session(agent: str, session: str, directory: str, *roots: str) -> None
         with Brain.open(*roots, directory=directory) as brain:
             drafts, layer = brain.drafts, brain.layers[0]
             known = set(drafts.ids())
+            os.unlink(mark)
             made = drafts.collect(session)
             for draft in made:
                 if draft.card:

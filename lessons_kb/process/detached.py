@@ -13,11 +13,8 @@ if TYPE_CHECKING:
 
 _AGAIN_AFTER_SECONDS = 60.0
 _INDEX = "import sys; from lessons_kb.cli.main import main; sys.exit(main())"
-_DRAFTS = (
-    "import os, sys; os.unlink(sys.argv[1])\n"
-    "from lessons_kb.brain.turn_drafts import draft_session; draft_session(*sys.argv[2:])"
-)
-"""The mark goes first: whoever comes later has seen what this run will not."""
+_DRAFTS = "import sys; from lessons_kb.brain.turn_drafts import draft_session as draft"
+_DRAFTS += "; draft(*sys.argv[1:])"
 
 
 def start_index(root: str, cache: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -177,10 +178,11 @@ def test_what_comes_after_is_remembered_again(project, enter, lost) -> None:
 def test_a_process_that_stays_remembers_again(project, monkeypatch) -> None:
     monkeypatch.setattr(database, "_RETRY_SECONDS", 0.0)
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
+    number = itertools.count()
     with Brain.open(project) as brain:
 
         def ask(session: str) -> str:
-            data = json.dumps(prompt(project, session))
+            data = json.dumps(prompt(project, session) | {"prompt_id": f"p{next(number)}"})
             return answer_event("claude-code", data, {}, find=lambda _folder: brain)[0]
 
         assert ADVICE in ask("s1")
