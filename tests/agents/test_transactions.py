@@ -172,3 +172,36 @@ def test_of_32_parallel_calls_none_is_lost(project, enter) -> None:
         calls = brain.journal.events(session="s", kinds=["command"])
     assert {call.id for call in calls} == {f"c{number}" for number in range(RACERS)}
     assert [trouble.message for trouble in read_troubles()] == []
+
+
+COMMANDS = """\
+    import pathlib
+    from lessons_kb.brain import Brain
+    from lessons_kb.brain.doctor import check_health, mend_health
+    from lessons_kb.model import Event
+    with Brain.discover(os.getcwd()) as brain:
+        brain.journal.record(Event(kind="prompt", session="s", text="token = " + "aB3" * 20))
+        brain.preflight("Add a telegram command that restarts the service", session="s")
+        brain.bump("telegram-allowlist", task="again")
+        brain.stats.mark("telegram-allowlist", "helpful", session="s")
+        runs = brain.layers[0].journal.runs
+        runs.end(runs.begin(Event(kind="test", at=1.0)), Event(kind="test", at=2.0))
+        check_health(brain, os.getcwd()), mend_health(brain)
+        from lessons_kb.brain.transcripts import Transcripts
+        Transcripts(brain).take_in("session.jsonl", write=True)
+"""
+
+
+def test_no_command_does_either(project) -> None:
+    said = {"type": "user", "sessionId": "t", "cwd": str(project), "uuid": "u1"}
+    said |= {"timestamp": "2026-11-21T21:17:32Z", "message": {"role": "user", "content": PROMPT}}
+    (project / "session.jsonl").write_text(json.dumps(said) + "\n")
+    begin = "    for agent, payload in"
+    code = WORKER.read_text().replace(begin, COMMANDS + begin)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "[]"], capture_output=True, text=True, cwd=project
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["broken"] == []
+    assert told["entered"] > 5
