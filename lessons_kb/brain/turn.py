@@ -29,6 +29,9 @@ HANDLERS: Mapping[str, tuple[str, str]] = {
 }
 """Occasion → module beside this one and its function: a hook imports one of them."""
 
+_PATIENCE = {"after": 1.0, "stop": 1.0, "end": 1.0}
+"""Occasion → seconds for which another writer is waited for, where what happened matters more than
+what is answered; elsewhere ``SESSION_PATIENCE``."""
 MAX_TEXT_CHARS = 1_000_000
 """Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
 
@@ -110,11 +113,15 @@ NOTHING = Answer()
 class House:
     """The brain and the journal of a session, opened when first needed.
 
-    ``find`` gives a brain that is open already (and stays so) for a directory.
+    ``what`` is the occasion's; ``find`` gives a brain that is open already (and stays so) for a
+    directory.
     """
 
-    def __init__(self, directory: str, find: Callable[[str], Brain] | None = None) -> None:
+    def __init__(
+        self, directory: str, what: str, find: Callable[[str], Brain] | None = None
+    ) -> None:
         self.directory = directory
+        self._what = what
         self._find = find
         self._brain: Brain | None = None
         self._journal: Journal | None = None
@@ -142,10 +149,11 @@ class House:
             return self.brain.layers[0].session_journal
         if self._journal is None:
             from lessons_kb.brain.discovery import discover
-            from lessons_kb.storage.journal import open_session_journal
+            from lessons_kb.storage.journal import SESSION_PATIENCE, open_session_journal
 
             self._root = next(iter(discover(self.directory).trusted))
-            self._journal = open_session_journal(self._root)
+            patience = _PATIENCE.get(self._what, SESSION_PATIENCE)
+            self._journal = open_session_journal(self._root, patience=patience)
         return self._journal
 
     @property
@@ -196,7 +204,7 @@ def respond(
     from lessons_kb.errors import BrainNotFound, Untrusted
 
     module, name = HANDLERS[occasion.what]
-    house = House(occasion.directory, find)
+    house = House(occasion.directory, occasion.what, find)
     if len(occasion.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         occasion = occasion.replace(text=f"{occasion.text[:half]}\n{occasion.text[-half:]}")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lessons_kb.storage.upkeep import Upkeep
 
 JOURNAL_NAME = "journal.db"
-SESSION_PATIENCE = 1.0
-"""Seconds that an answer to an agent waits for another writer: half of a hook's deadline."""
+SESSION_PATIENCE = 0.4
+"""Seconds that an answer to an agent waits for another writer: a fifth of a hook's deadline."""
 
 INJECTED = "injected"
 """What is counted by the journal itself; the rest by those who know of it."""
@@ -338,13 +338,13 @@ _RECALLED = (
 """What memory takes over from a file that can be read and not written."""
 
 
-def open_session_journal(root: str) -> Journal:
+def open_session_journal(root: str, *, patience: float = SESSION_PATIENCE) -> Journal:
     """Return the journal of the brain at ``root`` as what an agent waits for uses it.
 
     Nothing is raised for a file that cannot be used, see ``Journal.trouble``.
     """
     path = os.path.join(state_dir(root, create=False), JOURNAL_NAME)
-    return Journal(path, patience=SESSION_PATIENCE, fallback=True)
+    return Journal(path, patience=patience, fallback=True)
 
 
 def _day(at: float) -> str:
