@@ -263,23 +263,25 @@ class Layer:
 
     def discard(self) -> None:
         """Throw the catalogue and the engine away; the next refresh builds them."""
-        self.close()
+        self._release()
         Catalogue.remove(os.path.join(self.cache, CATALOGUE_NAME))
 
     def close(self) -> None:
         """Release the files."""
         with self.lock:
-            if self._engine is not None:
-                self._engine.close()
-            if self._catalogue is not None:
-                self._catalogue.close()
+            self._release()
             for journal in (self._journal, self._session_journal):
                 if journal is not None:
                     journal.close()
-            if self._meaning is not None:
-                self._meaning.close()
-            self._engine = self._catalogue = self._meaning = self._state = None
             self._journal = self._session_journal = None
+
+    def _release(self) -> None:
+        """Close what is kept in the cache: a journal in use has nothing to do with its damage."""
+        with self.lock:
+            for part in (self._engine, self._catalogue, self._meaning):
+                if part is not None:
+                    part.close()
+            self._engine = self._catalogue = self._meaning = self._state = None
 
     def _accept(self, state: State | None) -> None:
         if self._engine is not None:
