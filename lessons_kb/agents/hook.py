@@ -96,6 +96,7 @@ def _answer(
     )
     reach = Reach(
         context=name in table.context,
+        lines=name in table.lines,
         lasting=table.lasting,
         chars=table.chars,
         tokens=table.tokens,

@@ -160,8 +160,8 @@ def check_journal(layer: Layer) -> Iterator[Health]:
     from lessons_kb.storage.journal import JOURNAL_NAME
 
     journal = layer.journal
-    with journal.transaction():
-        girth = journal.upkeep.measure()
+    journal.upkeep.write_test()
+    girth = journal.upkeep.measure()
     days = layer.settings.journal.retention_days
     rows = f"{counted(girth.rows, 'event')}, {size_of(girth.size)}"
     detail = f"can be written; {rows}, kept {counted(days, 'day')}"
@@ -182,8 +182,7 @@ def check_drafts(layer: Layer) -> Iterator[Health]:
     """Tell how many drafts wait for a human."""
     from lessons_kb.storage.drafts import DraftFolder
 
-    facts = DraftFolder(layer.root).facts().values()
-    count = sum(one.get("state") == "open" for one in facts)
+    count = len(DraftFolder(layer.root).ids())
     mend = "`lessons review` walks through them" if count else ""
     wait = counted(count, "waits", "wait") if count else "none wait"
     yield Health(level="ok", what="drafts", detail=wait, mend=mend)

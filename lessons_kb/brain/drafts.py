@@ -137,24 +137,24 @@ class Drafts:
 
     def all(self) -> list[Draft]:
         """Return the open drafts, newest first."""
-        drafts = [
-            self._draft(name, facts, text)
-            for name, facts in self._folder.facts().items()
-            if facts.get("state") == _OPEN and (text := self._folder.read(name)) is not None
-        ]
+        drafts = [draft for name in self.ids() if (draft := self._read(name)) is not None]
         return sorted(drafts, key=lambda draft: (-draft.at, draft.id))
+
+    def ids(self) -> list[str]:
+        """Return the ids of the drafts that wait, in order, without reading them."""
+        return self._folder.ids()
 
     def count(self) -> int:
         """Return how many drafts wait, without reading them."""
-        return sum(facts.get("state") == _OPEN for facts in self._folder.facts().values())
+        return len(self.ids())
 
     def get(self, name: str) -> Draft:
         """Return a draft by its id or an unambiguous prefix of it."""
-        drafts = {draft.id: draft for draft in self.all()}
-        fitting = [i for i in drafts if i == name] or [i for i in drafts if i.startswith(name)]
-        if name and len(fitting) == 1:
-            return drafts[fitting[0]]
-        if name and fitting:
+        ids = self.ids()
+        fitting = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        if name and len(fitting) == 1 and (draft := self._read(fitting[0])) is not None:
+            return draft
+        if name and len(fitting) > 1:
             raise AmbiguousCard(f"{name!r} fits {', '.join(fitting)}; write more of it")
         raise CardNotFound(f"no draft {name!r}; `lessons review --list` shows what waits")
 
@@ -323,6 +323,12 @@ class Drafts:
         )
         return redact(text)
 
+    def _read(self, name: str) -> Draft | None:
+        facts, text = self._folder.facts_of(name), self._folder.read(name)
+        if facts is None or text is None or facts.get("state") != _OPEN:
+            return None
+        return self._draft(name, facts, text)
+
     def _place(self, event: Event) -> str:
         return event.scope if os.path.isdir(event.scope) else self._brain.directory
 
@@ -374,7 +380,7 @@ class Drafts:
 
     def _settle(self, draft: Draft, state: str, card: str) -> None:
         with self._folder.locked():
-            facts = self._folder.facts().get(draft.id, {})
+            facts = self._folder.facts_of(draft.id) or {}
             self._folder.settle(draft.id, {**facts, "state": state, "card": card}, now=time.time())
 
 

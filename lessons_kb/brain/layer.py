@@ -11,7 +11,7 @@ from lessons_kb.config import Semantic, Settings, settings_from_dict
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.recall.engines import open_engine
 from lessons_kb.storage.catalogue import Catalogue, is_disk_trouble
-from lessons_kb.storage.journal import JOURNAL_NAME, Journal
+from lessons_kb.storage.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.storage.lease import drop_lease
 from lessons_kb.storage.scan import count_files, settings_signature
 from lessons_kb.storage.state import state_dir
@@ -48,6 +48,7 @@ class Layer:
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._journal: Journal | None = None
+        self._session_journal: Journal | None = None
         self._meaning: Meaning | None = None
         self._state: State | None = None
         self._settings: Settings | None = None
@@ -98,6 +99,22 @@ class Layer:
         if self._journal is None:
             self._journal = Journal(os.path.join(state_dir(self.root), JOURNAL_NAME))
         return self._journal
+
+    @property
+    def session_journal(self) -> Journal:
+        """The journal for whoever answers an agent: one that cannot be used raises nothing."""
+        if self._session_journal is None:
+            self._session_journal = open_session_journal(self.root)
+        return self._session_journal
+
+    def use_session_journal(self, journal: Journal) -> None:
+        """Take over a journal that was opened before the brain was needed."""
+        self._session_journal = journal
+
+    @property
+    def journal_trouble(self) -> str:
+        """Why nothing is remembered of the session that is answered, "" while it is."""
+        return self._session_journal.trouble if self._session_journal else ""
 
     @property
     def state(self) -> State | None:
@@ -246,22 +263,25 @@ class Layer:
 
     def discard(self) -> None:
         """Throw the catalogue and the engine away; the next refresh builds them."""
-        self.close()
+        self._release()
         Catalogue.remove(os.path.join(self.cache, CATALOGUE_NAME))
 
     def close(self) -> None:
         """Release the files."""
         with self.lock:
-            if self._engine is not None:
-                self._engine.close()
-            if self._catalogue is not None:
-                self._catalogue.close()
-            if self._journal is not None:
-                self._journal.close()
-            if self._meaning is not None:
-                self._meaning.close()
-            self._engine = self._catalogue = self._journal = self._state = None
-            self._meaning = None
+            self._release()
+            for journal in (self._journal, self._session_journal):
+                if journal is not None:
+                    journal.close()
+            self._journal = self._session_journal = None
+
+    def _release(self) -> None:
+        """Close what is kept in the cache: a journal in use has nothing to do with its damage."""
+        with self.lock:
+            for part in (self._engine, self._catalogue, self._meaning):
+                if part is not None:
+                    part.close()
+            self._engine = self._catalogue = self._meaning = self._state = None
 
     def _accept(self, state: State | None) -> None:
         if self._engine is not None:

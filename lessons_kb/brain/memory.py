@@ -5,11 +5,9 @@ A journal that cannot be used costs the memory, never the block.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 import zlib
 
-from lessons_kb.errors import StorageError
 from lessons_kb.recall.preflight import shown_name
 
 TYPE_CHECKING = False
@@ -23,7 +21,6 @@ OUTCOME = "lessons"
 """Key of an event's record under which `outcome` stands."""
 MAX_OUTCOME = 8
 """Cards told of a block: those given, then the best of those held back."""
-_TROUBLE = (sqlite3.Error, StorageError)
 
 
 class Memory:
@@ -38,20 +35,18 @@ class Memory:
         self.session = session
         self.turns: dict[Layer, int] = {}
         for layer in layers if session else ():
-            try:
-                if counting:
-                    self.turns[layer] = layer.journal.next_turn(session or "")
-                else:
-                    self.turns[layer] = layer.journal.injections.turn(session or "") + 1
-            except _TROUBLE:
-                continue
+            journal = layer.session_journal
+            if counting:
+                self.turns[layer] = journal.next_turn(session or "")
+            else:
+                self.turns[layer] = journal.injections.turn(session or "") + 1
 
     def in_context(self, hits: Sequence[tuple[Layer, Hit]], *, reinject_after: int) -> set[str]:
         """Return the shown names of hits that the session still has as they are now."""
         given: dict[Layer, set[tuple[str, str]]] = {}
         for layer, turn in self.turns.items():
             since = turn - reinject_after
-            given[layer] = layer.journal.in_context(self.session or "", since_turn=since)
+            given[layer] = layer.session_journal.in_context(self.session or "", since_turn=since)
         return {
             shown_name(hit)
             for layer, hit in hits
@@ -70,12 +65,9 @@ class Memory:
         for layer, cards in given.items():
             turn = self.turns.get(layer, 0)
             ranks, rows = sorted(cards), [cards[place] for place in sorted(cards)]
-            try:
-                layer.journal.record_injections(
-                    self.session or "", turn=turn, at=int(time.time()), cards=rows, ranks=ranks
-                )
-            except _TROUBLE:
-                continue
+            layer.session_journal.record_injections(
+                self.session or "", turn=turn, at=int(time.time()), cards=rows, ranks=ranks
+            )
 
 
 def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, scope: str) -> None:
@@ -90,10 +82,7 @@ def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, sc
         text=prompt,
         record={OUTCOME: outcome(block)},
     )
-    try:
-        layer.journal.events.append(event)
-    except _TROUBLE:
-        return
+    layer.session_journal.events.append(event)
 
 
 def outcome(block: Preflight) -> list[dict[str, object]]:
@@ -113,10 +102,7 @@ def outcome(block: Preflight) -> list[dict[str, object]]:
 
 def last_injected(layer: Layer, session: str | None) -> set[str]:
     """Return the card ids of the latest block, of this session or of any."""
-    try:
-        return set(layer.journal.last_injected(session))
-    except _TROUBLE:
-        return set()
+    return set(layer.session_journal.last_injected(session))
 
 
 def card_digest(card: Card) -> str:

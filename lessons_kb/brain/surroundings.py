@@ -57,7 +57,7 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     for (where, message), troubles in recent[:_SHOWN]:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
-        mend = f"the agent went on without lessons; mend what it names, then delete {log}"
+        mend = f"the agent went on without it; mend what it names, then delete {log}"
         yield Health(level="warning", what="hooks", detail=detail, mend=mend)
     if len(newest) > len(recent[:_SHOWN]):
         more = sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :])

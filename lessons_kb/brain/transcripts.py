@@ -131,9 +131,10 @@ class Transcripts:
 
     def _write(self, events: Iterable[Event]) -> None:
         journal = self._layer.journal
+        rows = [prepare(event) for event in events]
         with journal.transaction():
-            for event in events:
-                journal.events.append(event)
+            for row in rows:
+                journal.events.write(row)
 
 
 class _Ledger:

@@ -29,7 +29,9 @@ HANDLERS: Mapping[str, tuple[str, str]] = {
 }
 """Occasion → module beside this one and its function: a hook imports one of them."""
 
-JOURNAL_PATIENCE = 1.0
+_PATIENCE = {"after": 1.0, "stop": 1.0, "end": 1.0}
+"""Occasion → seconds for which another writer is waited for, where what happened matters more than
+what is answered; elsewhere ``SESSION_PATIENCE``."""
 MAX_TEXT_CHARS = 1_000_000
 """Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
 
@@ -71,6 +73,8 @@ class Reach(Value):
 
     context: bool = True
     """Text can be put in front of the model; else it waits for the next occasion that can."""
+    lines: bool = True
+    """Lines can be shown to the user; what must be seen waits for the next occasion that can."""
     lasting: bool = True
     """What a prompt was answered with is still before the model at the next one."""
     chars: int = 100_000
@@ -109,14 +113,19 @@ NOTHING = Answer()
 class House:
     """The brain and the journal of a session, opened when first needed.
 
-    ``find`` gives a brain that is open already (and stays so) for a directory.
+    ``what`` is the occasion's; ``find`` gives a brain that is open already (and stays so) for a
+    directory.
     """
 
-    def __init__(self, directory: str, find: Callable[[str], Brain] | None = None) -> None:
+    def __init__(
+        self, directory: str, what: str, find: Callable[[str], Brain] | None = None
+    ) -> None:
         self.directory = directory
+        self._what = what
         self._find = find
         self._brain: Brain | None = None
         self._journal: Journal | None = None
+        self._root = ""
 
     @property
     def brain(self) -> Brain:
@@ -128,23 +137,23 @@ class House:
                 from lessons_kb.brain.brain import Brain
 
                 self._brain = Brain.discover(self.directory)
+                if self._journal is not None:
+                    self._brain.layers[0].use_session_journal(self._journal)
+                    self._journal = None
         return self._brain
 
     @property
     def journal(self) -> Journal:
         """The journal of the nearest trusted brain, opened without opening that brain."""
-        if self._brain is None and self._find is not None:
-            return self.brain.layers[0].journal
-        if self._brain is not None:
-            return self._brain.layers[0].journal
+        if self._brain is not None or self._find is not None:
+            return self.brain.layers[0].session_journal
         if self._journal is None:
             from lessons_kb.brain.discovery import discover
-            from lessons_kb.storage.journal import JOURNAL_NAME, Journal
-            from lessons_kb.storage.state import state_dir
+            from lessons_kb.storage.journal import SESSION_PATIENCE, open_session_journal
 
-            root = next(iter(discover(self.directory).trusted))
-            path = os.path.join(state_dir(root), JOURNAL_NAME)
-            self._journal = Journal(path, patience=JOURNAL_PATIENCE)
+            self._root = next(iter(discover(self.directory).trusted))
+            patience = _PATIENCE.get(self._what, SESSION_PATIENCE)
+            self._journal = open_session_journal(self._root, patience=patience)
         return self._journal
 
     @property
@@ -159,6 +168,17 @@ class House:
         below = os.sep + os.path.relpath(real, top)
         cut = self.directory.removesuffix(below)
         return top if cut == self.directory else cut
+
+    def find_trouble(self) -> tuple[str, str]:
+        """Return why nothing is remembered, and a cache folder of ours; "" while all is well."""
+        if self._journal is not None and self._journal.trouble:
+            from lessons_kb.storage.trust import cache_dir
+
+            return self._journal.trouble, cache_dir(self._root)
+        for layer in self._brain.layers if self._brain is not None else ():
+            if layer.journal_trouble:
+                return layer.journal_trouble, layer.cache
+        return "", ""
 
     def close(self) -> None:
         """Close what was opened here."""
@@ -184,7 +204,7 @@ def respond(
     from lessons_kb.errors import BrainNotFound, Untrusted
 
     module, name = HANDLERS[occasion.what]
-    house = House(occasion.directory, find)
+    house = House(occasion.directory, occasion.what, find)
     if len(occasion.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         occasion = occasion.replace(text=f"{occasion.text[:half]}\n{occasion.text[-half:]}")
@@ -192,6 +212,7 @@ def respond(
         # Not importlib.import_module: that module is one more for every hook to load.
         handler = getattr(__import__(f"lessons_kb.brain.{module}", fromlist=[name]), name)
         answer: Answer = handler(house, occasion, reach)
+        answer = _with_trouble(answer, house, occasion, reach)
     except (BrainNotFound, Untrusted) as error:
         from lessons_kb.brain.discovery import ENVIRONMENT
 
@@ -200,4 +221,21 @@ def respond(
     finally:
         if not leave_open:
             house.close()
+    return answer
+
+
+def _with_trouble(answer: Answer, house: House, occasion: Occasion, reach: Reach) -> Answer:
+    """Log and tell, once a session, that the answer was given without a journal."""
+    trouble, cache = house.find_trouble()
+    if not trouble:
+        return answer
+    from lessons_kb.storage.pins import is_first
+
+    if is_first(cache, f"logged {occasion.session}", unknown=not answer.trouble):
+        answer = answer.replace(trouble=trouble)
+    # Where no mark can be kept it is said once a turn at most.
+    ends_turn = occasion.what in ("prompt", "stop")
+    if reach.lines and is_first(cache, f"told {occasion.session}", unknown=ends_turn):
+        line = f"lessons: lessons still arrive, but nothing is remembered: {trouble}"
+        answer = answer.replace(lines=(*answer.lines, line))
     return answer

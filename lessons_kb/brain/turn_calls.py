@@ -10,10 +10,11 @@ from lessons_kb.brain.turn_state import GUARD, event_of, now, turn_state
 from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.guards.watch import Watch
 from lessons_kb.model import Event
+from lessons_kb.storage.events import prepare, prepare_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lessons_kb.brain.turn import House, Occasion, Reach
     from lessons_kb.brain.turn_state import TurnState
@@ -28,44 +29,53 @@ SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
 """Tools whose successes come through a hook with more than the record tells."""
 INTERRUPT = "interrupt"
 
+Seen = tuple[Event, Event, str]
+"""An event, the same as it is written, and the part of the session that it happened in."""
+
 
 def called(house: House, occasion: Occasion, reach: Reach) -> Answer:
     """Journal a call and return what the guards say about it."""
     journal = house.journal
     scope = house.scope
-    with turn_state(journal, occasion) as state:
-        results = read_missed(occasion, state)
-        mine = next((r for r in results if r.id and r.id == occasion.id), None)
-        earlier = [r for r in results if r is not mine]
-        events = missed_events(earlier, occasion, scope)
-        event = Event(
-            kind="tool",
-            at=now(occasion),
-            session=occasion.session,
-            id=occasion.id,
-            agent=occasion.agent,
-            scope=scope,
-            tool=occasion.tool,
-            outcome=occasion.outcome,
-            output=occasion.output,
-        )
-        if mine is not None and occasion.outcome == "unknown":
-            outcome = kind_of_failure(mine.text) if mine.failed else "ok"
-            event = event.replace(outcome=outcome, output=occasion.output or mine.text)
-        arguments = occasion.arguments if isinstance(occasion.arguments, (dict, str)) else {}
-        events += [(e, occasion.part) for e in parse_call(event, arguments, cwd=occasion.cwd)]
+    missed = read_missed(journal, occasion)
+    mine = next((r for r in missed.results if r.id and r.id == occasion.id), None)
+    earlier = [r for r in missed.results if r is not mine]
+    events = missed_events(earlier, occasion, scope)
+    event = Event(
+        kind="tool",
+        at=now(occasion),
+        session=occasion.session,
+        id=occasion.id,
+        agent=occasion.agent,
+        scope=scope,
+        tool=occasion.tool,
+        outcome=occasion.outcome,
+        output=occasion.output,
+    )
+    if mine is not None and occasion.outcome == "unknown":
+        outcome = kind_of_failure(mine.text) if mine.failed else "ok"
+        event = event.replace(outcome=outcome, output=occasion.output or mine.text)
+    arguments = occasion.arguments if isinstance(occasion.arguments, (dict, str)) else {}
+    events += prepared((e, occasion.part) for e in parse_call(event, arguments, cwd=occasion.cwd))
+    with turn_state(journal, occasion.session) as state:
+        missed.note(state)
         signals = see(journal, events, occasion, scope, state)
         return answer_signals(signals, state, reach)
 
 
+def prepared(events: Iterable[tuple[Event, str]]) -> list[Seen]:
+    """Return (event, part) with each event as it will be written: this takes its time."""
+    return [(event, prepare(event), part) for event, part in events]
+
+
 def see(
     journal: Journal,
-    events: Sequence[tuple[Event, str]],
+    events: Sequence[Seen],
     occasion: Occasion,
     scope: str,
     state: TurnState,
 ) -> list[Signal]:
-    """Journal (event, part) in order and return what the guards say about those that are new.
+    """Journal events in order and return what the guards say about those that are new.
 
     Called within a transaction: no other hook sees or changes the guards meanwhile.
     """
@@ -73,8 +83,7 @@ def see(
     signals: list[Signal] = []
     changed: set[str] = set()
     doubled = False
-    for seen, part in events:
-        event = seen
+    for event, row, part in events:
         # A call that was journalled already was seen with all that it touched.
         if not event.tool and doubled and event.kind != INTERRUPT:
             continue
@@ -87,9 +96,11 @@ def see(
                 state.begun = False
         before = watches[part].to_state()
         said = watches[part].see(event)
+        written = row
         if said:
-            event = event.replace(record={"signals": [signal.record for signal in said]})
-        doubled = not journal.events.append(event, within=occasion.within)
+            record = prepare_record({"signals": [signal.record for signal in said]})
+            written = row.replace(record=record)
+        doubled = not journal.events.write(written, within=occasion.within)
         if doubled:
             watches[part] = Watch.from_state(before, scope=scope)
             continue
@@ -119,10 +130,8 @@ def answer_signals(signals: Sequence[Signal], state: TurnState, reach: Reach) ->
     return Answer(context=context, lines=lines, stop=stop)
 
 
-def missed_events(
-    results: Sequence[Result], occasion: Occasion, scope: str
-) -> list[tuple[Event, str]]:
-    """Return (event, part) of results: failures, and successes of tools that no hook is for."""
+def missed_events(results: Sequence[Result], occasion: Occasion, scope: str) -> list[Seen]:
+    """Return the events of results: failures, and successes of tools that no hook is for."""
     events: list[tuple[Event, str]] = []
     for result in results:
         if result.id and result.interrupt:
@@ -144,4 +153,4 @@ def missed_events(
             output=result.text if result.failed else "",
         )
         events += [(e, "") for e in parse_call(event, result.arguments, cwd=occasion.cwd)]
-    return events
+    return prepared(events)

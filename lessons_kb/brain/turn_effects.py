@@ -1,14 +1,9 @@
-"""When a turn ends: what became of the lessons that the session was given, for ``brain.stats``.
-
-A journal that cannot be written costs the statistics, never the answer.
-"""
+"""When a turn ends: what became of the lessons that the session was given, for ``brain.stats``."""
 
 from __future__ import annotations
 
-import contextlib
 import posixpath
 
-from lessons_kb.errors import StorageError
 from lessons_kb.learn.effect import ADDRESSED, RECURRED, UNADDRESSED
 from lessons_kb.model import CALLS, FAILURES
 from lessons_kb.storage.scan import SUFFIXES
@@ -35,10 +30,10 @@ def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float)
         looked_for = sum(bool(read_item(item[:MAX_ITEM]).total) for item in card.checklist)
         missing = sum(item.card is card for item in check.unaddressed)
         seen = {UNADDRESSED: missing, ADDRESSED: looked_for - missing}
-        with contextlib.suppress(StorageError), layer.journal.transaction():
+        with layer.session_journal.transaction():
             for what, times in seen.items():
                 if times > 0:
-                    layer.journal.count(card.id, what, at=at, times=times)
+                    layer.session_journal.count(card.id, what, at=at, times=times)
 
 
 def note_effects(house: House, session: str, answer: str, *, after: int, at: float) -> None:
@@ -46,21 +41,19 @@ def note_effects(house: House, session: str, answer: str, *, after: int, at: flo
 
     ``after`` is the number of the turn's prompt among the events.
     """
-    with contextlib.suppress(StorageError):
-        layers = house.brain.layers
-        given = {layer: layer.journal.outcomes.given(session) for layer in layers}
-        if not session or not any(given.values()):
-            return
-        _note_words(given, session, answer, at)
-        _note_signs(house, given, session, after)
+    layers = house.brain.layers
+    given = {layer: layer.session_journal.outcomes.given(session) for layer in layers}
+    if not session or not any(given.values()):
+        return
+    _note_words(given, session, answer, at)
+    _note_signs(house, given, session, after)
 
 
 def note_return(layer: Layer, session: str, card: str, *, at: float) -> None:
     """Note that a card's mistake was seen again, if the session was given the card before."""
-    with contextlib.suppress(StorageError):
-        outcomes = layer.journal.outcomes
-        if session and card in outcomes.given(session):
-            outcomes.note(session, card, RECURRED, at=at)
+    outcomes = layer.session_journal.outcomes
+    if session and card in outcomes.given(session):
+        outcomes.note(session, card, RECURRED, at=at)
 
 
 def read_signs(events: Events, session: str, *, after: int = 0, limit: int) -> list[Sign]:
@@ -91,7 +84,7 @@ def _note_words(
             named = [(x, card) for x in given for card in given[x] if _is_called(card, what)]
         if len(named) == 1:  # whoever could mean two lessons means none
             layer, card = named[0]
-            layer.journal.outcomes.note(session, card, mark, at=at)
+            layer.session_journal.outcomes.note(session, card, mark, at=at)
 
 
 def _numbered(layers: Iterable[Layer], session: str, rank: int) -> list[tuple[Layer, str]]:
@@ -99,7 +92,7 @@ def _numbered(layers: Iterable[Layer], session: str, rank: int) -> list[tuple[La
 
     Each brain counts turns from when it was first asked: how many came since is comparable.
     """
-    ranked = [(x, one) for x in layers for one in x.journal.injections.ranked(session)]
+    ranked = [(x, one) for x in layers for one in x.session_journal.injections.ranked(session)]
     latest = min((since for _layer, (since, _rank, _card) in ranked), default=0)
     return [
         (layer, card)
@@ -132,7 +125,7 @@ def _note_signs(
             phrases = phrases_of(card)
             for sign in signs:
                 if _follows(sign, firsts[card.id]) and is_about(sign, phrases):
-                    layer.journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
+                    layer.session_journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
                     break
 
 

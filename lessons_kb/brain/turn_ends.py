@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from lessons_kb.brain.spoken import find_malformed, without_markup
 from lessons_kb.brain.turn import NOTHING, Answer
-from lessons_kb.brain.turn_drafts import make_drafts
+from lessons_kb.brain.turn_drafts import order_drafts
 from lessons_kb.brain.turn_effects import count_items, note_effects
 from lessons_kb.brain.turn_state import BLOCK, event_of, now, turn_state
 from lessons_kb.model import CALLS
+from lessons_kb.storage.events import prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,35 +19,37 @@ if TYPE_CHECKING:
 _MAX_EVIDENCE = 300
 
 
-def stopped(house: House, occasion: Occasion, _reach: Reach) -> Answer:
-    """Check the turn against its lessons, and let what it taught become drafts.
+def stopped(house: House, occasion: Occasion, reach: Reach) -> Answer:
+    """Check the turn against its lessons, and have what it taught become drafts.
 
     Not every agent tells that a session ends.
     """
-    answer = _checked(house, occasion)
-    trouble = make_drafts(house, occasion)
-    return answer.replace(trouble=trouble) if trouble else answer
+    answer = _checked(house, occasion, reach)
+    order_drafts(house, occasion)
+    return answer
 
 
 def ended(house: House, occasion: Occasion, _reach: Reach) -> Answer:
-    """Let what the session taught become drafts."""
-    trouble = make_drafts(house, occasion)
-    return Answer(trouble=trouble) if trouble else NOTHING
+    """Have what the session taught become drafts."""
+    order_drafts(house, occasion)
+    return NOTHING
 
 
-def _checked(house: House, occasion: Occasion) -> Answer:
+def _checked(house: House, occasion: Occasion, reach: Reach) -> Answer:
     """Check the answer and the turn's actions against the lessons given in this turn."""
-    from lessons_kb.brain.turn_prompts import journal_missed
+    from lessons_kb.brain.turn_prompts import find_missed, journal_missed
 
     journal, scope = house.journal, house.scope
     answer = event_of(occasion, "answer", scope)
     answer = without_markup(answer)
     debug = find_malformed(answer)
-    with turn_state(journal, occasion) as state:
-        journal_missed(house, occasion, state)
-        if not journal.events.append(answer, within=occasion.within):
+    missed, row = find_missed(journal, occasion, scope), prepare(answer)
+    with turn_state(journal, occasion.session) as state:
+        journal_missed(journal, missed, occasion, scope, state)
+        if not journal.events.write(row, within=occasion.within):
             return NOTHING
-        said = Answer(debug=debug) if debug else NOTHING
+        lines = state.tell_drafted(reach)
+        said = Answer(debug=debug, lines=lines) if debug or lines else NOTHING
         # Lessons that still wait for an occasion were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards, after = [] if waits else list(state.cards), state.after

@@ -43,13 +43,15 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
     asking = [card for _layer, card, _files in guarding if card.gate == "ask"]
     asking = [card for card in asking if card.severity == "high"]
-    with turn_state(house.journal, occasion) as state:
+    journal = house.journal
+    with turn_state(journal, occasion.session) as state:
         shown = set(state.shown)
         new = [found for found in guarding if not shown.issuperset(_keys(found))]
         state.shown += [key for found in new for key in _keys(found) if key not in shown]
-        context, block = "", None
-        if new:
-            block, given = _block(brain, occasion, reach, new)
+    context, block = "", None
+    if new:
+        block, given = _block(brain, occasion, reach, new)
+        with turn_state(journal, occasion.session) as state:
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
             context = state.deliver([(BLOCK, block.text)] if block.text else [], reach)
@@ -137,9 +139,9 @@ def _block(
     for layer, card, _files in found:
         alias = layer.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
-        turn = layer.journal.next_turn(occasion.session, by=0)
+        turn = layer.session_journal.next_turn(occasion.session, by=0)
         since = turn - settings.reinject_after
-        given = layer.journal.in_context(occasion.session, since_turn=since)
+        given = layer.session_journal.in_context(occasion.session, since_turn=since)
         if (card.id, card_digest(card)) in given:
             known.add(shown_name(hit))
         homes[shown_name(hit)] = (layer, turn)
@@ -150,7 +152,7 @@ def _block(
         layer, turn = homes[shown_name(hit)]
         tokens = block.tokens // len(block.lessons)
         row = (hit.card.id, card_digest(hit.card), tokens)
-        layer.journal.record_injections(
+        layer.session_journal.record_injections(
             occasion.session, turn=turn, at=int(now(occasion)), cards=[row], ranks=[rank]
         )
     return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]

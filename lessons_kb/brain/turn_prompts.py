@@ -6,7 +6,7 @@ import contextlib
 
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import offer_drafts
-from lessons_kb.brain.turn_record import read_missed
+from lessons_kb.brain.turn_record import Missed, read_missed, skip_record
 from lessons_kb.brain.turn_state import (
     BLOCK,
     FILES,
@@ -14,10 +14,12 @@ from lessons_kb.brain.turn_state import (
     event_of,
     now,
     pack_known,
+    read_state,
     turn_state,
 )
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Hit, Preflight
+from lessons_kb.storage.events import prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
     from lessons_kb.brain.turn import House, Occasion, Reach
+    from lessons_kb.brain.turn_calls import Seen
     from lessons_kb.brain.turn_state import TurnState
     from lessons_kb.model import Card
+    from lessons_kb.storage.journal import Journal
 
 REFRESHED_FILES = 64
 """Changed files that a hook reads itself: some 30 ms. The rest is for `lessons index`."""
@@ -39,9 +43,12 @@ def started(house: House, occasion: Occasion, reach: Reach) -> Answer:
     if occasion.text:
         return prompted(house, occasion, reach)
     journal = house.journal
-    with turn_state(journal, occasion) as state:
-        _skip_record(occasion, state)
+    followed = read_state(journal, occasion.session).transcript == occasion.transcript
+    record = Missed() if followed else skip_record(occasion)
+    with turn_state(journal, occasion.session) as state:
+        record.note(state)
         context = state.deliver([], reach)
+        state.tell_drafted(reach)  # the line below speaks of all that wait
     layer = house.brain.layers[0]
     with contextlib.suppress(StorageError):
         journal.look_after(lambda: layer.settings.journal.retention_days, now=now(occasion))
@@ -52,21 +59,24 @@ def started(house: House, occasion: Occasion, reach: Reach) -> Answer:
 def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     """Return the lessons for a prompt; the second report of one prompt gets nothing."""
     brain, journal, scope = house.brain, house.journal, house.scope
-    with turn_state(journal, occasion) as state:
-        journal_missed(house, occasion, state)
-        prompt = event_of(occasion, "prompt", scope)
-        if not journal.events.append(prompt, within=occasion.within):
+    missed = find_missed(journal, occasion, scope)
+    prompt = prepare(event_of(occasion, "prompt", scope))
+    with turn_state(journal, occasion.session) as state:
+        journal_missed(journal, missed, occasion, scope, state)
+        if not journal.events.write(prompt, within=occasion.within):
             return NOTHING
         state.begun = True
-        if any(about == BLOCK for about, _text in state.waiting):
-            _forget_undelivered(brain, occasion.session, state)
+        waits = any(about == BLOCK for about, _text in state.waiting)
+        undelivered = {card for _root, card in state.cards} if waits else set()
         state.after, state.cards = journal.events.last_number(), []
         state.waiting = [pair for pair in state.waiting if pair[0] == FILES]
+    for layer in brain.layers if undelivered else ():  # what was never told may be given again
+        layer.session_journal.forget_context(occasion.session, undelivered)
     brain, trouble = freshen(brain)
     settings = brain.layers[0].settings
     if not reach.lasting:
         for layer in brain.layers:
-            layer.journal.forget_context(occasion.session)
+            layer.session_journal.forget_context(occasion.session)
     block = brain.preflight(
         occasion.text,
         session=occasion.session or None,
@@ -79,14 +89,16 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     )
     from lessons_kb.brain.memory import OUTCOME, outcome
 
-    with turn_state(journal, occasion) as state:
-        journal.events.tell(prompt, OUTCOME, outcome(block))
+    journal.events.tell(prompt, OUTCOME, outcome(block))
+    with turn_state(journal, occasion.session) as state:
         state.turn = journal.next_turn(occasion.session, by=0)
         state.cards = _given(brain, block.lessons)
         context = state.deliver([(BLOCK, block.text)] if block.text else [], reach)
+        lines = state.tell_drafted(reach)
     return Answer(
         context=context,
         block=block,
+        lines=lines,
         language=settings.language,
         footer=settings.hooks.footer,
         trouble=trouble,
@@ -98,14 +110,18 @@ def compacted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     from lessons_kb.brain import turn_calls
 
     brain, journal, scope = house.brain, house.journal, house.scope
-    event = event_of(occasion, "compaction", scope)
+    events = turn_calls.prepared([(event_of(occasion, "compaction", scope), "")])
     block = _active_again(brain, occasion, reach)
-    with turn_state(journal, occasion) as state:
+    with turn_state(journal, occasion.session) as state:
         before = journal.events.last_number()
-        signals = turn_calls.see(journal, [(event, "")], occasion, scope, state)
+        signals = turn_calls.see(journal, events, occasion, scope, state)
         if journal.events.last_number() == before:
             return NOTHING
-        _give_again(brain, occasion, block, state)
+    _give_again(brain, occasion, block)
+    with turn_state(journal, occasion.session) as state:
+        known = {tuple(pair) for pair in state.cards}
+        given = _given(brain, block.lessons)
+        state.cards += [pair for pair in given if tuple(pair) not in known]
         texts = [(BLOCK, block.text)] if block.text else []
         texts += [(FILES, signal.message) for signal in signals]
         context = state.deliver(texts, reach)
@@ -118,14 +134,30 @@ def compacted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     )
 
 
-def journal_missed(house: House, occasion: Occasion, state: TurnState) -> None:
-    """Journal what the agent's record has gained; guards are loaded only if it has gained any."""
-    results = read_missed(occasion, state)
-    if results:
-        from lessons_kb.brain.turn_calls import missed_events, see
+def find_missed(journal: Journal, occasion: Occasion, scope: str) -> tuple[Missed, list[Seen]]:
+    """Read what the agent's record has gained; guards are loaded only if it has gained any."""
+    missed = read_missed(journal, occasion)
+    if not missed.results:
+        return missed, []
+    from lessons_kb.brain.turn_calls import missed_events
 
-        events = missed_events(results, occasion, house.scope)
-        see(house.journal, events, occasion, house.scope, state)
+    return missed, missed_events(missed.results, occasion, scope)
+
+
+def journal_missed(
+    journal: Journal,
+    found: tuple[Missed, list[Seen]],
+    occasion: Occasion,
+    scope: str,
+    state: TurnState,
+) -> None:
+    """Journal what ``find_missed`` found, within ``turn_state``."""
+    missed, events = found
+    missed.note(state)
+    if events:
+        from lessons_kb.brain.turn_calls import see
+
+        see(journal, events, occasion, scope, state)
 
 
 def freshen(brain: Brain) -> tuple[Brain, str]:
@@ -155,14 +187,6 @@ def freshen(brain: Brain) -> tuple[Brain, str]:
     return Brain(ready, directory=brain.directory, project=brain.project), waiting
 
 
-def _skip_record(occasion: Occasion, state: TurnState) -> None:
-    if occasion.transcript and state.transcript != occasion.transcript:
-        from lessons_kb.storage.tail import read_tail
-
-        state.transcript = occasion.transcript
-        state.offset = read_tail(occasion.transcript, None, limit=0)[1]
-
-
 def _given(brain: Brain, hits: Sequence[Hit]) -> list[list[str]]:
     aliases = {layer.alias: layer.root for layer in brain.layers}
     cards: list[list[str]] = []
@@ -172,35 +196,27 @@ def _given(brain: Brain, hits: Sequence[Hit]) -> list[list[str]]:
     return cards
 
 
-def _forget_undelivered(brain: Brain, session: str, state: TurnState) -> None:
-    """Let lessons of a turn that could not be told to the model be given again."""
-    cards = {card for _root, card in state.cards}
-    for layer in brain.layers:
-        layer.journal.forget_context(session, cards)
-
-
 def _active_again(brain: Brain, occasion: Occasion, reach: Reach) -> Preflight:
     """Pack the lessons that the session still had in its context, the latest first."""
     settings = brain.layers[0].settings.preflight
     hits: list[Hit] = []
     for layer in brain.layers:
-        turn = layer.journal.next_turn(occasion.session, by=0)
+        journal = layer.session_journal
+        turn = journal.next_turn(occasion.session, by=0)
         since = turn - settings.reinject_after
-        known = {
-            card for card, _digest in layer.journal.in_context(occasion.session, since_turn=since)
-        }
+        known = {card for card, _digest in journal.in_context(occasion.session, since_turn=since)}
         cards = [card for card in find_cards(layer, known) if card.status == "active"]
         hits += [Hit(card=card, score=1.0, bm25=0.0, passed=True) for card in usable(layer, cards)]
     hits.sort(key=lambda hit: (-("low", "medium", "high").index(hit.card.severity), hit.card.id))
     return pack_known(hits, settings, reach)
 
 
-def _give_again(brain: Brain, occasion: Occasion, block: Preflight, state: TurnState) -> None:
+def _give_again(brain: Brain, occasion: Occasion, block: Preflight) -> None:
     from lessons_kb.brain.memory import card_digest
 
     given = {hit.card.id: (rank, hit.card) for rank, hit in enumerate(block.lessons, 1)}
     for layer in brain.layers:
-        journal = layer.journal
+        journal = layer.session_journal
         turn = journal.next_turn(occasion.session, by=0)
         since = turn - layer.settings.preflight.reinject_after
         known = {card for card, _digest in journal.in_context(occasion.session, since_turn=since)}
@@ -212,8 +228,6 @@ def _give_again(brain: Brain, occasion: Occasion, block: Preflight, state: TurnS
             journal.record_injections(
                 occasion.session, turn=turn, at=int(now(occasion)), cards=rows, ranks=ranks
             )
-    known_now = {tuple(pair) for pair in state.cards}
-    state.cards += [pair for pair in _given(brain, block.lessons) if tuple(pair) not in known_now]
 
 
 def usable(layer: Layer, cards: list[Card]) -> list[Card]:

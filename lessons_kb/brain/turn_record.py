@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+from lessons_kb.brain.turn_state import read_state
+from lessons_kb.value import Value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.turn import Occasion
     from lessons_kb.brain.turn_state import TurnState
     from lessons_kb.exchange.results import Result
+    from lessons_kb.storage.journal import Journal
 
 RECORDS: Mapping[str, str] = {"claude-code": "claude_tail", "codex": "codex_tail"}
 """Agent → module of ``exchange`` that reads its record."""
@@ -21,46 +25,70 @@ _WAIT_SECONDS = 0.08
 _POLL_SECONDS = 0.008
 
 
-def read_missed(occasion: Occasion, state: TurnState) -> list[Result]:
+class Missed(Value):
+    """What an agent's record has gained since the last hook."""
+
+    results: tuple[Result, ...] = ()
+    transcript: str = ""
+    offset: int = 0
+    """Where the next reading begins."""
+
+    def note(self, state: TurnState) -> None:
+        """Let the next hook begin where this reading ended.
+
+        A hook that read less at the same time may set it back: what is read twice is journalled
+        once.
+        """
+        if self.transcript:
+            state.transcript, state.offset = self.transcript, self.offset
+
+
+def read_missed(journal: Journal, occasion: Occasion) -> Missed:
     """Return the results that the agent's record has gained since the last hook.
 
     Where this call's outcome stands only in the record, wait a moment for it to be written.
     """
     name = RECORDS.get(occasion.agent)
     if not name or not occasion.transcript:
-        return []
+        return Missed()
+    state = read_state(journal, occasion.session)
+    offset = state.offset
     if state.transcript != occasion.transcript:
-        from lessons_kb.storage.tail import read_tail
-
-        first = occasion.what in ("start", "prompt")
-        state.transcript = occasion.transcript
-        end = read_tail(occasion.transcript, None, limit=0)[1]
-        state.offset = end if first else max(end - LOOK_BACK_BYTES, 0)
-    results = _gained(name, occasion, state)
+        end = skip_record(occasion).offset
+        offset = end if occasion.what in ("start", "prompt") else max(end - LOOK_BACK_BYTES, 0)
+    results, offset = _gained(name, occasion.transcript, offset)
     if occasion.what == "after" and occasion.outcome == "unknown":
         until = time.monotonic() + _WAIT_SECONDS
         while occasion.id not in {r.id for r in results} and time.monotonic() < until:
             time.sleep(_POLL_SECONDS)
-            results += _gained(name, occasion, state)
-    return results
+            more, offset = _gained(name, occasion.transcript, offset)
+            results += more
+    return Missed(results=tuple(results), transcript=occasion.transcript, offset=offset)
 
 
-def _gained(name: str, occasion: Occasion, state: TurnState) -> list[Result]:
+def skip_record(occasion: Occasion) -> Missed:
+    """Return nothing of what the agent's record holds by now."""
     from lessons_kb.storage.tail import read_tail
 
-    data, start = read_tail(occasion.transcript, state.offset, limit=MAX_TAIL_BYTES)
+    end = read_tail(occasion.transcript, None, limit=0)[1] if occasion.transcript else 0
+    return Missed(transcript=occasion.transcript, offset=end)
+
+
+def _gained(name: str, transcript: str, offset: int) -> tuple[list[Result], int]:
+    """Return the results behind an offset, and the next one."""
+    from lessons_kb.storage.tail import read_tail
+
+    data, start = read_tail(transcript, offset, limit=MAX_TAIL_BYTES)
     if not data:
-        state.offset = start
-        return []
+        return [], start
     read_results = __import__(f"lessons_kb.exchange.{name}", fromlist=["read_results"]).read_results
+    found: list[Result]
     found, used = read_results(data)
     if any(not result.tool for result in found):
         before = max(start - LOOK_BACK_BYTES, 0)
-        more, begun = read_tail(occasion.transcript, before, limit=start - before + len(data))
+        more, begun = read_tail(transcript, before, limit=start - before + len(data))
         wanted = {result.id for result in found}
         if more and begun == before:
             found = [result for result in read_results(more)[0] if result.id in wanted]
     # A line longer than what is read at once would never end: pass over it.
-    state.offset = start + (used or (len(data) if len(data) >= MAX_TAIL_BYTES else 0))
-    results: list[Result] = found
-    return results
+    return found, start + (used or (len(data) if len(data) >= MAX_TAIL_BYTES else 0))

@@ -7,6 +7,7 @@ import json
 import time
 
 from lessons_kb.model import Event
+from lessons_kb.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ BLOCK, FILES, GUARD = "block", "files", "guard"
 
 
 class TurnState:
-    """The memory of a session between its hooks. Read and write it in one transaction."""
+    """The memory of a session between its hooks. Change it within ``turn_state`` only."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.after: int = int(_number(data.get("after")))
@@ -44,6 +45,8 @@ class TurnState:
         """Files for which cards were looked up in this session."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no occasion could carry yet."""
+        self.drafted: int = int(_number(data.get("drafted")))
+        """Drafts made of this session that the user was not told of yet."""
         self.transcript: str = str(data.get("transcript") or "")
         self.offset: int = int(_number(data.get("offset")))
 
@@ -56,6 +59,7 @@ class TurnState:
             "cards": self.cards[-_MAX_LISTED:],
             "shown": self.shown[-_MAX_LISTED:],
             "waiting": self.waiting[-_MAX_WAITING:],
+            "drafted": self.drafted,
             "transcript": self.transcript,
             "offset": self.offset,
         }
@@ -67,10 +71,6 @@ class TurnState:
         ``texts`` are (what about, text), most important first.
         """
         everything = [*texts, *((about, text) for about, text in self.waiting)]
-        if not everything:
-            return ""
-        from lessons_kb.text.tokens import estimate_tokens
-
         given: list[str] = []
         self.waiting = []
         for about, text in everything:
@@ -84,11 +84,23 @@ class TurnState:
                 self.waiting.append([about, text])
         return "\n\n".join(given)
 
+    def tell_drafted(self, reach: Reach) -> tuple[str, ...]:
+        """Return one line about drafts that are new, once it can be shown."""
+        count = self.drafted if reach.lines else 0
+        if not count:
+            return ()
+        self.drafted = 0
+        wait = "1 new draft waits" if count == 1 else f"{count} new drafts wait"
+        return (f"lessons: {wait} for `lessons review`",)
+
 
 @contextlib.contextmanager
-def turn_state(journal: Journal, occasion: Occasion) -> Iterator[TurnState]:
-    """Lend the session's state within one immediate transaction and keep what became of it."""
-    session = occasion.session
+def turn_state(journal: Journal, session: str) -> Iterator[TurnState]:
+    """Lend the session's state within one immediate transaction and keep what became of it.
+
+    All other hooks of the brain wait meanwhile: see ``Database.transaction`` for what may not be
+    done inside, the first import of a module included.
+    """
     with journal.transaction():
         kept = journal.guard_state(session, _PART)
         state = TurnState(_loaded(kept))
@@ -98,9 +110,9 @@ def turn_state(journal: Journal, occasion: Occasion) -> Iterator[TurnState]:
             journal.keep_guard_state(session, after, _PART)
 
 
-def read_shown(journal: Journal, session: str) -> list[str]:
-    """Return ``brain:card:file`` of every guarded file that the session was about to touch."""
-    return TurnState(_loaded(journal.guard_state(session, _PART))).shown
+def read_state(journal: Journal, session: str) -> TurnState:
+    """Return the session's state as it is now: to look at, not to change."""
+    return TurnState(_loaded(journal.guard_state(session, _PART)))
 
 
 def count_chars(text: str) -> int:
@@ -110,7 +122,6 @@ def count_chars(text: str) -> int:
 
 def counter_for(reach: Reach) -> TokenCounter:
     """Return a counter of tokens to which a text of too many characters is endless."""
-    from lessons_kb.text.tokens import estimate_tokens
 
     def count(text: str) -> int:
         return estimate_tokens(text) if count_chars(text) <= reach.chars else _ENDLESS

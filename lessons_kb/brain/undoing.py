@@ -150,7 +150,7 @@ class Undoing:
             with self._folder.locked():
                 if self._folder.read(draft.id) != after:
                     raise EditRefused(f"{draft.id} was changed since: nothing was undone")
-                self._folder.write(draft.id, draft.text, self._folder.facts()[draft.id])
+                self._folder.write(draft.id, draft.text, self._folder.facts_of(draft.id) or {})
             return ""
 
         self._keep(f"edit of {draft.id}", None, "", back)
@@ -232,7 +232,7 @@ class Undoing:
         self._steps.append(Step(what=what, names=names, back=back))
 
     def _reopener(self, draft: Draft) -> tuple[Draft, Callable[[], None]]:
-        facts = self._folder.facts().get(draft.id)
+        facts = self._folder.facts_of(draft.id)
         if facts is None:
             raise CardNotFound(f"no draft {draft.id!r}; somebody else has settled it")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lessons_kb.brain.memory import MAX_OUTCOME, OUTCOME, card_digest
 from lessons_kb.brain.turn_prompts import find_cards
-from lessons_kb.brain.turn_state import read_shown
+from lessons_kb.brain.turn_state import read_state
 from lessons_kb.recall.preflight import IN_CONTEXT, shown_name
 from lessons_kb.storage.events import ASKED
 from lessons_kb.value import Value
@@ -142,7 +142,7 @@ def _tell(
         soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
         verdicts = _recompute(brain, asked, soon, names)
     waiting = {verdict.id for verdict in verdicts if verdict.given}
-    shown = read_shown(brain.layers[0].journal, session)
+    shown = read_state(brain.layers[0].journal, session).shown
     tokens, later = 0, []
     for layer, row in now:
         name = names.of(layer, row.card)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lessons_kb.errors import StorageError
 from lessons_kb.learn.effect import may_harm, weigh
 
 TYPE_CHECKING = False
@@ -27,17 +26,11 @@ def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
-    """Return the ids of the harmful ones among some cards → why; none where all may be given.
-
-    A journal that cannot be read knows of no harm.
-    """
+    """Return the ids of the harmful ones among some cards → why; none where all may be given."""
     wanted = list(cards)
     if not wanted or not layer.settings.effect.withhold_harmful:
         return {}
-    try:
-        totals = layer.journal.outcomes.totals([card.id for card in wanted])
-    except StorageError:
-        return {}
+    totals = layer.session_journal.outcomes.totals([card.id for card in wanted])
     suspect = (card for card in wanted if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)
     return {e.card.id: f"{_WHERE}: {e.reason}" for e in effects if e.verdict == "harms"}

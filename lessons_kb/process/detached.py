@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
+import zlib
 
-_MARK = "index.started"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _AGAIN_AFTER_SECONDS = 60.0
-_CODE = "import sys; from lessons_kb.cli.main import main; sys.exit(main())"
+_INDEX = "import sys; from lessons_kb.cli.main import main; sys.exit(main())"
+_DRAFTS = "import sys; from lessons_kb.brain.turn_drafts import draft_session as draft"
+_DRAFTS += "; draft(*sys.argv[1:])"
 
 
 def start_index(root: str, cache: str) -> bool:
@@ -17,23 +23,41 @@ def start_index(root: str, cache: str) -> bool:
     A mark in ``cache`` keeps it to one start a minute, whoever asks; the writer's lock keeps it
     to one run. Never raises: the next hook tries again.
     """
+    mark = os.path.join(cache, "index.started")
+    return _start(mark, [_INDEX, "--brain", root, "index"])
+
+
+def start_drafts(
+    agent: str, session: str, directory: str, *, roots: Sequence[str], cache: str
+) -> bool:
+    """Start the drafting of a session; False if a run is due that has not begun to read.
+
+    ``roots`` are its trusted brains, nearest first. Never raises: `lessons review` makes up for
+    what was not drafted.
+    """
+    mark = os.path.join(cache, f"drafts-{zlib.crc32(session.encode('utf-8', 'replace')):08x}")
+    return _start(mark, [_DRAFTS, mark, agent, session, directory, *roots])
+
+
+def _start(mark: str, code: Sequence[str]) -> bool:
     try:
-        if not _take(os.path.join(cache, _MARK)):
+        if not _take(mark):
             return False
         import subprocess
+        from _thread import start_new_thread
 
         # -P: whatever lies in the working directory must never be imported.
-        command = [sys.executable, "-P", "-c", _CODE, "--brain", root, "index"]
+        command = [sys.executable, "-P", "-c", *code]
         new_session = {"start_new_session": True} if os.name != "nt" else {"creationflags": 0x8}
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=os.path.dirname(cache) or None,
+            cwd=os.path.dirname(os.path.dirname(mark)) or None,
             **new_session,
         )
-        process.returncode = 0  # nobody waits for it
+        start_new_thread(process.wait, ())  # a process that stays keeps no zombies
     except (OSError, ValueError):
         return False
     return True

@@ -6,6 +6,7 @@ discarded the second stays for a while, so that its events make no other one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -15,7 +16,7 @@ from lessons_kb.storage.state import make_private, state_dir, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -31,6 +32,8 @@ class DraftFolder:
 
     def __init__(self, root: str) -> None:
         self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
+        self._known: dict[str, tuple[tuple[int, ...], dict[str, Any] | None]] = {}
+        """File of facts → its stamp, and what it said then: a folder may hold thousands."""
 
     def locked(self) -> AbstractContextManager[object]:
         """Hold the folder against other processes that write drafts."""
@@ -42,16 +45,34 @@ class DraftFolder:
         """Return the path of a draft's Markdown file."""
         return os.path.join(self._folder, name + _TEXT)
 
+    def ids(self) -> list[str]:
+        """Return the ids of the drafts that have a text, in order, without reading any."""
+        return sorted(
+            name.removesuffix(_TEXT) for name, _info in self._files() if name.endswith(_TEXT)
+        )
+
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Return what is known of each draft, settled ones included, by id in order."""
-        found = {}
-        for name in self._names():
+        """Return what is known of each draft, settled ones included, by id in order.
+
+        Asked again, only files that have changed are read.
+        """
+        known = {}
+        for name, info in self._files():
             if name.endswith(_FACTS):
-                data = self._read(name)
-                facts = _parse(data) if data is not None else None
-                if facts is not None:
-                    found[name.removesuffix(_FACTS)] = facts
-        return found
+                stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
+                known[name] = self._known.get(name, ((), None))
+                if known[name][0] != stamp:
+                    known[name] = (stamp, self._parse(name))
+        self._known = known
+        return {
+            name.removesuffix(_FACTS): facts
+            for name, (_stamp, facts) in sorted(known.items())
+            if facts is not None
+        }
+
+    def facts_of(self, name: str) -> dict[str, Any] | None:
+        """Return what is known of one draft, None when nothing is."""
+        return self._parse(name + _FACTS)
 
     def read(self, name: str) -> str | None:
         """Return the text of a draft, None when there is no such file."""
@@ -74,16 +95,24 @@ class DraftFolder:
         """Remove the text of a draft and remember what became of it; forget what is very old."""
         self.note(name, {**facts, "settled": now})
         self._remove(name + _TEXT)
-        for other, known in self.facts().items():
-            settled = known.get("settled")
-            if isinstance(settled, (int, float)) and settled < now - _KEPT_SECONDS:
-                self._remove(other + _FACTS)
+        waiting = set(self.ids())
+        for file, info in self._files():
+            other = file.removesuffix(_FACTS)
+            if file != other and other not in waiting and info.st_mtime < now - _KEPT_SECONDS:
+                self._remove(file)
 
-    def _names(self) -> list[str]:
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         try:
-            return sorted(os.listdir(self._folder))
+            with os.scandir(self._folder) as entries:
+                for entry in entries:
+                    with contextlib.suppress(FileNotFoundError):
+                        yield entry.name, entry.stat(follow_symlinks=False)
         except OSError:
-            return []
+            return
+
+    def _parse(self, name: str) -> dict[str, Any] | None:
+        data = self._read(name)
+        return None if data is None else _parse(data)
 
     def _read(self, name: str) -> bytes | None:
         try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from lessons_kb.storage.database import Database
 from lessons_kb.storage.events import Events
 from lessons_kb.storage.runs import Runs
+from lessons_kb.storage.state import state_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from lessons_kb.storage.upkeep import Upkeep
 
 JOURNAL_NAME = "journal.db"
+SESSION_PATIENCE = 0.4
+"""Seconds that an answer to an agent waits for another writer: a fifth of a hook's deadline."""
 
 INJECTED = "injected"
 """What is counted by the journal itself; the rest by those who know of it."""
@@ -124,12 +128,15 @@ class Journal:
     Everything raises StorageError. ``events`` and ``runs`` are its larger parts.
     """
 
-    def __init__(self, path: str, *, patience: float = 5.0) -> None:
+    def __init__(self, path: str, *, patience: float = 5.0, fallback: bool = False) -> None:
         """Open or create ``path``; ``patience``: seconds waited for another writer.
 
-        A damaged file is moved aside and a fresh one begun; ``set_aside`` names it.
+        A damaged file is moved aside and a fresh one begun; ``set_aside`` names it. With
+        ``fallback`` a file that cannot be used raises nothing: memory stands in for it, which
+        knows what the file tells of late; ``trouble`` says why.
         """
-        self._db = Database(path, _MIGRATIONS, patience=patience)
+        recalled = _RECALLED if fallback else None
+        self._db = Database(path, _MIGRATIONS, patience=patience, fallback=recalled)
         self.events = Events(self._db)
         self.runs = Runs(self._db, self.events)
         self._looked_after = False
@@ -160,6 +167,11 @@ class Journal:
         """Where this process moved a damaged predecessor, "" when there was none."""
         return self._db.set_aside
 
+    @property
+    def trouble(self) -> str:
+        """Why nothing of what is written now will be kept, "" while the file can be used."""
+        return self._db.trouble
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()
@@ -167,7 +179,8 @@ class Journal:
     def transaction(self) -> AbstractContextManager[None]:
         """Do all that stands inside in one immediate transaction: all of it, or nothing.
 
-        No other process writes meanwhile, so what was read inside still holds when it commits.
+        No other process writes meanwhile, so what was read inside still holds when it commits:
+        nothing inside may sleep, touch a file or start a process.
         """
         return self._db.transaction()
 
@@ -315,6 +328,23 @@ _AGEING = {
     "outcomes": "session, card, what",
 }
 """Tables whose rows are forgotten → their keys."""
+_RECALLED = (
+    *(
+        f"INSERT INTO {table} SELECT * FROM kept.{table} ORDER BY at DESC LIMIT 1000"  # noqa: S608
+        for table in _AGEING
+    ),
+    "INSERT INTO counts SELECT * FROM kept.counts",
+)
+"""What memory takes over from a file that can be read and not written."""
+
+
+def open_session_journal(root: str, *, patience: float = SESSION_PATIENCE) -> Journal:
+    """Return the journal of the brain at ``root`` as what an agent waits for uses it.
+
+    Nothing is raised for a file that cannot be used, see ``Journal.trouble``.
+    """
+    path = os.path.join(state_dir(root, create=False), JOURNAL_NAME)
+    return Journal(path, patience=patience, fallback=True)
 
 
 def _day(at: float) -> str:

@@ -1,4 +1,7 @@
-"""Where each session of an agent began: agents change directory, a session's brain does not."""
+"""Where each session of an agent began: agents change directory, a session's brain does not.
+
+And what a session was told already, where no journal can know it.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,8 @@ def pin_directory(session: str, directory: str) -> str:
 
     A pin that cannot be written or that names no folder any more leaves ``directory`` as it is.
     """
-    raw = session.encode("utf-8", "replace")
-    name = f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
     folder = os.path.join(state_home(), _FOLDER)
+    name = _name(session)
     path = os.path.join(folder, name)
     try:
         with open(path, "rb") as file:
@@ -34,7 +36,7 @@ def pin_directory(session: str, directory: str) -> str:
         pass
     try:
         make_private(folder)
-        if raw and raw[-1] % _FORGET_EVERY == 0:
+        if int(name[-1], 16) % _FORGET_EVERY == 0:
             _forget_old(folder)
         # Not synced to the disk: a lost pin costs nothing, waiting for the disk is felt.
         fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -45,6 +47,28 @@ def pin_directory(session: str, directory: str) -> str:
     except (OSError, StorageError):
         return directory
     return directory
+
+
+def is_first(folder: str, what: str, *, unknown: bool) -> bool:
+    """Note in a folder of ours that something was said; False when it was said before.
+
+    ``unknown`` is returned where nothing can be noted.
+    """
+    folder = os.path.join(folder, _FOLDER)
+    try:
+        make_private(folder)
+        _forget_old(folder)
+        os.close(os.open(os.path.join(folder, _name(what)), os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    except (OSError, StorageError):
+        return unknown
+    return True
+
+
+def _name(text: str) -> str:
+    raw = text.encode("utf-8", "replace")
+    return f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
 
 
 def _forget_old(folder: str) -> None:

@@ -52,11 +52,12 @@ class Runs:
 
     def end(self, run_id: str, event: Event) -> bool:
         """Write how a command ended; False, and nothing is written, when it has ended before."""
+        ended = prepare(event.replace(id=run_id))
         try:
             with self._db.transaction():
                 first = self._db.change("DELETE FROM runs WHERE id = ?", (run_id,)) > 0
                 if first:
-                    self._events.append(event.replace(id=run_id))
+                    self._events.write(ended)
         finally:
             if lock := self._held.pop(run_id, None):
                 _remove(lock, self._lock_path(run_id))

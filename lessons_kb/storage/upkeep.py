@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from lessons_kb.value import Value
 
@@ -36,6 +37,10 @@ class Upkeep:
         """``ageing``: table whose rows are forgotten → its key."""
         self._db = db
         self._ageing = ageing
+
+    def write_test(self) -> None:
+        """Write something, as a full disk lets a transaction begin; StorageError says why not."""
+        self._db.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
 
     def measure(self) -> Girth:
         """Return how large and how old the journal is."""

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -90,6 +91,28 @@ def fire(project: pathlib.Path) -> Fire:
         return json.loads(output) if output else {}
 
     return fire
+
+
+@pytest.fixture
+def drafted(project: pathlib.Path) -> Callable[[], None]:
+    """Wait until the detached runs that make this project's drafts have ended."""
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("needs /proc")
+
+    def runs(process: pathlib.Path) -> bool:
+        try:
+            line = (process / "cmdline").read_bytes()
+        except OSError:
+            return False
+        return b"draft_session" in line and os.fsencode(project) in line
+
+    def wait() -> None:
+        until = time.monotonic() + 60
+        while any(map(runs, pathlib.Path("/proc").glob("[0-9]*"))):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    return wait
 
 
 @pytest.fixture

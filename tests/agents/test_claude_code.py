@@ -82,7 +82,7 @@ def test_what_is_said_in_the_middle_of_a_turn_is_answered_too(project, fire) -> 
     assert "Reject every chat id" in context(fire("claude-code", payload | {"prompt": PROMPT}))
 
 
-def test_an_interrupt_and_its_reason_become_a_draft(project, fire) -> None:
+def test_an_interrupt_and_its_reason_become_a_draft(project, fire, drafted) -> None:
     payload = event(project, "UserPromptSubmit", prompt="Migrate the database", prompt_id="p1")
     fire("claude-code", payload)
     said = {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}
@@ -91,6 +91,7 @@ def test_an_interrupt_and_its_reason_become_a_draft(project, fire) -> None:
     reason = {"prompt": "never against the live data", "prompt_id": "p2"}
     fire("claude-code", payload | reason)
     fire("claude-code", event(project, "Stop", last_assistant_message="Understood."))
+    drafted()
     with Brain.discover(project) as brain:
         kinds = [e.kind for e in brain.journal.events(session="s1")]
         assert kinds == ["prompt", "interrupt", "prompt", "answer"]

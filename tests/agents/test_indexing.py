@@ -30,10 +30,11 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     commands: list[list[str]] = []
 
     class Process:
-        returncode = None
-
         def __init__(self, command: list[str], **_options: Any) -> None:
             commands.append(command)
+
+        def wait(self) -> int:
+            return 0
 
     monkeypatch.setattr(subprocess, "Popen", Process)
     return commands

@@ -195,14 +195,24 @@ def journal_of(project: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(state_dir(str(project))) / "journal.db"
 
 
-def test_a_corrupt_journal_costs_one_answer(project, enter) -> None:
+def test_a_corrupt_journal_costs_no_answer(project, enter) -> None:
     enter("claude-code", prompt(project))
     journal_of(project).write_bytes(b"SQLite format 3\x00" + b"\x07" * 8_000)
     for side in ("-wal", "-shm"):
         journal_of(project).with_name(f"journal.db{side}").unlink(missing_ok=True)
-    enter("claude-code", prompt(project, "s2"))
-    output, _ = enter("claude-code", prompt(project, "s3"))
-    assert "Reject every chat id" in str(output)
+    for session in ("s2", "s3"):
+        output, _ = enter("claude-code", prompt(project, session))
+        assert "Reject every chat id" in str(output)
+
+
+def test_an_index_that_breaks_in_a_prompt_leaves_the_journal_open(project, enter) -> None:
+    enter("claude-code", prompt(project))
+    for name in project.rglob("catalogue.db"):
+        name.write_bytes(b"SQLite format 3\x00" + b"\x07" * 8_000)
+    for side in project.rglob("catalogue.db-*"):
+        side.unlink()
+    assert "remembered" not in str(enter("claude-code", prompt(project, "s2")))
+    assert [t.message for t in read_troubles() if "journal" in t.message] == []
 
 
 def test_a_corrupt_index_is_mended(project, enter) -> None:

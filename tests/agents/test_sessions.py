@@ -446,7 +446,9 @@ def test_a_brain_that_nobody_trusts_is_silent(
     assert sorted(project.rglob("*")) == before
 
 
-def test_every_output_is_as_it_was(script: Script, project, request: pytest.FixtureRequest) -> None:
+def test_every_output_is_as_it_was(
+    script: Script, project, drafted, request: pytest.FixtureRequest
+) -> None:
     lines: list[str] = []
 
     def fire(label: str, payload: Any) -> None:
@@ -462,6 +464,7 @@ def test_every_output_is_as_it_was(script: Script, project, request: pytest.Fixt
         fire(f"failure {number}", script.failed(number))
     fire("edit 4", script.edited(4))
     fire("stop", script.stop())
+    drafted()
     for number, payload in enumerate(script.compact(), 1):
         fire(f"compaction {number}", payload)
     fire("resume", script.start("resume"))

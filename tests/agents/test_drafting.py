@@ -1,0 +1,230 @@
+"""When a turn ends the answer is checked at once; drafts are made by a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lessons_kb.agents.hook import answer_event
+from lessons_kb.brain import Brain
+from lessons_kb.brain.drafts import Drafts
+from lessons_kb.storage.hook_log import read_troubles
+from lessons_kb.storage.state import state_dir
+
+PROMPT = "Add a telegram command that restarts the service"
+OPEN_ITEM = "Reject every chat id"
+WAITING = 2_000
+REDS = 12
+NEW = "lessons: {} for `lessons review`"
+
+_watching: list[list[tuple[str, str]]] = []
+
+
+def _see(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in ("open", "os.listdir", "os.scandir", "subprocess.Popen"):
+        for seen in _watching:
+            seen.append((event, str(arguments[1 if event == "subprocess.Popen" else 0])))
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[tuple[str, str]]]:
+    """Collect the files that this process opens and the programs that it starts."""
+    if not hasattr(_see, "added"):
+        sys.addaudithook(_see)
+        _see.added = True  # type: ignore[attr-defined]
+    seen: list[tuple[str, str]] = []
+    _watching.append(seen)
+    try:
+        yield seen
+    finally:
+        _watching.remove(seen)
+
+
+@pytest.fixture
+def repository(project: pathlib.Path) -> pathlib.Path:
+    """A real one, with a change that mended a test."""
+    (project / ".git" / "HEAD").unlink()
+    (project / ".git").rmdir()
+    who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
+    (project / "cart.py").write_text("total = 1\n")
+    for command in (("init", "-q"), ("add", "cart.py"), (*who, "commit", "-qm", "start")):
+        subprocess.run(["git", *command], cwd=project, check=True)
+    (project / "cart.py").write_text("total = sum(items)\n")
+    return project
+
+
+@pytest.fixture
+def many_waiting(repository: pathlib.Path) -> pathlib.Path:
+    """Two thousand drafts, as the journal makes them."""
+    folder = pathlib.Path(state_dir(str(repository)), "drafts")
+    with Brain.open(repository) as brain:
+        first = brain.drafts.propose("The total of a cart was hard-coded")
+    text, facts = (folder / f"{first.id}.md").read_text(), (folder / f"{first.id}.json").read_text()
+    for number in range(WAITING - 1):
+        (folder / f"proposed-{number:08x}.md").write_text(text)
+        known = json.loads(facts) | {"key": f"key {number}", "ids": [f"id {number}"]}
+        (folder / f"proposed-{number:08x}.json").write_text(json.dumps(known))
+    return folder
+
+
+@pytest.fixture
+def tell(repository: pathlib.Path) -> Callable[..., dict[str, Any]]:
+    def tell(name: str, session: str = "s1", agent: str = "claude-code", **fields: Any) -> Any:
+        event = {"session_id": session, "cwd": str(repository), "hook_event_name": name}
+        output, _ = answer_event(agent, json.dumps(event | fields), {})
+        return json.loads(output) if output else {}
+
+    return tell
+
+
+def turn(tell: Any, *, reds: int = 1, session: str = "s1") -> None:
+    """Let tests fail, a file change, and the tests pass."""
+    tell("UserPromptSubmit", session, prompt=PROMPT, prompt_id="p1")
+    for number in range(reds):
+        call = {"tool_name": "Bash", "tool_input": {"command": f"pytest tests/test_{number}.py"}}
+        error = f"Exit code 1\nFAILED tests/test_{number}.py::test_total - assert 1 == 3"
+        tell("PostToolUseFailure", session, tool_use_id=f"r{number}", error=error, **call)
+        edit = {"file_path": "cart.py", "old_string": "1", "new_string": "sum(items)"}
+        done = {"tool_name": "Edit", "tool_input": edit, "tool_response": {"filePath": "cart.py"}}
+        tell("PostToolUse", session, tool_use_id=f"e{number}", **done)
+        passed = {"tool_response": {"stdout": "1 passed", "stderr": ""}}
+        tell("PostToolUse", session, tool_use_id=f"g{number}", **call, **passed)
+
+
+STOP = {"last_assistant_message": "Done: I rejected every chat id that is not on the allowlist."}
+
+
+def message(output: dict[str, Any]) -> str:
+    return str(output.get("systemMessage", ""))
+
+
+def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, drafted) -> None:
+    turn(tell, reds=REDS)
+    with watched() as seen:
+        said = tell("Stop", last_assistant_message="Done.")
+    assert OPEN_ITEM in message(said)
+    started = [arguments for event, arguments in seen if event == "subprocess.Popen"]
+    assert len(started) == 1
+    assert "draft_session" in started[0]
+    assert not [path for _event, path in seen if str(many_waiting) in path]
+    drafted()
+
+
+def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted) -> None:
+    turn(tell)
+    assert "draft" not in message(tell("Stop", **STOP))
+    drafted()
+    asked = {"prompt": "And now something else", "prompt_id": "p2"}
+    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft waits")
+    assert message(tell("UserPromptSubmit", **asked | {"prompt_id": "p3"})) == ""
+    with Brain.open(repository) as brain:
+        (draft,) = brain.drafts.all()
+    assert draft.kind == "red-green"
+    assert "+total = sum(items)" in draft.text
+    assert read_troubles() == []
+
+
+def test_nothing_new_is_not_told(tell, drafted) -> None:
+    turn(tell)
+    for number in range(3):
+        tell("Stop", **STOP)
+        drafted()
+        asked = {"prompt": f"And now something else {number}", "prompt_id": f"p{number + 2}"}
+        assert bool(message(tell("UserPromptSubmit", **asked))) is (number == 0)
+
+
+def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted) -> None:
+    turn(tell)
+    assert tell("SessionEnd") == {}
+    drafted()
+    said = tell("SessionStart", "s2", source="startup")
+    assert message(said) == NEW.format("1 draft waits")
+    with Brain.open(repository) as brain:
+        assert len(brain.drafts.ids()) == 1
+
+
+def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted) -> None:
+    sessions = [f"s{number}" for number in range(4)]
+    for session in sessions:
+        turn(tell, session=session)
+    for session in sessions:
+        tell("Stop", session, **STOP)
+    drafted()
+    with Brain.open(repository) as brain:
+        assert sum(draft.seen for draft in brain.drafts.all()) == len(sessions)
+
+
+def test_stops_in_a_row_do_not_start_a_run_each(tell, drafted) -> None:
+    turn(tell)
+    with watched() as seen:
+        for number in range(10):
+            tell("Stop", last_assistant_message=f"Done {number}.")
+    starts = [arguments for event, arguments in seen if event == "subprocess.Popen"]
+    assert 1 <= len(starts) < 10
+    drafted()
+
+
+def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
+    turn(tell)
+    drafts = pathlib.Path(state_dir(str(repository)), "drafts")
+    drafts.write_text("no folder")
+    tell("Stop", **STOP)
+    drafted()
+    assert [(t.agent, t.occasion) for t in read_troubles()] == [("claude-code", "drafts")]
+
+
+def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted) -> None:
+    with watched() as seen:
+        said = tell("SessionStart", source="startup")
+        assert message(said) == NEW.format("2000 drafts wait")
+        turn(tell)
+        tell("Stop", **STOP)
+    assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
+    drafted()
+    asked = {"prompt": "And now something else", "prompt_id": "p2"}
+    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft waits")
+
+
+def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting, drafted) -> None:
+    turn(tell, reds=REDS)
+    with Brain.open(repository) as brain:
+        with watched() as seen:
+            made = brain.drafts.collect("s1")
+        reads = [path for event, path in seen if event == "open" and str(many_waiting) in path]
+        assert len(made) == REDS
+        assert len(reads) < WAITING + 30 * REDS
+        with watched() as seen:
+            brain.drafts.get(made[0].id)
+            brain.drafts.count()
+            brain.drafts.discard(made[0].id)
+        assert len([path for event, path in seen if str(many_waiting) in path]) < 30
+
+
+def test_a_run_that_never_began_is_started_again(repository, tell, drafted, monkeypatch) -> None:
+    """A killed run leaves its mark; after a minute nobody waits for it any more."""
+    turn(tell)
+    with Brain.open(repository) as brain:
+        cache = pathlib.Path(brain.layers[0].cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/bin/true")
+        tell("Stop", **STOP)
+    (mark,) = cache.glob("drafts-*")
+    tell("Stop", last_assistant_message="Done.")
+    drafted()
+    assert mark.exists()
+    os.utime(mark, (time.time() - 100, time.time() - 100))
+    tell("Stop", last_assistant_message="Done again.")
+    drafted()
+    assert not mark.exists()
+    with Brain.open(repository) as brain:
+        assert isinstance(brain.drafts, Drafts)
+        assert len(brain.drafts.all()) == 1

@@ -1,0 +1,207 @@
+"""A journal that cannot be used costs the memory of a session, never an answer."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lessons_kb.agents.hook import answer_event
+from lessons_kb.brain import Brain
+from lessons_kb.brain.doctor import check_health
+from lessons_kb.storage import database
+from lessons_kb.storage.hook_log import read_troubles
+from lessons_kb.storage.state import state_dir
+
+PROMPT = "Add a telegram command that restarts the service"
+ADVICE = "Reject every chat id"
+LINE = "lessons: lessons still arrive, but nothing is remembered: "
+HOLD = """
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+db.execute("UPDATE facts SET value = value")
+print("held", flush=True)
+time.sleep(600)
+"""
+WAYS = {
+    "a stopped process": "database is locked; wait a moment, or end the process that holds it",
+    "a read-only disk": "attempt to write a readonly database",
+    "a full disk": "database or disk is full",
+    "a newer version": "was written by a newer lessons_kb; upgrade this one",
+}
+
+
+def event(project: pathlib.Path, session: str, name: str, **fields: Any) -> dict[str, Any]:
+    return {"session_id": session, "cwd": str(project), "hook_event_name": name, **fields}
+
+
+def prompt(project: pathlib.Path, session: str) -> dict[str, Any]:
+    return event(project, session, "UserPromptSubmit", prompt=PROMPT)
+
+
+@contextlib.contextmanager
+def held_by_a_stopped_process(journal: pathlib.Path) -> Iterator[None]:
+    command = [sys.executable, "-c", HOLD, str(journal)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        os.kill(holder.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(holder.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def read_only(state: pathlib.Path, mount: Any) -> Iterator[None]:
+    mount(state, "--bind", state)
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(state)], check=True)
+    yield
+    subprocess.run(["mount", "-o", "remount,bind,rw", str(state)], check=True)
+
+
+@contextlib.contextmanager
+def full(state: pathlib.Path) -> Iterator[None]:
+    ballast = state / "ballast"
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        for size in (1 << 16, 4096, 1):
+            with contextlib.suppress(OSError):
+                while file.write(b"x" * size):
+                    pass
+    yield
+    ballast.unlink()
+
+
+@contextlib.contextmanager
+def written_by_a_newer_version(journal: pathlib.Path) -> Iterator[None]:
+    with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as db:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        db.execute("PRAGMA user_version = 1000")
+        yield
+        db.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.fixture(params=sorted(WAYS))
+def lost(
+    request: pytest.FixtureRequest,
+    project: pathlib.Path,
+    mount: Any,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[Any, str]:
+    """Take the journal away in one way: (a context, what is said of it)."""
+    way = request.param
+    state = pathlib.Path(os.environ["HOME"], ".local/state/lessons-kb")
+    if way == "a full disk":
+        small = mount(tmp_path / "small", "-t", "tmpfs", "-o", "size=400k", "tmpfs")
+        state = shutil.copytree(state, pathlib.Path(small, "state"))
+        monkeypatch.setenv("LESSONS_STATE_HOME", str(state))
+    journal = pathlib.Path(state_dir(str(project)), "journal.db")
+    contexts = {
+        "a stopped process": lambda: held_by_a_stopped_process(journal),
+        "a read-only disk": lambda: read_only(state, mount),
+        "a full disk": lambda: full(state),
+        "a newer version": lambda: written_by_a_newer_version(journal),
+    }
+    return contexts[way], WAYS[way]
+
+
+def advice(output: Any) -> bool:
+    return ADVICE in str(output.get("hookSpecificOutput", ""))
+
+
+def test_a_prompt_is_answered_and_the_user_told_once(project, enter, lost) -> None:
+    without_journal, reason = lost
+    enter("claude-code", prompt(project, "before"))
+    with without_journal():
+        said = [enter("claude-code", prompt(project, f"s{n}"))[0] for n in (1, 1, 2)]
+        logged = [trouble.message for trouble in read_troubles()]
+    assert [advice(output) for output in said] == [True] * 3
+    told = [LINE in output.get("systemMessage", "") for output in said]
+    assert told == [True, False, True]
+    assert reason in said[0]["systemMessage"]
+    assert said[0]["systemMessage"].count("\n") == 1  # that line, and the names of the lessons
+    assert all(reason in line for line in logged)
+    assert len(logged) in (0, 2)  # a log on a disk that takes nothing holds nothing
+
+
+def test_every_other_event_is_survived(project, enter, lost) -> None:
+    enter("claude-code", prompt(project, "before"))
+    edit = {"tool_name": "Edit", "tool_use_id": "t1"}
+    edit["tool_input"] = {"file_path": f"{project}/bot/a.py", "old_string": "a", "new_string": "b"}
+    with lost[0]():
+        start, _ = enter("claude-code", event(project, "s", "SessionStart", source="startup"))
+        before, _ = enter("claude-code", event(project, "s", "PreToolUse", **edit))
+        after, _ = enter("claude-code", event(project, "s", "PostToolUse", **edit))
+        stop, _ = enter("claude-code", event(project, "s", "Stop", last_assistant_message="Done."))
+        end, _ = enter("claude-code", event(project, "s", "SessionEnd"))
+    assert LINE in start["systemMessage"]
+    assert advice(before)
+    assert after == stop == end == {}
+    assert not [t for t in read_troubles() if "no answer within" in t.message]
+
+
+def test_what_a_session_was_given_is_not_given_again(project, enter, lost) -> None:
+    assert advice(enter("claude-code", prompt(project, "s"))[0])
+    with lost[0]():
+        assert not advice(enter("claude-code", prompt(project, "s"))[0])
+
+
+def test_the_doctor_says_it(project, enter, lost) -> None:
+    enter("claude-code", prompt(project, "before"))
+    with lost[0](), Brain.open(project) as brain:
+        lines = [line for line in check_health(brain, str(project)) if line.what == "journal"]
+    assert [line.level for line in lines] == ["error"]
+
+
+def test_what_comes_after_is_remembered_again(project, enter, lost) -> None:
+    enter("claude-code", prompt(project, "before"))
+    with lost[0]():
+        enter("claude-code", prompt(project, "s"))
+    said = [enter("claude-code", prompt(project, "s"))[0] for _ in range(2)]
+    assert [advice(output) for output in said] == [True, False]
+    assert LINE not in str(said)
+
+
+def test_a_process_that_stays_remembers_again(project, monkeypatch) -> None:
+    monkeypatch.setattr(database, "_RETRY_SECONDS", 0.0)
+    journal = pathlib.Path(state_dir(str(project)), "journal.db")
+    number = itertools.count()
+    with Brain.open(project) as brain:
+
+        def ask(session: str) -> str:
+            data = json.dumps(prompt(project, session) | {"prompt_id": f"p{next(number)}"})
+            return answer_event("claude-code", data, {}, find=lambda _folder: brain)[0]
+
+        assert ADVICE in ask("s1")
+        with held_by_a_stopped_process(journal):
+            assert ADVICE in ask("s2")
+            assert ADVICE not in ask("s1")
+        assert ADVICE in ask("s2")
+        assert ADVICE not in ask("s2")
+        assert len(brain.journal.events(session="s2", kinds=["prompt"])) == 2
+
+
+def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, enter) -> None:
+    asked = prompt(project, "s") | {"turn_id": "t"}
+    enter("codex", asked | {"session_id": "before"})
+    journal = pathlib.Path(state_dir(str(project)), "journal.db")
+    with held_by_a_stopped_process(journal):
+        output, _ = enter("codex", asked)
+        assert ADVICE in str(output)
+        assert "remembered" not in str(output)
+        stop = event(project, "s", "Stop", last_assistant_message="Done.", turn_id="t")
+        assert LINE in enter("codex", stop)[0]["systemMessage"]
+    assert len([t for t in read_troubles() if "locked" in t.message]) == 1
