@@ -26,6 +26,8 @@ SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
     "codex": ("apply_patch",),
 }
 """Tools whose successes come through a hook with more than the record tells."""
+KEEP_DIRECTORY = ("claude-code",)
+"""Agents that begin a command where the last one ended; the others where the session began."""
 INTERRUPT = "interrupt"
 
 
@@ -50,8 +52,7 @@ def called(house: House, occasion: Occasion, reach: Reach) -> Answer:
             output=occasion.output,
         )
         if mine is not None and occasion.outcome == "unknown":
-            outcome = kind_of_failure(mine.text) if mine.failed else "ok"
-            event = event.replace(outcome=outcome, output=occasion.output or mine.text)
+            event = event.replace(outcome=outcome_of(mine), output=occasion.output or mine.text)
         arguments = occasion.arguments if isinstance(occasion.arguments, (dict, str)) else {}
         events += [(e, occasion.part) for e in parse_call(event, arguments, cwd=occasion.cwd)]
         signals = see(journal, events, occasion, scope, state)
@@ -74,7 +75,7 @@ def see(
     changed: set[str] = set()
     doubled = False
     for seen, part in events:
-        event = seen
+        event = state.note_declined(seen)
         # A call that was journalled already was seen with all that it touched.
         if not event.tool and doubled and event.kind != INTERRUPT:
             continue
@@ -88,7 +89,8 @@ def see(
         before = watches[part].to_state()
         said = watches[part].see(event)
         if said:
-            event = event.replace(record={"signals": [signal.record for signal in said]})
+            signalled = [signal.record for signal in said]
+            event = event.replace(record={**event.record, "signals": signalled})
         doubled = not journal.events.append(event, within=occasion.within)
         if doubled:
             watches[part] = Watch.from_state(before, scope=scope)
@@ -124,6 +126,7 @@ def missed_events(
 ) -> list[tuple[Event, str]]:
     """Return (event, part) of results: failures, and successes of tools that no hook is for."""
     events: list[tuple[Event, str]] = []
+    cwd = occasion.cwd if occasion.agent in KEEP_DIRECTORY else occasion.directory
     for result in results:
         if result.id and result.interrupt:
             stopped = event_of(occasion.replace(id=result.id, text=""), INTERRUPT, scope)
@@ -140,8 +143,15 @@ def missed_events(
             agent=occasion.agent,
             scope=scope,
             tool=result.tool or "?",
-            outcome=kind_of_failure(result.text) if result.failed else "ok",
+            outcome=outcome_of(result),
             output=result.text if result.failed else "",
         )
-        events += [(e, "") for e in parse_call(event, result.arguments, cwd=occasion.cwd)]
+        events += [(e, "") for e in parse_call(event, result.arguments, cwd=cwd)]
     return events
+
+
+def outcome_of(result: Result) -> str:
+    """Return the outcome that an agent's record tells."""
+    if result.cancelled:
+        return "cancelled"
+    return kind_of_failure(result.text) if result.failed else "ok"

@@ -87,14 +87,15 @@ class ClaudeReader:
     ) -> Iterator[Entry]:
         for block in blocks:
             if block.get("type") == "tool_result":
-                result = result_of(block, self._calls)
+                result = result_of(block, self._calls, data)
                 self._calls.pop(result.id, None)
+                ended = CANCELLED if result.cancelled else FAILED if result.failed else OK
                 yield base.replace(
                     kind=CALL,
                     id=result.id,
                     tool=result.tool,
                     arguments=result.arguments,
-                    ended=_ended(data, failed=result.failed),
+                    ended=ended,
                     output=result.text[-MAX_OUTPUT:],
                 )
         text = texts_of([block for block in blocks if block.get("type") == "text"]).strip()
@@ -110,10 +111,3 @@ class ClaudeReader:
                 yield from self.finish()
                 number = str(data.get("promptId") or data.get("uuid") or "")
                 yield base.replace(id=number, text=text)
-
-
-def _ended(data: Mapping[str, Any], *, failed: bool) -> str:
-    details = data.get("toolUseResult")
-    if isinstance(details, dict) and details.get("interrupted") is True:
-        return CANCELLED
-    return FAILED if failed else OK

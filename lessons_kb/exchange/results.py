@@ -19,5 +19,7 @@ class Result(Value):
     arguments: Mapping[str, Any]
     failed: bool
     text: str
+    cancelled: bool = False
+    """The user stopped it while it ran."""
     interrupt: bool = False
     """Nothing ended: the user stopped the agent, ``id`` is that of the line that says so."""
