@@ -129,7 +129,8 @@ def missed_events(
     cwd = occasion.cwd if occasion.agent in KEEP_DIRECTORY else occasion.directory
     for result in results:
         if result.id and result.interrupt:
-            stopped = event_of(occasion.replace(id=result.id, text=""), INTERRUPT, scope)
+            told = occasion.replace(id=result.id, text="", at=result.at or occasion.at)
+            stopped = event_of(told, INTERRUPT, scope)
             events.append((stopped.replace(outcome="cancelled"), ""))
         if not result.id or (
             not result.failed and (result.tool in SEEN_BY_HOOKS[occasion.agent] or not result.tool)
@@ -137,7 +138,7 @@ def missed_events(
             continue
         event = Event(
             kind="tool",
-            at=now(occasion),
+            at=result.at or now(occasion),
             session=occasion.session,
             id=result.id,
             agent=occasion.agent,

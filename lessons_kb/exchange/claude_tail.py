@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from lessons_kb.exchange.entries import seconds
 from lessons_kb.exchange.results import Result
 
 TYPE_CHECKING = False
@@ -43,7 +44,8 @@ def read_results(data: bytes) -> tuple[list[Result], int]:
                 elif block.get("type") == "text" and block.get("text") == _INTERRUPT:
                     number = str(entry.get("uuid") or "")
                     stopped = Result(id=number, tool="", arguments={}, failed=False, text="")
-                    results.append(stopped.replace(interrupt=True))
+                    at = seconds(entry.get("timestamp"))
+                    results.append(stopped.replace(at=at, interrupt=True))
     return results, whole
 
 
@@ -84,6 +86,7 @@ def result_of(
         tool=tool,
         arguments=arguments,
         failed=block.get("is_error") is True,
+        at=seconds(entry.get("timestamp")),
         cancelled=_was_stopped(entry),
         text=text,
     )

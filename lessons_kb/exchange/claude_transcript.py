@@ -40,6 +40,8 @@ class ClaudeReader:
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self._places: dict[str, str] = {}
+        """Where calls began: the line of a result has the directory after it."""
         self._answer: Entry | None = None
         self._message = ""
 
@@ -75,6 +77,7 @@ class ClaudeReader:
                 arguments = arguments if isinstance(arguments, dict) else {}
                 call = (str(block.get("name") or ""), arguments)
                 remember(self._calls, str(block.get("id")), call)
+                remember(self._places, str(block.get("id")), base.cwd)
                 self._answer = None
             elif block.get("type") == "text" and isinstance(block.get("text"), str):
                 before = self._answer.text if self._answer and message == self._message else ""
@@ -95,6 +98,7 @@ class ClaudeReader:
                     id=result.id,
                     tool=result.tool,
                     arguments=result.arguments,
+                    cwd=self._places.pop(result.id, base.cwd),
                     ended=ended,
                     output=result.text[-MAX_OUTPUT:],
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from lessons_kb.exchange.entries import seconds
 from lessons_kb.exchange.results import Result
 
 TYPE_CHECKING = False
@@ -43,7 +44,7 @@ def read_results(data: bytes) -> tuple[list[Result], int]:
             continue
         result = ended_result(payload) or output_result(payload, calls)
         if result is not None and result.id not in found:
-            found[result.id] = result
+            found[result.id] = result.replace(at=seconds(entry.get("timestamp")))
     return list(found.values()), whole
 
 

@@ -19,6 +19,8 @@ class Result(Value):
     arguments: Mapping[str, Any]
     failed: bool
     text: str
+    at: float = 0.0
+    """When, in seconds since the epoch; 0 where the record does not say."""
     cancelled: bool = False
     """The user stopped it while it ran."""
     interrupt: bool = False
