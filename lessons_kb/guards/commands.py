@@ -66,6 +66,7 @@ LOOKERS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("cksum", "sha1sum", "column", "comm", "join", "paste", "tac", "rev"), ()),
     **dict.fromkeys(("zcat", "which", "type", "tokei", "cloc", "for", "done", "fi", "esac"), ()),
     **dict.fromkeys(("case", "select", "in", "}", "read", "export", "local", "exit"), ()),
+    **dict.fromkeys(("cd", "pushd", "popd", "pwd", "true", "false", "sleep", "kill"), ()),
     **dict.fromkeys(("mypy", "pyright", "flake8", "pylint", "shellcheck", "yamllint"), ()),
     "awk": ("inplace",),
     "eslint": ("--fix",),
