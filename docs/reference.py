@@ -93,7 +93,8 @@ KEY_MEANINGS = {
     "last-seen": "When it was seen last; a time may follow the date.",
     "created": "When the card was written.",
     "examples": "Tasks in which it happened, oldest first; the last five count.",
-    "gate": "`ask`: the agent's own permission prompt comes before a guarded call. Default: none.",
+    "gate": "`ask`, on a card of high severity: the agent's own permission prompt comes before a "
+    "change of a guarded file, once a file and session. Default: none.",
     "evidence": "How well a claim of an imported review is founded; the latter two weigh less.",
     "supported-by": "What supports an imported claim.",
     "reopen-when": "When a deferred finding is to be looked at again.",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _NOT_THE_USER = ("system", "poll_event")
 """Sources of a prompt that nobody wrote."""
+_RESET = "Shell cwd was reset to"
+"""After a command that left the project."""
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
@@ -32,7 +34,9 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     if event == "Stop":
         return {**found, "text": text_of(payload, "last_assistant_message")}
     if event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
-        return {**found, **read_call(payload), **_ended(payload, event)}
+        found |= {**read_call(payload), **_ended(payload, event)}
+    if event == "PostToolUse":
+        found["cwd"] = _begun_in(payload)
     return found
 
 
@@ -61,6 +65,16 @@ def write(event: str, said: Said) -> dict[str, Any]:
     if said.stop:
         output |= {"continue": False, "stopReason": said.stop}
     return output
+
+
+def _begun_in(payload: Payload) -> str:
+    """Return the directory before a call: the payload has that after it."""
+    from lessons_kb.guards.commands import find_start
+
+    cwd = text_of(payload, "cwd")
+    command = text_of(object_of(payload, "tool_input"), "command")
+    moved_back = _RESET in text_of(object_of(payload, "tool_response"), "stderr")
+    return cwd if moved_back or "d" not in command else find_start(command, cwd)
 
 
 def _ended(payload: Payload, event: str) -> dict[str, str]:

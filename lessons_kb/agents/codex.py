@@ -27,6 +27,7 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         found["id"] = text_of(payload, "turn_id")
     if event == "PostToolUse":
         found |= _ended(payload)
+        del found["cwd"]  # a command leaves the directory as it was
     return found
 
 

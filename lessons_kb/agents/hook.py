@@ -80,6 +80,7 @@ def _answer(
     find: Callable[[str], Brain] | None,
     leave_open: bool,
 ) -> tuple[str, str]:
+    from lessons_kb.agents.hosts import is_attended
     from lessons_kb.brain.turn import NOTHING, Occasion, Reach, respond
 
     # Not importlib.import_module: that module is one more for every hook to load.
@@ -91,6 +92,7 @@ def _answer(
     directory, cwd = _directories(
         host, payload, environment, table, session=found["session"], standing=cwd
     )
+    cwd = found.pop("cwd", "") or cwd
     occasion = Occasion(
         what=what, agent=host, directory=directory, cwd=cwd, within=table.within, **found
     )
@@ -100,7 +102,7 @@ def _answer(
         lasting=table.lasting,
         chars=table.chars,
         tokens=table.tokens,
-        ask=name in table.ask,
+        ask=name in table.ask and is_attended(host, payload, environment),
         stop=name in table.stop,
     )
     answer = respond(occasion, reach, find=find, leave_open=leave_open)

@@ -75,12 +75,21 @@ def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> s
     return agent
 
 
+def is_attended(agent: str, payload: Payload, environment: Mapping[str, str]) -> bool:
+    """Return whether somebody is there, and willing, to answer a question about a call."""
+    if text_of(payload, "permission_mode") in _NOT_TO_BE_ASKED:
+        return False
+    told = ((environment.get(name), values) for name, values in AGENTS[agent].unattended.items())
+    return not any(value in values for value, values in told if value)
+
+
 def event_name(payload: Payload, agent: str = "") -> str:
     """Return the event's name as the table of the agent spells it."""
     name = text_of(payload, *EVENT_NAMES)
     return _RENAMED.get(agent, {}).get(name, name)
 
 
+_NOT_TO_BE_ASKED = ("bypassPermissions", "dontAsk")
 _COPILOTS = ("stop_reason", "custom_instructions")
 """Keys beside a transcript's path that VS Code does not send."""
 _COPILOTS_OWN = "COPILOT_HOOK_DIR"

@@ -37,5 +37,4 @@ def put_into_words(answer: Answer) -> Said:
     message = "\n".join(line for line in lines if line and line != answer.stop)
     if len(message) > MAX_MESSAGE_CHARS:
         message = message[: MAX_MESSAGE_CHARS - 1].rsplit("\n", 1)[0] + "\n…"
-    ask = f"Lesson: {answer.ask}" if answer.ask else ""
-    return Said(context=answer.context, message=message, ask=ask, stop=answer.stop)
+    return Said(context=answer.context, message=message, ask=answer.ask, stop=answer.stop)

@@ -26,6 +26,8 @@ class Agent(Value):
     """Events whose answer is shown to the user."""
     ask: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
+    unattended: Mapping[str, tuple[str, ...]] = {}
+    """Variable → values with which nobody is there to be asked: a question would be a denial."""
     stop: tuple[str, ...] = ()
     """Events whose answer can end the turn so that it can be resumed."""
     chars: int = 9_800
@@ -61,6 +63,7 @@ AGENTS: Mapping[str, Agent] = {
         ),
         lines=tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd"),
         ask=("PreToolUse",),
+        unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
         stop=("PostToolUse", "PostToolUseFailure"),
         project=("CLAUDE_PROJECT_DIR",),
         within=0.5,

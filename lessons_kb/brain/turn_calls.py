@@ -27,6 +27,8 @@ SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
     "codex": ("apply_patch",),
 }
 """Tools whose successes come through a hook with more than the record tells."""
+KEEP_DIRECTORY = ("claude-code",)
+"""Agents that begin a command where the last one ended; the others where the session began."""
 INTERRUPT = "interrupt"
 
 Seen = tuple[Event, Event, str]
@@ -53,8 +55,7 @@ def called(house: House, occasion: Occasion, reach: Reach) -> Answer:
         output=occasion.output,
     )
     if mine is not None and occasion.outcome == "unknown":
-        outcome = kind_of_failure(mine.text) if mine.failed else "ok"
-        event = event.replace(outcome=outcome, output=occasion.output or mine.text)
+        event = event.replace(outcome=outcome_of(mine), output=occasion.output or mine.text)
     arguments = occasion.arguments if isinstance(occasion.arguments, (dict, str)) else {}
     events += prepared((e, occasion.part) for e in parse_call(event, arguments, cwd=occasion.cwd))
     with turn_state(journal, occasion.session) as state:
@@ -96,10 +97,10 @@ def see(
                 state.begun = False
         before = watches[part].to_state()
         said = watches[part].see(event)
-        written = row
+        written = state.note_declined(row)
         if said:
-            record = prepare_record({"signals": [signal.record for signal in said]})
-            written = row.replace(record=record)
+            signalled = prepare_record({"signals": [signal.record for signal in said]})
+            written = written.replace(record={**written.record, **signalled})
         doubled = not journal.events.write(written, within=occasion.within)
         if doubled:
             watches[part] = Watch.from_state(before, scope=scope)
@@ -133,9 +134,11 @@ def answer_signals(signals: Sequence[Signal], state: TurnState, reach: Reach) ->
 def missed_events(results: Sequence[Result], occasion: Occasion, scope: str) -> list[Seen]:
     """Return the events of results: failures, and successes of tools that no hook is for."""
     events: list[tuple[Event, str]] = []
+    cwd = occasion.cwd if occasion.agent in KEEP_DIRECTORY else occasion.directory
     for result in results:
         if result.id and result.interrupt:
-            stopped = event_of(occasion.replace(id=result.id, text=""), INTERRUPT, scope)
+            told = occasion.replace(id=result.id, text="", at=result.at or occasion.at)
+            stopped = event_of(told, INTERRUPT, scope)
             events.append((stopped.replace(outcome="cancelled"), ""))
         if not result.id or (
             not result.failed and (result.tool in SEEN_BY_HOOKS[occasion.agent] or not result.tool)
@@ -143,14 +146,21 @@ def missed_events(results: Sequence[Result], occasion: Occasion, scope: str) -> 
             continue
         event = Event(
             kind="tool",
-            at=now(occasion),
+            at=result.at or now(occasion),
             session=occasion.session,
             id=result.id,
             agent=occasion.agent,
             scope=scope,
             tool=result.tool or "?",
-            outcome=kind_of_failure(result.text) if result.failed else "ok",
+            outcome=outcome_of(result),
             output=result.text if result.failed else "",
         )
-        events += [(e, "") for e in parse_call(event, result.arguments, cwd=occasion.cwd)]
+        events += [(e, "") for e in parse_call(event, result.arguments, cwd=cwd)]
     return prepared(events)
+
+
+def outcome_of(result: Result) -> str:
+    """Return the outcome that an agent's record tells."""
+    if result.cancelled:
+        return "cancelled"
+    return kind_of_failure(result.text) if result.failed else "ok"

@@ -43,6 +43,8 @@ class TurnState:
         """[root, card id] given in this turn."""
         self.shown: list[str] = _texts(data.get("shown"))
         """Files for which cards were looked up in this session."""
+        self.asked: list[list[str]] = _pairs(data.get("asked"))
+        """[call id, what is in ``shown``] of every file that the user was asked about."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no occasion could carry yet."""
         self.drafted: int = int(_number(data.get("drafted")))
@@ -58,12 +60,25 @@ class TurnState:
             "begun": self.begun,
             "cards": self.cards[-_MAX_LISTED:],
             "shown": self.shown[-_MAX_LISTED:],
+            "asked": self.asked[-_MAX_LISTED:],
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
             "transcript": self.transcript,
             "offset": self.offset,
         }
         return json.dumps(data)
+
+    def asked_about(self) -> set[str]:
+        """Return what the user was asked about in this session."""
+        return {key for _call, key in self.asked}
+
+    def note_declined(self, event: Event) -> Event:
+        """Return a refused call with what the user had been asked about it, to be asked again."""
+        keys = [key for call, key in self.asked if call and call == event.id]
+        if not keys or event.outcome != "permission_denied":
+            return event
+        self.asked = [pair for pair in self.asked if pair[0] != event.id]
+        return event.replace(record={**event.record, "asked": keys})
 
     def deliver(self, texts: Sequence[tuple[str, str]], reach: Reach) -> str:
         """Return what goes to the model now, waiting texts last; keep what does not fit.

@@ -40,6 +40,8 @@ class ClaudeReader:
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self._places: dict[str, str] = {}
+        """Where calls began: the line of a result has the directory after it."""
         self._answer: Entry | None = None
         self._message = ""
 
@@ -75,6 +77,7 @@ class ClaudeReader:
                 arguments = arguments if isinstance(arguments, dict) else {}
                 call = (str(block.get("name") or ""), arguments)
                 remember(self._calls, str(block.get("id")), call)
+                remember(self._places, str(block.get("id")), base.cwd)
                 self._answer = None
             elif block.get("type") == "text" and isinstance(block.get("text"), str):
                 before = self._answer.text if self._answer and message == self._message else ""
@@ -87,14 +90,16 @@ class ClaudeReader:
     ) -> Iterator[Entry]:
         for block in blocks:
             if block.get("type") == "tool_result":
-                result = result_of(block, self._calls)
+                result = result_of(block, self._calls, data)
                 self._calls.pop(result.id, None)
+                ended = CANCELLED if result.cancelled else FAILED if result.failed else OK
                 yield base.replace(
                     kind=CALL,
                     id=result.id,
                     tool=result.tool,
                     arguments=result.arguments,
-                    ended=_ended(data, failed=result.failed),
+                    cwd=self._places.pop(result.id, base.cwd),
+                    ended=ended,
                     output=result.text[-MAX_OUTPUT:],
                 )
         text = texts_of([block for block in blocks if block.get("type") == "text"]).strip()
@@ -110,10 +115,3 @@ class ClaudeReader:
                 yield from self.finish()
                 number = str(data.get("promptId") or data.get("uuid") or "")
                 yield base.replace(id=number, text=text)
-
-
-def _ended(data: Mapping[str, Any], *, failed: bool) -> str:
-    details = data.get("toolUseResult")
-    if isinstance(details, dict) and details.get("interrupted") is True:
-        return CANCELLED
-    return FAILED if failed else OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from lessons_kb.exchange.entries import seconds
 from lessons_kb.exchange.results import Result
 
 TYPE_CHECKING = False
@@ -43,7 +44,7 @@ def read_results(data: bytes) -> tuple[list[Result], int]:
             continue
         result = ended_result(payload) or output_result(payload, calls)
         if result is not None and result.id not in found:
-            found[result.id] = result
+            found[result.id] = result.replace(at=seconds(entry.get("timestamp")))
     return list(found.values()), whole
 
 
@@ -71,7 +72,7 @@ def ended_result(payload: Mapping[str, Any]) -> Result | None:
     return Result(
         id=number,
         tool="Bash",
-        arguments={"command": words[-1]},
+        arguments={"command": words[-1], **_folder(data)},
         failed=code != 0,
         text=f"Exit code {code}\n{text}" if code else text,
     )
@@ -95,7 +96,8 @@ def output_result(
     if tool in ("exec_command", "shell", "local_shell") and code is not None:
         command = arguments.get("cmd", arguments.get("command", ""))
         tool = "Bash"
-        arguments = {"command": command[-1] if isinstance(command, list) and command else command}
+        last = command[-1] if isinstance(command, list) and command else command
+        arguments = {"command": last, **_folder(arguments)}
     return Result(
         id=number,
         tool=tool,
@@ -103,3 +105,9 @@ def output_result(
         failed=refused or (code is not None and code[1] != "0"),
         text=text,
     )
+
+
+def _folder(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return where a command ran, as an argument of its call."""
+    folder = data.get("workdir", data.get("cwd"))
+    return {"workdir": folder} if isinstance(folder, str) and folder else {}

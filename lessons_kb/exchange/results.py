@@ -19,5 +19,9 @@ class Result(Value):
     arguments: Mapping[str, Any]
     failed: bool
     text: str
+    at: float = 0.0
+    """When, in seconds since the epoch; 0 where the record does not say."""
+    cancelled: bool = False
+    """The user stopped it while it ran."""
     interrupt: bool = False
     """Nothing ended: the user stopped the agent, ``id`` is that of the line that says so."""

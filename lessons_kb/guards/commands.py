@@ -10,7 +10,7 @@ import posixpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 READERS: Mapping[str, str] = {
     **dict.fromkeys(("cat", "bat", "less", "more", "nl", "wc", "ls", "file", "diff", "cmp"), ""),
@@ -50,9 +50,51 @@ LEADERS = (
 """Words that stand before the program."""
 
 SHELLS = ("sh", "bash", "zsh", "dash")
+INTERPRETERS = ("python", "python3", "node", "deno", "bun", "ruby", "php", "perl")
+INPUT_RUNNERS = (
+    *(*SHELLS, "psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "sqlplus", "mongosh", "mongo"),
+    *("clickhouse-client", "duckdb", "redis-cli"),
+)
+"""Programs that carry out what is piped into them."""
+
+LOOKERS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((*READERS, *SEARCHERS), ()),
+    **dict.fromkeys(("echo", "printf", "test", "[", "[[", "basename", "dirname", "realpath"), ()),
+    **dict.fromkeys(
+        ("readlink", "du", "df", "jq", "xxd", "od", "hexdump", "strings", "base64"), ()
+    ),
+    **dict.fromkeys(("cksum", "sha1sum", "column", "comm", "join", "paste", "tac", "rev"), ()),
+    **dict.fromkeys(("zcat", "which", "type", "tokei", "cloc", "for", "done", "fi", "esac"), ()),
+    **dict.fromkeys(("case", "select", "in", "}", "read", "export", "local", "exit"), ()),
+    **dict.fromkeys(("cd", "pushd", "popd", "pwd", "true", "false", "sleep", "kill"), ()),
+    **dict.fromkeys(("mypy", "pyright", "flake8", "pylint", "shellcheck", "yamllint"), ()),
+    "awk": ("inplace",),
+    "eslint": ("--fix",),
+    "find": ("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint"),
+    "git": ("checkout", "restore", "rm", "mv", "apply", "clean", "stash", "switch"),
+    "gofmt": ("-w",),
+    "prettier": ("--write", "-w"),
+    "ruff": ("format", "--fix"),
+    "sed": ("--in-place",),
+    "sort": ("-o",),
+    "sqlfluff": ("fix", "format"),
+    "tree": ("-o",),
+    "yq": ("-i", "--inplace"),
+}
+"""Programs that change and run nothing they name → the words with which they do."""
 
 _LONGEST = 20_000
 _EXPANDED = "$`*?[]{}~\n"
+_UNKNOWN = "\0"
+"""Stands for a folder whose name nobody told."""
+_CODE_OPTIONS = ("-c", "-e", "-E", "-pe", "-ne", "--eval")
+_WRITES = (
+    r""",\s*(?:mode=)?['"](?:[wax][bt]?\+?|r[bt]?\+)['"]|write_(?:text|bytes)|(?:write|append)File"""
+    r"|file_put_contents|File\.write|unlink|os\.(?:remove|rename|replace)|truncate|rmtree|shutil\."
+)
+"""How code in any of INTERPRETERS looks that changes files."""
+_TEXTS = r"""'([^'\n]+)'|"([^"\n]+)\""""
+_SURE = (*WRITERS, *REMOVERS, *COPIERS)
 _PATCH_BEGINS = "*** Begin Patch"
 _WORDS = (
     r"(?P<blank>[ \t\r]+|\\\n)"
@@ -76,46 +118,209 @@ def find_touched(command: str) -> list[tuple[str, tuple[str, ...]]]:
     command that cannot be read to its end or is longer than 20,000 characters.
     """
     found: dict[str, dict[str, None]] = {"read": {}, "edit": {}, "remove": {}}
-    folder: str | None = ""
-    for words, redirects in _parse_commands(command) if len(command) <= _LONGEST else ():
-        program, arguments = _program(words)
-        if program == "cd":
-            known = len(arguments) == 1 and not _is_expanded(arguments[0]) and folder is not None
-            folder = posixpath.join(folder or "", arguments[0]) if known else None
-            continue
-        for kind, path in (*_operands_touched(program, arguments), *redirects):
-            if not path or _is_expanded(path) or path.startswith("/dev/"):
-                continue
-            if folder is not None or path.startswith("/"):
-                found[kind][posixpath.join(folder or "", path)] = None
+    for step in _parse_steps(command):
+        for kind, path in (*_operands_touched(*_program(step.words)), *step.redirects):
+            if path and not _is_expanded(path) and not path.startswith("/dev/"):
+                _add(found[kind], step.folder, path)
     return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
 
 
-def _parse_commands(command: str) -> list[tuple[list[str], list[tuple[str, str]]]]:
-    """Return each simple command as its words and the (kind, file) of its redirections."""
+def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return (kind, paths) for each of ``change``, ``run`` that a command may do to files.
+
+    Paths are as `find_touched` writes them; among them are patterns such as ``*.sql``. Those of
+    ``run`` are a guess: every word of a program that is not known only to look, what is fed to
+    a shell or a database client, and the texts in code that writes. Many are no files.
+    """
+    found: dict[str, dict[str, None]] = {"change": {}, "run": {}}
+    values: dict[str, Sequence[str]] = {}
+    fed: list[str] = []
+    for step in _parse_steps(command):
+        if step.words[:1] == ["for"] and step.words[2:3] == ["in"]:
+            values[step.words[1]] = step.words[3:]
+        program, arguments = _program(step.words)
+        touched = [*_operands_touched(program, arguments), *step.redirects]
+        fed = fed if step.piped else []
+        for kind, path in _changed_by(step, program, arguments, touched, fed):
+            for one in values.get(path.strip("${}"), (path,)) if "$" in path else (path,):
+                _add(found[kind], step.folder, one)
+        for path in _written_by_code(program, arguments, command):
+            _add(found["run"], step.folder, path)
+        fed = [*fed, *(path for kind, path in touched if kind == "read")]
+    return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
+
+
+def find_start(command: str, end: str) -> str:
+    """Return the directory in which a command began that ended in ``end``.
+
+    What nothing tells, such as the name of the folder that ``cd ..`` left, stands as a folder
+    for which `is_known` is False.
+    """
+    steps = _parse_steps(command)
+    folder = steps[-1].then if steps else ""
+    if folder is None or folder.startswith("/"):
+        return _UNKNOWN
+    end = end.replace("\\", "/") if end[1:3] == ":\\" else end
+    parts = posixpath.normpath(folder).split("/")
+    below = "".join(f"/{part}" for part in parts if part not in ("..", "."))
+    if not end.endswith(below):
+        return end  # that cd did not last
+    return posixpath.join(end.removesuffix(below) or "/", *[_UNKNOWN] * parts.count(".."))
+
+
+def is_known(path: str) -> bool:
+    """Return whether a path holds no folder whose name `find_start` could not tell."""
+    return _UNKNOWN not in path
+
+
+def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths of a patch below the folder in which the command applies it."""
+    steps = _parse_steps(command)
+    folder = next((s.folder for s in steps if _program(s.words)[0] == "apply_patch"), "")
+    found: dict[str, None] = {}
+    for path in paths:
+        _add(found, folder, path)
+    return tuple(found)
+
+
+class _Step:
+    """One simple command of a line."""
+
+    def __init__(self, folder: str | None, *, piped: bool) -> None:
+        self.words: list[str] = []
+        self.redirects: list[tuple[str, str]] = []
+        """(kind, file)."""
+        self.folder = folder
+        """Where it runs, from where the line begins; None when that is not told."""
+        self.then: str | None = folder
+        """Where the line goes on after it."""
+        self.piped = piped
+        """It reads what the one before prints."""
+
+
+def _parse_steps(command: str) -> list[_Step]:
+    """Return each simple command of a line, none of one that cannot be read to its end."""
     import re
 
     from lessons_kb.text.shell import without_documents, without_quotes
 
-    commands: list[tuple[list[str], list[tuple[str, str]]]] = [([], [])]
+    if len(command) > _LONGEST:
+        return []
+    steps = [_Step("", piped=False)]
+    outer: list[str | None] = []
+    left: list[str | None] = []
     direction = ""
     for token in re.finditer(_WORDS, without_documents(command), re.DOTALL):
-        words, redirects = commands[-1]
+        step = steps[-1]
         if token["broken"]:
             return []
         if token["redirect"]:
             direction = token["redirect"].lstrip("0123456789")
         elif token["separator"]:
-            commands.append(([], []))
+            folder = step.then = _moved(step, left)
+            for char in token["separator"]:
+                if char == "(":
+                    outer.append(folder)
+                elif char == ")" and outer:
+                    folder = outer.pop()
+            step.then = folder
+            steps.append(_Step(folder, piped=token["separator"].strip() in ("|", "|&")))
             direction = ""
         elif token["word"]:
             word = without_quotes(token["word"])
             if not direction:
-                words.append(word)
+                step.words.append(word)
             elif kind := _redirect_kind(direction, word):
-                redirects.append((kind, word))
+                step.redirects.append((kind, word))
             direction = ""
-    return commands
+    steps[-1].then = _moved(steps[-1], left)
+    return steps
+
+
+def _moved(step: _Step, left: list[str | None]) -> str | None:
+    """Return where a line goes on after a step; ``left`` is what ``pushd`` came from."""
+    program, arguments = _program(step.words)
+    if program == "popd":
+        return left.pop() if left else None
+    if program not in ("cd", "pushd"):
+        return step.folder
+    if program == "pushd":
+        left.append(step.folder)
+    to = arguments[0] if len(arguments) == 1 else "-"
+    if to.startswith("-") or _is_expanded(to):
+        return None
+    return to if to.startswith("/") else _below(step.folder, to)
+
+
+def _below(folder: str | None, path: str) -> str | None:
+    return None if folder is None else posixpath.join(folder, path)
+
+
+def _add(found: dict[str, None], folder: str | None, path: str) -> None:
+    placed = path if path.startswith("/") else _below(folder, path)
+    if placed is not None:
+        found[placed] = None
+
+
+def _changed_by(
+    step: _Step,
+    program: str,
+    arguments: Sequence[str],
+    touched: Sequence[tuple[str, str]],
+    fed: Sequence[str],
+) -> Iterator[tuple[str, str]]:
+    if program in SHELLS and len(arguments) > 1 and arguments[0] in ("-c", "-lc"):
+        for kind, paths in find_changed(arguments[1]):
+            yield from ((kind, path) for path in paths)
+        return
+    yield from (("change", path) for kind, path in touched if kind != "read")
+    if any(posixpath.basename(word) in INPUT_RUNNERS for word in step.words):
+        yield from (("run", path) for path in fed)
+    if not program or program in _SURE or _only_looks(program, arguments):
+        return
+    kind = "change" if program in LOOKERS else "run"
+    itself = step.words[len(step.words) - len(arguments) - 1]
+    words = [itself, *arguments] if "/" in itself else arguments
+    folder = ""
+    if program == "git" and "-C" in arguments[:-1]:
+        folder = arguments[arguments.index("-C") + 1]
+    yield from ((kind, posixpath.join(folder, word)) for word in _named(words))
+    yield from (("run", path) for kind, path in step.redirects if kind == "read")
+
+
+def _only_looks(program: str, arguments: Sequence[str]) -> bool:
+    if program in INTERPRETERS:
+        return any(word in _CODE_OPTIONS for word in arguments)
+    if program not in LOOKERS:
+        return False
+    words = _operands(arguments, "Cc")[0][:1] if program == "git" else arguments
+    return not any(word.partition("=")[0] in LOOKERS[program] for word in words)
+
+
+def _named(words: Iterable[str]) -> Iterator[str]:
+    """Yield what may be a file: ``x``, ``--file=x``, ``of=x``, ``-fx``, ``'.read x'``."""
+    for word in words:
+        value = word.partition("=")[2]
+        if value:
+            yield value
+        if word and not word.startswith("-"):
+            yield word
+            yield from word.split()[1:]  # '.read x'
+        elif not word.startswith("--") and word[2:]:
+            yield word[2:]
+
+
+def _written_by_code(program: str, arguments: Sequence[str], command: str) -> Iterator[str]:
+    """Yield the texts within quotes of code that is given to an interpreter and writes."""
+    import itertools
+    import re
+
+    if program not in INTERPRETERS:
+        return
+    given = [b for a, b in itertools.pairwise(arguments) if a in _CODE_OPTIONS]
+    code = "\n".join(given) or (command if "<<" in command else "")
+    if re.search(_WRITES, code):
+        yield from (one or two for one, two in re.findall(_TEXTS, code))
 
 
 def _redirect_kind(direction: str, word: str) -> str:
@@ -154,8 +359,10 @@ def _operands_touched(program: str, arguments: Sequence[str]) -> Iterator[tuple[
     elif program in COPIERS:
         *sources, last = _operands(arguments, "")[0] or [""]
         yield from ((COPIERS[program], path) for path in sources)
-        if sources:
+        if sources and not last.endswith("/"):
             yield "edit", last
+        elif sources:
+            yield from (("edit", last + posixpath.basename(path)) for path in sources)
     elif program in SHELLS and len(arguments) > 1 and arguments[0] in ("-c", "-lc"):
         for kind, touched in find_touched(arguments[1]):
             yield from ((kind, path) for path in touched)

@@ -21,8 +21,7 @@ def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
     """
     if _REMOTE in path:
         return path
-    if cwd and not path.startswith(("/", "~")) and not _has_drive(path):
-        path = posixpath.join(cwd, path)
+    path = join_path(cwd, path)
     windows = _has_drive(path) or _has_drive(scope)
     if windows:
         path, scope = path.replace("\\", "/"), scope.replace("\\", "/")
@@ -34,6 +33,13 @@ def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
     if inside and fold(path).startswith(fold(inside)):
         path = path[len(inside) :]
     return "" if path == "." else path
+
+
+def join_path(folder: str, path: str) -> str:
+    """Return a path below a folder, itself where it is absolute or the folder is not known."""
+    if not folder or path.startswith(("/", "~")) or _has_drive(path):
+        return path
+    return posixpath.join(folder, path)
 
 
 def show_path(path: str) -> str:

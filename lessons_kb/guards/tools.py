@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import zlib
 
-from lessons_kb.guards.commands import find_touched, is_patch_command
-from lessons_kb.guards.paths import relative_path
+from lessons_kb.guards.commands import find_patched, find_touched, is_known, is_patch_command
+from lessons_kb.guards.paths import join_path, relative_path
 from lessons_kb.model import CALLS, DONE
 
 TYPE_CHECKING = False
@@ -105,6 +105,8 @@ PATH_ARGUMENTS = (
     *("paths", "file_paths", "filePaths", "files"),
 )
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
+FOLDER_ARGUMENTS = ("workdir", "dir_path", "cwd", "working_directory")
+"""Where a command runs, from the agent's directory."""
 PATCH_ARGUMENTS = ("input", "patch", "patchText", "command")
 COMMENTARY = ("description", "explanation", "instruction", "toolSummary")
 """Arguments that say why a call is made. Of a command or an edit they make no other call."""
@@ -200,15 +202,20 @@ def parse_call(
 
     ``call`` has what the arguments do not tell: tool, agent, scope, outcome and so on. A kind
     other than ``tool`` is kept; ``kinds`` maps names of tools that no table knows. Relative
-    paths start at ``cwd``, else at the scope. A call that did not end well touched nothing else.
+    paths start at ``cwd``, the directory before the call, else at the scope. A call that did not
+    end well touched nothing else.
     """
     data = _parse(arguments)
     data = data if isinstance(data, dict) else {"input": data}
     does = _kind(call, data, kinds or {})
     command = _command(data) if does == "command" else ""
+    if command:
+        cwd = find_folder(data, cwd)
     if is_patch_command(command):
         does, data = "edit", {"input": command}
     touched = _patch(data) if does == "edit" else []
+    if command:
+        touched = [(kind, find_patched(command, paths)) for kind, paths in touched]
     if touched:
         does, targets = touched.pop(0)
     else:
@@ -225,6 +232,13 @@ def parse_call(
     blank = call.replace(tool="", text="", output="")
     rest = (blank.replace(kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
     return (first, *(event for event in rest if event.targets))
+
+
+def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
+    """Return where a command runs that an agent calls from ``cwd``."""
+    folders = (arguments.get(key) for key in FOLDER_ARGUMENTS)
+    folder = next((value for value in folders if isinstance(value, str) and value), "")
+    return join_path(cwd, folder) if folder else cwd
 
 
 def _kind(call: Event, data: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
@@ -283,7 +297,7 @@ def _find_paths(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
     placed = (relative_path(path, scope, cwd=cwd) for path in paths)
-    return tuple(dict.fromkeys(path for path in placed if path))
+    return tuple(dict.fromkeys(path for path in placed if path and is_known(path)))
 
 
 _KINDS = {

@@ -149,7 +149,8 @@ class _Session:
         if event.kind == "rejection" or event.outcome == "permission_denied":
             key = f"{event.tool}\n{event.text}\n{' '.join(event.targets)}"
             quote = _why_refused(event.output)
-            yield self._make(REJECTION, event, key=key, failure=event, quote=quote)
+            if quote or not event.record.get("asked"):  # whose question it was has its card
+                yield self._make(REJECTION, event, key=key, failure=event, quote=quote)
         if event.kind == "stage" and event.outcome in FAILURES:
             key = f"{event.stage}\n{event.text}"
             yield self._make(STAGE, event, key=key, quote=event.text)

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.guards.commands import find_touched, is_patch_command
+from lessons_kb.guards.commands import (
+    find_changed,
+    find_patched,
+    find_start,
+    find_touched,
+    is_known,
+    is_patch_command,
+)
 
 
 def touched(command: str) -> dict[str, tuple[str, ...]]:
@@ -183,3 +190,74 @@ def test_patch_given_to_a_program():
     assert not is_patch_command(f"cat > p <<'EOF'\n{patch}\nEOF")
     assert not is_patch_command("apply_patch --help")
     assert not is_patch_command("echo '*** Begin Patch' | apply_patch")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cat a b; git diff a; git -C x log a; sort a; eslint a; awk 1 a; perl -ne print a", {}),
+        ("sort -o a b", {"change": ("a", "b")}),
+        ("git checkout HEAD -- a", {"change": ("checkout", "HEAD", "a")}),
+        ("git -C sub restore a", {"change": ("sub/sub", "sub/restore", "sub/a")}),
+        ("cp a b/", {"change": ("b/a",)}),
+        ("rm *.py", {"change": ("*.py",)}),
+        ("cd s && ./r -fx --o=y z=w", {"run": ("s/./r", "s/x", "s/y", "s/w", "s/z=w")}),
+        ("cat a | psql", {"run": ("a",)}),
+        ("cat a | sort", {}),
+        ("cat a; psql", {}),
+        ("sh -c 'rm a; make b'", {"change": ("a",), "run": ("b",)}),
+        ("for f in a b; do make $f; cat ${f}; done", {"run": ("a", "b")}),
+        ("python -c \"open('a').read()\"", {}),
+        ("python -c \"open('a', 'w')\"", {"run": ("a", "w")}),
+        ("make 'a", {}),
+    ],
+)
+def test_what_a_command_may_change_or_run(command: str, expected: dict):
+    assert dict(find_changed(command)) == expected
+
+
+@given(st.text(max_size=60) | st.from_regex(r"[a-c ;|()<>$'\"&-]{0,30}", fullmatch=True))
+def test_any_text_is_looked_at(command: str):
+    for kind, paths in find_changed(command):
+        assert kind in ("change", "run")
+        assert paths
+    assert find_start(command, "/p") in ("/p", "/") or not is_known(find_start(command, "/p"))
+
+
+@pytest.mark.parametrize("piece", ["cd a;", "(cd a)", "pushd a;", "cat a|psql ", "for a in b;"])
+def test_many_folders_take_no_time(piece: str):
+    command = (piece * 20_000)[:20_000]
+    started = time.process_time()
+
+    find_changed(command)
+    find_start(command, "/p")
+
+    assert time.process_time() - started < 1.5
+
+
+@pytest.mark.parametrize(
+    ("command", "end", "start"),
+    [
+        ("ls", "/p", "/p"),
+        ("cd src && ls", "/p/src", "/p"),
+        ("cd ./src/; cd deep", "/p/src/deep", "/p"),
+        ("cd src; cd ..", "/p", "/p"),
+        ("cd src && ls", "/p", "/p"),
+        ("(cd src && ls)", "/p/src", "/p/src"),
+        ("pushd src; popd", "/p", "/p"),
+        ("cd src", "C:\\p\\src", "C:/p"),
+        ("cd p", "/p", "/"),
+    ],
+)
+def test_where_a_command_began(command: str, end: str, start: str):
+    assert find_start(command, end) == start
+
+
+@pytest.mark.parametrize("command", ["cd ..", "cd ../x", "cd /p", "cd $X", "cd", "popd", "cd -"])
+def test_where_a_command_began_that_nothing_tells(command: str):
+    assert not is_known(find_start(command, "/p/x"))
+
+
+def test_a_patch_lies_below_the_folder_in_which_it_is_applied():
+    assert find_patched("cd src && apply_patch <<'EOF'\nx\nEOF", ["a", "/b"]) == ("src/a", "/b")
+    assert find_patched("apply_patch 'x'", ["a"]) == ("a",)

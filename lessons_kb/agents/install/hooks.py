@@ -50,7 +50,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 """Events that the mcp route serves → what is handed on of their payload. At a session's start
 and end servers are not connected: there a command answers."""
 _COMMON: Mapping[str, tuple[str, ...]] = {
-    "claude-code": ("session_id", "transcript_path", "cwd", "agent_id"),
+    "claude-code": ("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
     "codex": ("session_id", "transcript_path", "cwd", "turn_id"),
 }
 _NOT_SENT: Mapping[str, tuple[str, ...]] = {"codex": ("prompt_id", "source")}
