@@ -16,6 +16,7 @@ from lessons_kb.recall.engines import engine_format, open_engine
 from lessons_kb.storage import scan as scans
 from lessons_kb.storage.catalogue import FORMAT, State
 from lessons_kb.storage.lease import is_leased
+from lessons_kb.storage.tidy import GENERATION_NAME, find_generations
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.value import Value
 
@@ -122,6 +123,8 @@ class _Run:
         settings, _origins = read_settings(self.layer.root)
         ignored = read_ignored(self.layer.root)
         state = self.layer.state
+        if state is not None:
+            self.layer.verify_catalogue()  # what is built upon must be whole
         if rebuild or state is None or not _reusable(state, settings):
             state = self._new_generation(state, settings)
         state = state.replace(settings=settings.as_dict(), ignored=ignored)
@@ -133,9 +136,10 @@ class _Run:
         return self._apply(state, seen, settings, started)
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
-        import shutil  # not on the path of a prompt: it loads every compression library
+        from lessons_kb.storage.catalogue import remove_any
 
-        generation = (old.generation if old else 0) + 1
+        # Never one that was used before: other processes may still read the folder of that name.
+        generation = max(old.generation + 1 if old else 0, time.time_ns())
         fresh = State(
             versions=versions(settings.index.engine),
             generation=generation,
@@ -143,14 +147,23 @@ class _Run:
             settings=settings.as_dict(),
         )
         directory = self.layer.engine_directory(fresh)
-        shutil.rmtree(directory, ignore_errors=True)
-        os.makedirs(directory)
-        open_engine(settings.index.engine, directory, create=True).close()
-        fresh = self.layer.catalogue.commit(fresh, afresh=True)
+        try:
+            os.makedirs(directory)
+            with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
+                file.write(b"%d" % generation)
+            name = settings.index.engine
+            with contextlib.closing(open_engine(name, directory, create=True)) as engine:
+                fresh = fresh.replace(engine=engine.stamp())
+            fresh = self.layer.catalogue.commit(fresh, afresh=True)
+        except BaseException:
+            remove_any(directory)
+            raise
         self.layer.accept(fresh)
-        if old is not None:
-            # On Windows a reader may hold the files; the next generation tries again.
-            shutil.rmtree(self.layer.engine_directory(old), ignore_errors=True)
+        for folder in find_generations(self.layer.cache):
+            if folder != directory:
+                # On Windows a reader may hold the files; the next generation tries again.
+                with contextlib.suppress(OSError):
+                    remove_any(folder)
         return fresh
 
     def _apply(self, state: State, seen: Scan, settings: Settings, started: int) -> Refresh:
@@ -187,10 +200,10 @@ class _Run:
                     entries.append((number, entry))
                 uncommitted += len(batch)
                 if uncommitted >= BATCH:
-                    self._commit(state, seen, entries, replaced, done)
+                    state = self._commit(state, seen, entries, replaced, done)
                     entries, replaced, uncommitted = [], [], 0
                 self.progress(len(done), len(seen.files))
-            self._commit(state, seen, entries, replaced, done)
+            state = self._commit(state, seen, entries, replaced, done)
             if self.limit is None:
                 self._compact(state)
         return Refresh(files=len(seen.files), changed=len(todo), removed=len(gone), stale=stale)
@@ -218,7 +231,7 @@ class _Run:
         entries: list[tuple[int, Entry]],
         removed: Iterable[int],
         done: dict[str, str],
-    ) -> None:
+    ) -> State:
         removed = list(removed)
         if entries or removed:
             with contextlib.closing(self._engine(state)) as engine:
@@ -226,14 +239,18 @@ class _Run:
                     ((number, entry.terms) for number, entry in entries if entry.card),
                     [*removed, *(number for number, entry in entries if not entry.card)],
                 )
+                state = state.replace(engine=engine.stamp())
         after = state.replace(manifest=scans.format_manifest(done, like=seen.manifest))
         after = self.layer.catalogue.commit(after, entries=entries, removed=removed)
         self.layer.accept(after)
+        return after
 
     def _compact(self, state: State) -> None:
         with contextlib.closing(self._engine(state)) as engine:
             if engine.deleted_share() > COMPACT_ABOVE:
                 engine.compact()
+                state = self.layer.catalogue.commit(state.replace(engine=engine.stamp()))
+                self.layer.accept(state)
 
     def _engine(self, state: State) -> Engine:
         name = state.settings["index"]["engine"]
