@@ -192,14 +192,15 @@ class Layer:
         progress: Callable[[int, int], None] | None = None,
         rebuild: bool = False,
         leased: bool = True,
+        waiting: Callable[[str], None] | None = None,
     ) -> Refresh:
         """Bring the index up to date with the files.
 
         ``limit`` bounds the files read (``first`` does where nothing is indexed, or nothing that
         can be used: only what is read will be found), ``patience`` the seconds waited for another
         writer; ``progress`` is told (files done, files to do), and ``leased`` takes a watcher's
-        word that nothing changed. Where either bound cuts, ``stale`` says so, and so it does where the disk
-        refuses what nobody asked for by ``rebuild`` or ``progress``: the last commit stays.
+        word that nothing changed; ``waiting`` is told which writer is waited for. Where either
+        bound cuts, ``stale`` says so, and so it does where the disk refuses what nobody asked for by ``rebuild`` or ``progress``: the last commit stays.
         Damage found on the way leads to a rebuild, never to an error; without ``limit`` it is
         looked for, once in a process, before the first search.
         """
@@ -216,6 +217,7 @@ class Layer:
                 progress=progress,
                 rebuild=rebuild,
                 leased=leased and not self._touched,
+                waiting=waiting,
             )
 
         with self.lock:

@@ -12,10 +12,12 @@ import time
 
 from lessons_kb import __version__
 from lessons_kb.config import Settings, settings_from_dict
+from lessons_kb.errors import IndexBusy
 from lessons_kb.recall.engines import engine_format, open_engine
 from lessons_kb.storage import scan as scans
 from lessons_kb.storage.catalogue import FORMAT, State
 from lessons_kb.storage.lease import is_leased
+from lessons_kb.storage.locks import hold_writer
 from lessons_kb.storage.tidy import GENERATION_NAME, find_generations
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.value import Value
@@ -60,6 +62,7 @@ def refresh(
     progress: Callable[[int, int], None] | None,
     rebuild: bool,
     leased: bool,
+    waiting: Callable[[str], None] | None,
 ) -> Refresh:
     """Refresh ``layer``; see ``Layer.refresh``."""
     began = time.monotonic()
@@ -70,9 +73,12 @@ def refresh(
         seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
         if seen.manifest == state.manifest:
             return Refresh(files=len(seen.files))
-    with _writer_lock(layer.cache, patience) as locked:
-        if not locked:
-            return Refresh(files=0, stale="another process is writing the index")
+    lock = os.path.join(layer.cache, "writer.lock")
+    with hold_writer(lock, patience=patience, waiting=waiting) as refused:
+        if refused and (rebuild or progress is not None):
+            raise IndexBusy(refused)
+        if refused:
+            return Refresh(files=0, stale=refused)
         done = _Run(layer, limit=limit, workers=workers, progress=progress).run(rebuild=rebuild)
     return done.replace(seconds=time.monotonic() - began)
 
@@ -266,19 +272,3 @@ def _reusable(state: State, settings: Settings) -> bool:
     """Tell whether what is indexed was read under the same rules."""
     old = settings_from_dict(state.settings)
     return is_current(state) and old.index == settings.index and old.folders == settings.folders
-
-
-@contextlib.contextmanager
-def _writer_lock(cache: str, patience: float) -> Iterator[bool]:
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(os.path.join(cache, "writer.lock"))
-    try:
-        lock.acquire(timeout=patience)
-    except Timeout:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()

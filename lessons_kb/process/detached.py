@@ -23,7 +23,7 @@ def start_index(root: str, cache: str) -> bool:
         import subprocess
 
         # -P: whatever lies in the working directory must never be imported.
-        command = [sys.executable, "-P", "-c", _CODE, "--brain", root, "index"]
+        command = [sys.executable, "-P", "-c", _CODE, "index", "--brain", root]
         new_session = {"start_new_session": True} if os.name != "nt" else {"creationflags": 0x8}
         process = subprocess.Popen(
             command,

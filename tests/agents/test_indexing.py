@@ -54,7 +54,7 @@ def test_many_changed_files_start_one_detached_index(project, fire, starts) -> N
     command = starts[0]
     assert command[0] == sys.executable
     assert "-P" in command
-    assert command[-3:] == ["--brain", str(project.resolve()), "index"]
+    assert command[-3:] == ["index", "--brain", str(project.resolve())]
 
 
 def test_few_changed_files_start_nothing(project, fire, starts) -> None:
