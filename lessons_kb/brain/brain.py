@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from lessons_kb.model import Card, Finding, Hit
     from lessons_kb.text.tokens import TokenCounter
 
+_PATIENCE = 1.0
+"""Seconds that a search waits for another writer; an index takes seconds for thousands of files."""
+_FIRST_PATIENCE = 10.0
+"""Where nothing is indexed yet."""
 HIT_LIMIT = 10
 """Hits judged for a preflight: more than can be injected, enough to say what was held back."""
 
@@ -155,6 +159,7 @@ class Brain:
         workers: int = 1,
         progress: Callable[[int, int], None] | None = None,
         rebuild: bool = False,
+        waiting: Callable[[str], None] | None = None,
     ) -> tuple[Refresh, ...]:
         """Bring each brain's index up to date; see ``Layer.refresh``. Searches do it themselves."""
         return tuple(
@@ -164,9 +169,15 @@ class Brain:
                 workers=workers,
                 progress=progress,
                 rebuild=rebuild,
+                waiting=waiting,
             )
             for layer in self.layers
         )
+
+    def _refresh_soon(self) -> None:
+        """Refresh, but let no writer keep an answer waiting that the last commit can give."""
+        for layer in self.layers:
+            layer.refresh(patience=_FIRST_PATIENCE if layer.state is None else _PATIENCE)
 
     def search(
         self,
@@ -185,7 +196,7 @@ class Brain:
         """
         query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
         if fresh:
-            self.refresh()
+            self._refresh_soon()
         return [hit for _layer, hit in self._find(query)[0]][: max(limit, 0)]
 
     def preflight(
@@ -213,7 +224,7 @@ class Brain:
         prompt and what came of it; else that becomes an event of the ``session``.
         """
         if fresh:
-            self.refresh()
+            self._refresh_soon()
         settings = self._preflight_settings(budget, context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
         hits, frequencies, size = self._find(query)

@@ -6,15 +6,17 @@ import os
 import sqlite3
 from _thread import RLock  # what `threading` offers, without its import on a hook's path
 
-from lessons_kb.brain.refresh import Refresh, refresh
+from lessons_kb.brain.refresh import Refresh, is_current, refresh
 from lessons_kb.config import Semantic, Settings, settings_from_dict
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.recall.engines import open_engine
 from lessons_kb.storage.catalogue import Catalogue, is_disk_trouble
+from lessons_kb.storage.disk import read_regular, storage_error
 from lessons_kb.storage.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.storage.lease import drop_lease
 from lessons_kb.storage.scan import count_files, settings_signature
 from lessons_kb.storage.state import state_dir
+from lessons_kb.storage.tidy import GENERATION_NAME, measure_folder
 from lessons_kb.storage.trust import cache_dir
 
 TYPE_CHECKING = False
@@ -30,6 +32,14 @@ if TYPE_CHECKING:
     from lessons_kb.storage.catalogue import State
 
 CATALOGUE_NAME = "catalogue.db"
+REFRESHED_FILES = 64
+"""Changed files that a hook reads itself: some 30 ms. The rest is for `lessons index`."""
+FIRST_FILES = 1_000
+"""Files that a hook reads where nothing is indexed, so that it can answer: some 0.5 s."""
+PATIENCE_SECONDS = 0.05
+"""How long a hook waits for another writer."""
+_SMALL_BYTES = 1_000_000
+"""A catalogue or index up to this size is verified by hooks too: it takes them about 2 ms."""
 _CACHED_CARDS = 20_000
 """Cards kept in memory by a process that asks again and again."""
 
@@ -55,9 +65,13 @@ class Layer:
         """Those of ``_state``."""
         self._seen = -1
         self._touched = False
-        self._hurried = False
-        """A hook has no time to verify an engine."""
+        self._limit: int | None = None
+        """Files that a rebuild may read at once: a hook has no time for all, nor to verify all."""
         self._verified = False
+        """The engine was, by this process."""
+        self._file = 0
+        """Inode of the open catalogue."""
+        self._catalogue_verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
 
@@ -90,8 +104,14 @@ class Layer:
     def catalogue(self) -> Catalogue:
         """The open catalogue."""
         if self._catalogue is None:
-            self._catalogue = Catalogue.open(os.path.join(self.cache, CATALOGUE_NAME))
+            self._catalogue = Catalogue.open(self._path)
+            self._file = _inode(self._path)
+            self._catalogue_verified = False
         return self._catalogue
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self.cache, CATALOGUE_NAME)
 
     @property
     def journal(self) -> Journal:
@@ -118,25 +138,46 @@ class Layer:
 
     @property
     def state(self) -> State | None:
-        """What holds at the last commit of any process; within ``read``, at its beginning."""
+        """What holds at the last commit of any process; within ``read``, at its beginning.
+
+        None while nothing is indexed, and where what is there is damaged.
+        """
         if self._reading:
             return self._state
-        version = self.catalogue.version()
-        if self._state is None or version != self._seen:
-            self._seen = version
-            self._accept(self.catalogue.state())
+        if self._catalogue is not None and _inode(self._path) != self._file:
+            self._let_go()  # another process has found it damaged and made it anew
+        try:
+            version = self.catalogue.version()
+            if self._state is None or version != self._seen:
+                if os.path.getsize(self._path) <= _SMALL_BYTES:
+                    self.verify_catalogue()
+                self._seen = version
+                self._accept(self.catalogue.state())
+        except (sqlite3.DatabaseError, IndexBroken) as error:
+            self._raise_trouble(error)
+            self.discard()
+        except OSError as error:
+            raise storage_error(error, self._path) from None
         return self._state
+
+    def verify_catalogue(self) -> None:
+        """Raise IndexBroken where the catalogue is damaged; it is looked for once in a process."""
+        if not self._catalogue_verified:
+            self.catalogue.verify()
+            self._catalogue_verified = True
 
     @property
     def engine(self) -> Engine | None:
         """The engine at the last commit; None while nothing is indexed."""
         state = self.state
         if self._engine is None and state is not None:
-            name = state.settings["index"]["engine"]
-            engine = open_engine(name, self.engine_directory(state), create=False)
-            if not (self._hurried or self._verified):
-                engine.verify()
-                self._verified = True
+            directory = self.engine_directory(state)
+            _check_generation(directory, state.generation)
+            engine = open_engine(state.settings["index"]["engine"], directory, create=False)
+            whole = self._limit is None or measure_folder(directory) <= _SMALL_BYTES
+            if not self._verified:
+                engine.verify(state.engine, whole=whole)
+                self._verified = whole
             self._engine = engine
         return self._engine
 
@@ -162,35 +203,43 @@ class Layer:
         self,
         *,
         limit: int | None = None,
+        first: int | None = None,
         patience: float = 10.0,
         workers: int = 1,
         progress: Callable[[int, int], None] | None = None,
         rebuild: bool = False,
         leased: bool = True,
+        waiting: Callable[[str], None] | None = None,
     ) -> Refresh:
         """Bring the index up to date with the files.
 
-        ``limit`` bounds the files read, ``patience`` the seconds waited for another writer;
-        ``progress`` is told (files done, files to do). ``leased`` takes a watcher's word that
-        nothing changed. Where either bound cuts, ``stale`` says so, and so it does where the disk
-        refuses what nobody asked for by ``rebuild`` or ``progress``: the last commit stays.
+        ``limit`` bounds the files read (``first`` does where nothing is indexed, or nothing that
+        can be used: only what is read will be found), ``patience`` the seconds waited for another
+        writer; ``progress`` is told (files done, files to do), and ``leased`` takes a watcher's
+        word that nothing changed; ``waiting`` is told which writer is waited for. Where either
+        bound cuts, ``stale`` says so, and so it does where the disk refuses what nobody asked for
+        by ``rebuild`` or ``progress``: the last commit stays.
         Damage found on the way leads to a rebuild, never to an error; without ``limit`` it is
         looked for, once in a process, before the first search.
         """
 
         def work() -> Refresh:
-            self._hurried = limit is not None
+            if limit is None and self.state is not None:
+                self.verify_catalogue()
+            usable = self.state is not None and is_current(self.state)
             return refresh(
                 self,
-                limit=limit,
+                limit=limit if usable or first is None else first,
                 patience=patience,
                 workers=workers,
                 progress=progress,
                 rebuild=rebuild,
                 leased=leased and not self._touched,
+                waiting=waiting,
             )
 
         with self.lock:
+            self._limit = limit
             try:
                 done = self._mending(work)
             except StorageError as error:
@@ -202,6 +251,17 @@ class Layer:
                 done = self._encode_some(done, self.meaning, bounded=limit is not None)
             self.stale = done.stale
             return done
+
+    def prepare(self) -> None:
+        """See to it, in a hook, that something is indexed; what is there may be old."""
+        with self.lock:
+            self._limit = REFRESHED_FILES
+            if self.state is None:
+                self.refresh_some()
+
+    def refresh_some(self) -> Refresh:
+        """Bring the index up to date as far as a hook has time for."""
+        return self.refresh(limit=REFRESHED_FILES, first=FIRST_FILES, patience=PATIENCE_SECONDS)
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers as of the last commit; called within ``read``."""
@@ -236,7 +296,9 @@ class Layer:
 
         def again() -> T:
             if self.state is None:
-                self.refresh()
+                self.refresh() if self._limit is None else self.refresh_some()
+            if self.state is None:
+                raise StorageError(f"{self.stale}; nothing is indexed yet")
             # Another process may commit at any moment: all of one work sees one commit.
             outer, self._reading = self._reading, True
             try:
@@ -249,12 +311,24 @@ class Layer:
 
     def _mending(self, work: Callable[[], T]) -> T:
         try:
-            return work()
-        except (sqlite3.DatabaseError, IndexBroken) as error:
-            if is_disk_trouble(error):
-                raise StorageError(f"{self.cache}: {error}; free space or wait a moment") from None
-            self.discard()
-            return work()
+            try:
+                return work()
+            except (sqlite3.DatabaseError, IndexBroken) as error:
+                self._raise_trouble(error)
+                used = self._state
+                self._let_go()
+                now = self.state
+                if used is None or now is None or now.generation == used.generation:
+                    self.discard()  # else another process has just begun a new one
+                return work()
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.cache}: {error}; run `lessons doctor`") from None
+        except OSError as error:
+            raise storage_error(error, self.cache) from None
+
+    def _raise_trouble(self, error: Exception) -> None:
+        if is_disk_trouble(error):
+            raise StorageError(f"{self.cache}: {error}; free space or wait a moment") from None
 
     def accept(self, state: State) -> None:
         """Take over the state that this process has just committed."""
@@ -263,25 +337,27 @@ class Layer:
 
     def discard(self) -> None:
         """Throw the catalogue and the engine away; the next refresh builds them."""
-        self._release()
-        Catalogue.remove(os.path.join(self.cache, CATALOGUE_NAME))
+        self._let_go()
+        Catalogue.remove(self._path)
 
     def close(self) -> None:
         """Release the files."""
         with self.lock:
-            self._release()
+            self._let_go()
             for journal in (self._journal, self._session_journal):
                 if journal is not None:
                     journal.close()
             self._journal = self._session_journal = None
 
-    def _release(self) -> None:
-        """Close what is kept in the cache: a journal in use has nothing to do with its damage."""
-        with self.lock:
-            for part in (self._engine, self._catalogue, self._meaning):
-                if part is not None:
-                    part.close()
-            self._engine = self._catalogue = self._meaning = self._state = None
+    def _let_go(self) -> None:
+        """Close what is a cache; the journal is in use by whoever asked."""
+        self._accept(None)
+        self._verified = False
+        if self._catalogue is not None:
+            self._catalogue.close()
+        if self._meaning is not None:
+            self._meaning.close()
+        self._catalogue = self._meaning = None
 
     def _accept(self, state: State | None) -> None:
         if self._engine is not None:
@@ -290,3 +366,19 @@ class Layer:
         self._cards = {}
         self._state = state
         self._settings = None
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return -1
+
+
+def _check_generation(directory: str, generation: int) -> None:
+    try:
+        found = read_regular(os.path.join(directory, GENERATION_NAME), limit=99, name=directory)
+    except (OSError, StorageError):
+        found = b""
+    if found != b"%d" % generation:
+        raise IndexBroken(f"{directory} is not the index of this catalogue")

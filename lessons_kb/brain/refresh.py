@@ -12,10 +12,13 @@ import time
 
 from lessons_kb import __version__
 from lessons_kb.config import Settings, settings_from_dict
+from lessons_kb.errors import IndexBusy
 from lessons_kb.recall.engines import engine_format, open_engine
 from lessons_kb.storage import scan as scans
 from lessons_kb.storage.catalogue import FORMAT, State
 from lessons_kb.storage.lease import is_leased
+from lessons_kb.storage.locks import hold_writer
+from lessons_kb.storage.tidy import GENERATION_NAME, find_generations
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.value import Value
 
@@ -59,6 +62,7 @@ def refresh(
     progress: Callable[[int, int], None] | None,
     rebuild: bool,
     leased: bool,
+    waiting: Callable[[str], None] | None,
 ) -> Refresh:
     """Refresh ``layer``; see ``Layer.refresh``."""
     began = time.monotonic()
@@ -69,9 +73,12 @@ def refresh(
         seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
         if seen.manifest == state.manifest:
             return Refresh(files=len(seen.files))
-    with _writer_lock(layer.cache, patience) as locked:
-        if not locked:
-            return Refresh(files=0, stale="another process is writing the index")
+    lock = os.path.join(layer.cache, "writer.lock")
+    with hold_writer(lock, patience=patience, waiting=waiting) as refused:
+        if refused and (rebuild or progress is not None):
+            raise IndexBusy(refused)
+        if refused:
+            return Refresh(files=0, stale=refused)
         done = _Run(layer, limit=limit, workers=workers, progress=progress).run(rebuild=rebuild)
     return done.replace(seconds=time.monotonic() - began)
 
@@ -122,6 +129,8 @@ class _Run:
         settings, _origins = read_settings(self.layer.root)
         ignored = read_ignored(self.layer.root)
         state = self.layer.state
+        if state is not None:
+            self.layer.verify_catalogue()  # what is built upon must be whole
         if rebuild or state is None or not _reusable(state, settings):
             state = self._new_generation(state, settings)
         state = state.replace(settings=settings.as_dict(), ignored=ignored)
@@ -133,9 +142,10 @@ class _Run:
         return self._apply(state, seen, settings, started)
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
-        import shutil  # not on the path of a prompt: it loads every compression library
+        from lessons_kb.storage.catalogue import remove_any
 
-        generation = (old.generation if old else 0) + 1
+        # Never one that was used before: other processes may still read the folder of that name.
+        generation = max(old.generation + 1 if old else 0, time.time_ns())
         fresh = State(
             versions=versions(settings.index.engine),
             generation=generation,
@@ -143,14 +153,23 @@ class _Run:
             settings=settings.as_dict(),
         )
         directory = self.layer.engine_directory(fresh)
-        shutil.rmtree(directory, ignore_errors=True)
-        os.makedirs(directory)
-        open_engine(settings.index.engine, directory, create=True).close()
-        fresh = self.layer.catalogue.commit(fresh, afresh=True)
+        try:
+            os.makedirs(directory)
+            with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
+                file.write(b"%d" % generation)
+            name = settings.index.engine
+            with contextlib.closing(open_engine(name, directory, create=True)) as engine:
+                fresh = fresh.replace(engine=engine.stamp())
+            fresh = self.layer.catalogue.commit(fresh, afresh=True)
+        except BaseException:
+            remove_any(directory)
+            raise
         self.layer.accept(fresh)
-        if old is not None:
-            # On Windows a reader may hold the files; the next generation tries again.
-            shutil.rmtree(self.layer.engine_directory(old), ignore_errors=True)
+        for folder in find_generations(self.layer.cache):
+            if folder != directory:
+                # On Windows a reader may hold the files; the next generation tries again.
+                with contextlib.suppress(OSError):
+                    remove_any(folder)
         return fresh
 
     def _apply(self, state: State, seen: Scan, settings: Settings, started: int) -> Refresh:
@@ -187,10 +206,10 @@ class _Run:
                     entries.append((number, entry))
                 uncommitted += len(batch)
                 if uncommitted >= BATCH:
-                    self._commit(state, seen, entries, replaced, done)
+                    state = self._commit(state, seen, entries, replaced, done)
                     entries, replaced, uncommitted = [], [], 0
                 self.progress(len(done), len(seen.files))
-            self._commit(state, seen, entries, replaced, done)
+            state = self._commit(state, seen, entries, replaced, done)
             if self.limit is None:
                 self._compact(state)
         return Refresh(files=len(seen.files), changed=len(todo), removed=len(gone), stale=stale)
@@ -218,7 +237,7 @@ class _Run:
         entries: list[tuple[int, Entry]],
         removed: Iterable[int],
         done: dict[str, str],
-    ) -> None:
+    ) -> State:
         removed = list(removed)
         if entries or removed:
             with contextlib.closing(self._engine(state)) as engine:
@@ -226,14 +245,18 @@ class _Run:
                     ((number, entry.terms) for number, entry in entries if entry.card),
                     [*removed, *(number for number, entry in entries if not entry.card)],
                 )
+                state = state.replace(engine=engine.stamp())
         after = state.replace(manifest=scans.format_manifest(done, like=seen.manifest))
         after = self.layer.catalogue.commit(after, entries=entries, removed=removed)
         self.layer.accept(after)
+        return after
 
     def _compact(self, state: State) -> None:
         with contextlib.closing(self._engine(state)) as engine:
             if engine.deleted_share() > COMPACT_ABOVE:
                 engine.compact()
+                state = self.layer.catalogue.commit(state.replace(engine=engine.stamp()))
+                self.layer.accept(state)
 
     def _engine(self, state: State) -> Engine:
         name = state.settings["index"]["engine"]
@@ -249,19 +272,3 @@ def _reusable(state: State, settings: Settings) -> bool:
     """Tell whether what is indexed was read under the same rules."""
     old = settings_from_dict(state.settings)
     return is_current(state) and old.index == settings.index and old.folders == settings.folders
-
-
-@contextlib.contextmanager
-def _writer_lock(cache: str, patience: float) -> Iterator[bool]:
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(os.path.join(cache, "writer.lock"))
-    try:
-        lock.acquire(timeout=patience)
-    except Timeout:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()

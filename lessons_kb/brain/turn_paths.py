@@ -153,6 +153,7 @@ def _asking(
 
 def _guarding(brain: Brain, layer: Layer, files: Sequence[str]) -> list[Guarding]:
     """Look into the last commit as it is: a hook before every call has no time for a scan."""
+    layer.prepare()
     if layer.state is None:
         return []
 

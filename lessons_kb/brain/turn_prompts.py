@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from lessons_kb.model import Card
     from lessons_kb.storage.journal import Journal
 
-REFRESHED_FILES = 64
-"""Changed files that a hook reads itself: some 30 ms. The rest is for `lessons index`."""
-PATIENCE_SECONDS = 0.05
-
 
 def started(house: House, occasion: Occasion, reach: Reach) -> Answer:
     """Take the session in; with a first prompt known already, answer that as well."""
@@ -171,7 +167,7 @@ def freshen(brain: Brain) -> tuple[Brain, str]:
     waiting = ""
     ready: list[Layer] = []
     for layer in brain.layers:
-        done = layer.refresh(limit=REFRESHED_FILES, patience=PATIENCE_SECONDS)
+        done = layer.refresh_some()
         if done.stale:
             from lessons_kb.process.detached import start_index
 
@@ -242,7 +238,10 @@ def usable(layer: Layer, cards: list[Card]) -> list[Card]:
 
 def find_cards(layer: Layer, ids: set[str]) -> list[Card]:
     """Return the cards of a brain by their ids, by path; those that are gone are left out."""
-    if not ids or layer.state is None:
+    if not ids:
+        return []
+    layer.prepare()
+    if layer.state is None:
         return []
 
     def fetch(one: Layer) -> list[Card]:

@@ -52,7 +52,13 @@ def index(
     brain = open_brain()
     workers = max(1, min(4, os.cpu_count() or 1))
     with _progress() as show:
-        done = brain.refresh(workers=workers, progress=show, rebuild=rebuild, patience=600.0)
+        done = brain.refresh(
+            workers=workers,
+            progress=show,
+            rebuild=rebuild,
+            patience=600.0,
+            waiting=lambda holder: say(f"waiting: {holder}"),
+        )
         if any(layer.settings.semantic.enabled for layer in brain.layers):
             from lessons_kb.brain.meaning import encode_all
 

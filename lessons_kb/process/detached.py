@@ -24,7 +24,7 @@ def start_index(root: str, cache: str) -> bool:
     to one run. Never raises: the next hook tries again.
     """
     mark = os.path.join(cache, "index.started")
-    return _start(mark, [_INDEX, "--brain", root, "index"])
+    return _start(mark, [_INDEX, "index", "--brain", root])
 
 
 def start_drafts(

@@ -44,6 +44,8 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     errno.EISDIR: ("a folder, not a file", "name a file"),
     errno.ELOOP: ("a link that leads in a circle", "remove the link"),
     errno.ENAMETOOLONG: ("the name is too long", "shorten it"),
+    errno.ENOLCK: ("the file system gives no locks", "keep the brain on a disk that does"),
+    errno.ENOSYS: ("the file system has no locks", "keep the brain on a disk that does"),
     errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
 }
 

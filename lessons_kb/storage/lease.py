@@ -11,6 +11,9 @@ import os
 import time
 from functools import cache
 
+from lessons_kb.errors import StorageError
+from lessons_kb.storage.disk import read_regular
+
 LEASE_NAME = "watch.lease"
 _LONGEST_SECONDS = 2.5
 """Age at which a lease counts no more: its giver was stopped or is busy."""
@@ -25,12 +28,11 @@ def is_leased(cache: str) -> bool:
         age = time.time() - os.stat(path).st_mtime
         if not -1.0 < age < _LONGEST_SECONDS:
             return False
-        with open(path, "rb") as file:
-            number, _, boot = file.read(_MAX_BYTES).partition(b" ")
+        number, _, boot = read_regular(path, limit=_MAX_BYTES, name=path).partition(b" ")
         if not boot or boot != _boot_id():
             return False
         os.kill(int(number), 0)
-    except (OSError, ValueError, OverflowError):
+    except (OSError, StorageError, ValueError, OverflowError):
         return False
     return True
 

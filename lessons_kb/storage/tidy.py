@@ -13,6 +13,8 @@ from lessons_kb.storage.state import state_dir
 
 _IGNORE = ".gitignore"
 _GENERATION = "index-"
+GENERATION_NAME = "generation"
+"""In the engine's folder: whose generation it is, for a folder may be copied under any name."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _ABANDONED_SECONDS = 60
 
@@ -66,12 +68,18 @@ def find_stale_leases(cache: str) -> list[str]:
 def find_old_generations(cache: str, current: str) -> list[str]:
     """List engine folders that a rebuild left behind; ``current`` is the one in use."""
     return [
+        folder
+        for folder in find_generations(cache)
+        if folder != current and _age(folder) > _ABANDONED_SECONDS
+    ]
+
+
+def find_generations(cache: str) -> list[str]:
+    """List the engine folders in a cache."""
+    return [
         os.path.join(cache, name)
         for name in _listed(cache)
-        if name.startswith(_GENERATION)
-        and name[len(_GENERATION) :].isdigit()
-        and os.path.join(cache, name) != current
-        and _age(os.path.join(cache, name)) > _ABANDONED_SECONDS
+        if name.startswith(_GENERATION) and name[len(_GENERATION) :].isdigit()
     ]
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.brain.making import trust_brain
-from lessons_kb.brain.turn_prompts import REFRESHED_FILES
 from lessons_kb.process import detached
 from lessons_kb.storage.trust import cache_dir
 
@@ -47,6 +47,7 @@ def fill(project: pathlib.Path, count: int) -> None:
 
 
 def test_many_changed_files_start_one_detached_index(project, fire, starts) -> None:
+    fire("claude-code", prompt(project, "s0"))
     fill(project, 3 * REFRESHED_FILES)
     fire("claude-code", prompt(project, "s1"))
     fire("claude-code", prompt(project, "s2"))
@@ -54,7 +55,7 @@ def test_many_changed_files_start_one_detached_index(project, fire, starts) -> N
     command = starts[0]
     assert command[0] == sys.executable
     assert "-P" in command
-    assert command[-3:] == ["--brain", str(project.resolve()), "index"]
+    assert command[-3:] == ["index", "--brain", str(project.resolve())]
 
 
 def test_few_changed_files_start_nothing(project, fire, starts) -> None:
@@ -71,7 +72,15 @@ def test_an_untrusted_brain_starts_nothing(project, fire, starts) -> None:
     assert starts == []
 
 
+def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, fire, starts) -> None:
+    fill(project, 3 * REFRESHED_FILES)
+    (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
+    assert "Reject every chat id" in str(fire("claude-code", prompt(project, "s1")))
+    assert starts == []
+
+
 def test_the_detached_run_finishes_the_index(project, enter) -> None:
+    enter("claude-code", prompt(project, "s0"))
     fill(project, 3 * REFRESHED_FILES)
     (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
     enter("claude-code", prompt(project, "s1"))

@@ -84,7 +84,7 @@ def test_a_note_that_becomes_a_card_changes_sides(root: pathlib.Path, write: Wri
     assert ids(brain, "zebra") == ["a.md"]
 
 
-@pytest.mark.parametrize("victim", ["catalogue.db", "index-1"])
+@pytest.mark.parametrize("victim", ["catalogue.db", "index-*"])
 def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(
     root: pathlib.Path, write: Write, settle: Callable[[], None], victim: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(
     with Brain.open(root) as brain:
         assert ids(brain, "zebra")
         cache = pathlib.Path(brain.layers[0].cache)
-    target = cache / victim
+    (target,) = cache.glob(victim)
     if target.is_dir():
         for file in target.iterdir():
             file.write_bytes(b"\0" * 10)
@@ -101,6 +101,7 @@ def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(
         target.write_bytes(target.read_bytes()[:5000] + b"\0" * 5000)
     with Brain.open(root) as brain:
         assert ids(brain, "zebra") == ["lessons/a.md"]
+    (target,) = cache.glob(victim)
     shutil.rmtree(target) if target.is_dir() else target.unlink()
     with Brain.open(root) as brain:
         assert ids(brain, "zebra") == ["lessons/a.md"]
@@ -117,7 +118,7 @@ def test_an_index_with_flipped_bits_is_rebuilt_before_it_answers(
     with Brain.open(root) as brain:
         expected = [(hit.card.id, hit.score) for hit in brain.search("zebra")]
         cache = pathlib.Path(brain.layers[0].cache)
-    for file in cache.glob(f"index-1/*.{suffix}"):
+    for file in cache.glob(f"index-*/*.{suffix}"):
         data = bytearray(file.read_bytes())
         for at in range(int(len(data) * place), int(len(data) * place) + 4):
             data[at] ^= 0xFF
@@ -137,7 +138,7 @@ def test_another_analyzer_or_version_means_a_rebuild(
     monkeypatch.setattr("lessons_kb.brain.refresh.ANALYZER_VERSION", 999)
     with Brain.open(root) as brain:
         assert ids(brain, "zebra")
-        assert brain.layers[0].state.generation == generation + 1  # type: ignore[union-attr]
+        assert brain.layers[0].state.generation > generation  # type: ignore[union-attr]
 
 
 def test_a_changed_folder_mapping_applies_to_files_that_did_not_change(

@@ -361,7 +361,8 @@ def test_a_single_byte_that_changed_is_found(name, tmp_path):
     engine = open_engine(name, str(whole), create=True)
     engine.update((n, {"title": [f"w{n}"], "body": ["a", f"w{n}"]}) for n in range(1, 30))
     engine.update([], [5])
-    engine.verify()
+    stamp = engine.stamp()
+    engine.verify(stamp)
     engine.close()
     files = [file for file in _index_files(whole) if not file.endswith((".json", ".lock"))]
     assert files
@@ -372,7 +373,24 @@ def test_a_single_byte_that_changed_is_found(name, tmp_path):
         content[0] ^= 0xFF
         (copy / file).write_bytes(content)
         with pytest.raises(IndexBroken):
-            open_engine(name, str(copy), create=False).verify()
+            open_engine(name, str(copy), create=False).verify(stamp)
+
+
+def test_an_older_commit_is_found_and_a_later_one_is_right(name, tmp_path):
+    first = tmp_path / "first"
+    engine = open_engine(name, str(first), create=True)
+    engine.update([(1, {"title": ["a"]})])
+    older = engine.stamp()
+    engine.close()
+    shutil.copytree(first, tmp_path / "second")
+    engine = open_engine(name, str(tmp_path / "second"), create=False)
+    engine.update([(2, {"title": ["b"]})])
+    later = engine.stamp()
+    for whole in (False, True):
+        engine.verify(older, whole=whole)
+        engine.verify(later, whole=whole)
+        with pytest.raises(IndexBroken):
+            open_engine(name, str(first), create=False).verify(later, whole=whole)
 
 
 def test_another_engines_directory_is_broken(tmp_path):

@@ -130,10 +130,15 @@ def test_another_format_is_replaced(path: str) -> None:
 
 
 def test_a_place_that_cannot_be_opened_is_one_line(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "folder").mkdir()
     with pytest.raises(StorageError, match="cannot open the catalogue"):
-        Catalogue.open(str(tmp_path / "folder"))
-    assert (tmp_path / "folder").is_dir()
+        Catalogue.open(str(tmp_path / "nowhere" / "catalogue.db"))
+
+
+def test_a_folder_in_its_place_is_replaced(path: str) -> None:
+    pathlib.Path(path).mkdir()
+    catalogue = Catalogue.open(path)
+    assert catalogue.state() is None
+    catalogue.close()
 
 
 def test_cards_survive_json_and_defaults_cost_nothing() -> None:

@@ -9,13 +9,14 @@ import json
 import math
 import os
 import sqlite3
+import zlib
 
 from rank_bm25 import BM25Okapi
 
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.recall.engine import K1, B
-from lessons_kb.recall.engines.terms import join_terms, order_hits, plain_term
+from lessons_kb.recall.engines.terms import check_stamp, join_terms, order_hits, plain_term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class RankBM25Engine:
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
         path = os.path.join(directory, _FILE)
-        if not os.path.exists(path):
+        if not os.path.isfile(path):  # a FIFO would keep us waiting
             if not create:
                 raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
             try:
@@ -50,6 +51,7 @@ class RankBM25Engine:
         self._connection = sqlite3.connect(
             path, timeout=0, isolation_level=None, check_same_thread=False
         )
+        self._stamp = ""
         self._numbers: list[int] = []
         self._models: dict[str, _LuceneBM25] = {}
         try:
@@ -94,6 +96,8 @@ class RankBM25Engine:
                         for number, fields in added
                     ),
                 )
+                (number,) = cursor.execute("PRAGMA user_version").fetchone()
+                cursor.execute(f"PRAGMA user_version = {number + 1}")
                 cursor.execute("COMMIT")
             except BaseException:
                 cursor.execute("ROLLBACK")
@@ -166,11 +170,16 @@ class RankBM25Engine:
     def compact(self) -> None:
         """Do nothing: nothing that is deleted stays."""
 
-    def verify(self) -> None:
-        """Raise IndexBroken where the database is damaged; what it holds was read already."""
+    def stamp(self) -> str:
+        """Return what names the last commit and what is stored with it."""
+        return self._stamp
+
+    def verify(self, stamp: str, *, whole: bool = True) -> None:
+        """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later."""
+        check_stamp(self._stamp, stamp)
         try:
             (found,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
-            if found != "ok":
+            if whole and found != "ok":
                 raise sqlite3.DatabaseError(found)
         except sqlite3.Error as error:
             raise self._error(error) from None
@@ -178,13 +187,19 @@ class RankBM25Engine:
     def reload(self) -> None:
         """See what other processes have committed since."""
         try:
+            self._connection.execute("BEGIN")
+            (commit,) = self._connection.execute("PRAGMA user_version").fetchone()
             rows = self._connection.execute(
                 "SELECT number, fields FROM documents ORDER BY number"
             ).fetchall()
+            self._connection.execute("COMMIT")
             fields = [json.loads(text) for _, text in rows]
             corpora = {name: [document[name].split() for document in fields] for name in FIELDS}
-        except (sqlite3.Error, ValueError, KeyError) as error:
+        except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise self._error(error) from None
+        self._stamp = f"{commit} {zlib.crc32(repr(rows).encode())}"
         self._numbers = [number for number, _ in rows]
         # The library divides by the mean length: a field that is empty everywhere has no model.
         self._models = {name: _LuceneBM25(c, k1=K1, b=B) for name, c in corpora.items() if any(c)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 
 import tantivy
 from tantivy import Query
@@ -10,7 +12,7 @@ from tantivy import Query
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.recall.engine import rounded
-from lessons_kb.recall.engines.terms import join_terms, order_hits, plain_term
+from lessons_kb.recall.engines.terms import check_stamp, join_terms, order_hits, plain_term
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +33,24 @@ _FEW_SEARCHES = 8
 _DOCUMENTS_KEPT = 1_000
 """About 15 kB each."""
 _FREQUENCIES_KEPT = 50_000
+_FOOTER_BYTES = 64
+"""Fewer than a footer has; they hold the checksum of all above it."""
 _FOOTER_NUMBERS = 8
 """Bytes at a file's end: the length of the JSON above, and a magic number."""
+_REFUSALS = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EFBIG: "raise the limit (ulimit -f)",
+    errno.EMFILE: "raise the limit (ulimit -n)",
+    errno.EROFS: "make it writable",
+    errno.EACCES: "make it writable",
+    errno.EPERM: "make it writable",
+    errno.EIO: "check the disk",
+    errno.ENOMEM: "free some memory",
+    errno.ENOLCK: "keep it on a file system with locks",
+    errno.ENOSYS: "keep it on a file system with locks",
+}
+"""What to do about errors that no rebuild would mend; tantivy tells them in words alone."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 
@@ -54,6 +72,7 @@ class TantivyEngine:
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
         self._schema = _build_schema()
+        self._guarded(self._check_files)
         if not os.path.exists(os.path.join(directory, "meta.json")):
             if not create:
                 raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
@@ -240,28 +259,57 @@ class TantivyEngine:
             raise self._broken(error) from None
         return deleted / stored if stored else 0.0
 
-    def verify(self) -> None:
-        """Raise IndexBroken where what is stored is not what was written; about 1 ms a megabyte.
+    def stamp(self) -> str:
+        """Return what names the last commit and what is stored with it."""
+        return self._read_stamp(whole=False)
+
+    def verify(self, stamp: str, *, whole: bool = True) -> None:
+        """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later.
 
         tantivy writes a checksum below each file of a segment and looks at none while it reads.
         """
         try:
-            names = {segment["segment_id"].replace("-", "") for segment in self._read_segments()}
-            for entry in sorted(os.listdir(self._directory)):
-                if entry.partition(".")[0] in names:
-                    with open(os.path.join(self._directory, entry), "rb") as file:
-                        _check_sum(entry, file.read())
+            check_stamp(self._read_stamp(whole=whole), stamp)
         except FileNotFoundError:
             return  # another process has just merged these segments into one
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise self._broken(error) from None
 
+    def _read_stamp(self, *, whole: bool) -> str:
+        import zlib
+
+        meta = self._read_meta()
+        names = {segment["segment_id"].replace("-", "") for segment in meta["segments"]}
+        digest = zlib.crc32(repr(meta).encode())
+        for entry in sorted(os.listdir(self._directory)):
+            if entry.partition(".")[0] in names:
+                with open(os.path.join(self._directory, entry), "rb") as file:
+                    if not whole:
+                        file.seek(-_FOOTER_BYTES, os.SEEK_END)
+                    data = file.read()
+                if whole:
+                    _check_sum(entry, data)
+                digest = zlib.crc32(data[-_FOOTER_BYTES:], zlib.crc32(entry.encode(), digest))
+        return f"{int(meta['opstamp'])} {digest}"
+
+    def _check_files(self) -> None:
+        """Raise ValueError for anything but files: opening a FIFO would keep us waiting."""
+        if os.path.isdir(self._directory):
+            with os.scandir(self._directory) as entries:
+                for entry in entries:
+                    if not entry.is_file(follow_symlinks=False):
+                        raise ValueError(f"{entry.name} is no file")
+
     def _read_segments(self) -> list[dict[str, Any]]:
+        segments: list[dict[str, Any]] = self._read_meta()["segments"]
+        return segments
+
+    def _read_meta(self) -> dict[str, Any]:
         import json
 
         with open(os.path.join(self._directory, "meta.json"), encoding="utf-8") as file:
-            segments: list[dict[str, Any]] = json.load(file)["segments"]
-        return segments
+            meta: dict[str, Any] = json.load(file)
+        return meta
 
     def compact(self) -> None:
         """Rewrite the index without what was deleted, in one commit.
@@ -321,11 +369,23 @@ class TantivyEngine:
                     f"another process is writing the index in {self._directory}; "
                     "try again in a moment, meanwhile the last commit can be searched"
                 ) from None
+            self._raise_refusal(error)
             raise self._broken(error) from None
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # what a panic in Rust is raised as
                 raise
+            self._raise_refusal(error)
             raise self._broken(error) from None
+
+    def _raise_refusal(self, error: BaseException) -> None:
+        """Raise StorageError where the system refused to write: the index is as whole as before."""
+        found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
+        number = int(found[1] or found[2]) if found else 0
+        if number in _REFUSALS:
+            raise StorageError(
+                f"cannot write the index in {self._directory}: {os.strerror(number)}; "
+                f"{_REFUSALS[number]}"
+            ) from None
 
     def _broken(self, error: BaseException) -> IndexBroken:
         first_line = next(iter(str(error).splitlines()), type(error).__name__)[:200]

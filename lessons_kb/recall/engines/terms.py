@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lessons_kb.errors import IndexBroken
 from lessons_kb.recall.engine import rounded
 
 TYPE_CHECKING = False
@@ -25,3 +26,15 @@ def join_terms(terms: Sequence[str]) -> str:
 def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
     """Return the best hits first, those of equal score by number."""
     return sorted(hits, key=lambda hit: (-rounded(hit[1]), hit[0]))[:limit]
+
+
+def check_stamp(found: str, expected: str) -> None:
+    """Raise IndexBroken for an older commit, or for another one with the number expected.
+
+    A stamp is the number of a commit, a blank, and a digest. A later commit is right: the index
+    commits first, and the catalogue that knows its stamp a moment later or, after a kill, never.
+    """
+    number, _, digest = found.partition(" ")
+    wanted, _, same = expected.partition(" ")
+    if int(number) < int(wanted) or (number == wanted and digest != same):
+        raise IndexBroken(f"the index holds commit {number}, not {wanted}")

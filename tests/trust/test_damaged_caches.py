@@ -1,0 +1,380 @@
+"""Whatever is wrong with a cache, the next command and the next hook answer right.
+
+Each case damages a copy of one and the same cache in one way; what is asked next, be it a search,
+a preflight or a hook, must say what it says over a whole cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.agents.hook import answer_event
+from lessons_kb.brain.making import make_brain
+from lessons_kb.storage.trust import cache_dir
+
+PROMPT = "Add a telegram command that restarts the service"
+CARD = """\
+---
+type: lesson
+title: {title}
+severity: high
+occurrences: 4
+paths: ["{paths}"]
+gate: ask
+---
+
+## Root Cause
+
+{cause}
+
+## Prevention Checklist
+
+- {item}
+- Cover {word} with a test
+"""
+CARDS = {
+    "telegram-allowlist": (
+        "Telegram commands must require an allowlist", "bot/**",
+        "The telegram handler ran a restart command and never looked at the sender.",
+        "Reject every telegram chat id that is not on the allowlist", "the rejection",
+    ),
+    "drop-column": (
+        "Never drop a column in the release that stops writing it", "migrations/*.sql",
+        "Old processes still wrote the column.", "Drop the column one release later", "it",
+    ),
+    "dates": (
+        "Store dates in UTC", "src/dates/*.py", "The server stood in Seoul.",
+        "Convert when shown, never when stored", "a summer night",
+    ),
+    "retries": (
+        "Retry only what is idempotent", "src/http/*", "A payment went out twice.",
+        "Send an idempotency key", "a timeout",
+    ),
+}  # fmt: skip
+EDITED = "migrations/0042.sql"
+
+
+class Case(NamedTuple):
+    root: pathlib.Path
+    cache: pathlib.Path
+    other: pathlib.Path
+    """The cache of another brain, whose cards have the same names."""
+    older: pathlib.Path
+    """The cache of this brain before one of its cards was edited and another written."""
+    whole: pathlib.Path
+    rng: random.Random
+
+    def files(self) -> list[pathlib.Path]:
+        return sorted(path for path in self.cache.rglob("*") if path.is_file())
+
+    def catalogue(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.cache / "catalogue.db", isolation_level=None)
+        db.text_factory = bytes
+        return db
+
+
+def ask_search(root: pathlib.Path) -> Any:
+    with Brain.open(root) as brain:
+        return [(hit.card.id, hit.score, hit.passed) for hit in brain.search(PROMPT)]
+
+
+def ask_preflight(root: pathlib.Path) -> Any:
+    with Brain.open(root) as brain:
+        return brain.preflight(PROMPT, remember=False, paths=(EDITED,)).text
+
+
+def ask_cards(root: pathlib.Path) -> Any:
+    with Brain.open(root) as brain:
+        return [brain.cards.all(), brain.lint()]
+
+
+def ask_hook(root: pathlib.Path, event: dict[str, Any]) -> Any:
+    # A session of its own each time: what was said once is not said again.
+    session = os.urandom(8).hex()
+    data = json.dumps({"session_id": session, "cwd": str(root), **event})
+    output, _line = answer_event("claude-code", data, {})
+    return json.loads(output) if output else {}
+
+
+def ask_prompt_hook(root: pathlib.Path) -> Any:
+    return ask_hook(root, {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT})
+
+
+def ask_edit_hook(root: pathlib.Path) -> Any:
+    arguments = {"file_path": str(root / EDITED), "content": "ALTER TABLE a DROP COLUMN b;"}
+    call = {"tool_name": "Write", "tool_input": arguments, "tool_use_id": os.urandom(4).hex()}
+    return ask_hook(root, {"hook_event_name": "PreToolUse", **call})
+
+
+QUESTIONS: tuple[Callable[[pathlib.Path], Any], ...] = (
+    ask_search,
+    ask_preflight,
+    ask_cards,
+    ask_prompt_hook,
+    ask_edit_hook,
+)
+
+
+def fill(folder: pathlib.Path, *, shift: int = 0) -> pathlib.Path:
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    make_brain(str(folder))
+    values = list(CARDS.values())
+    for place, name in enumerate(CARDS):
+        title, paths, cause, item, word = values[(place + shift) % len(values)]
+        text = CARD.format(title=title, paths=paths, cause=cause, item=item, word=word)
+        (folder / f"lessons/{name}.md").write_text(text)
+    (folder / "notes.md").write_text("# The bot\n\nA telegram command restarts the service.\n")
+    (folder / "lessons/bad.md").write_text("---\ntitle: [unclosed\n\tx: y: z\n}}\n---\nzebra\n")
+    for path in folder.rglob("*.md"):  # old enough for their times to be believed
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    return folder
+
+
+def index(root: pathlib.Path) -> pathlib.Path:
+    with Brain.open(root) as brain:
+        brain.refresh()
+        return pathlib.Path(brain.layers[0].cache)
+
+
+@pytest.fixture
+def case(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    for name in [name for name in os.environ if name.endswith(("_PROJECT_DIR", "_SESSION_ID"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("lessons_kb.process.detached.start_index", lambda *_a: False)
+    root = fill(tmp_path / "project").resolve()
+    card = root / "lessons/telegram-allowlist.md"
+    text = card.read_text()
+    card.write_text(text.replace("telegram", "pigeon").replace("Telegram", "Pigeon"))
+    (root / "lessons/retries.md").rename(tmp_path / "retries.md")
+    cache = index(root)
+    older = tmp_path / "older"
+    shutil.copytree(cache, older)
+    (tmp_path / "retries.md").rename(root / "lessons/retries.md")
+    card.write_text(text)
+    index(root)
+    other = index(fill(tmp_path / "other", shift=1))
+    import time
+
+    time.sleep(0.05)  # the files are older than the run that reads them
+    index(root)
+    whole = tmp_path / "whole"
+    shutil.copytree(cache, whole)
+    assert cache == pathlib.Path(cache_dir(str(root)))
+    return Case(root, cache, other, older, whole, random.Random(0))
+
+
+Damage = Callable[[Case], str]
+
+
+def a_value(rng: random.Random, old: object) -> object:
+    text = old.decode(errors="replace") if isinstance(old, bytes) else str(old)
+    at = rng.randrange(len(text) + 1)
+    plain = ("0", "", "null", "[]", "{}", "\n", "true", '"x"', "\x00", "{" * 500, "9" * 400)
+    other = (0, -1, 7, 1.5, None, b"\xff\xfe\x00", text * 2, text.upper(), text[:at], text[at:])
+    typed = text[:at] + rng.choice('0123456789azAZ{}[]",:') + text[at + 1 :]
+    return rng.choice((*plain, *other, typed, f"{text[:at]}é{text[at:]}"))
+
+
+def damage_meta(case: Case) -> str:
+    """A row of ``meta`` has another value, another name, or is gone."""
+    with contextlib.closing(case.catalogue()) as db:
+        rows = db.execute("SELECT key, value FROM meta").fetchall()
+        key, value = case.rng.choice(rows)
+        what = case.rng.choice(["value", "value", "value", "head", "gone", "name", "more"])
+        if what == "value":
+            new = a_value(case.rng, value)
+            db.execute("UPDATE meta SET value = ? WHERE key = ?", (new, key.decode()))
+            return f"meta {key!r} = {str(new)[:60]!r}"
+        if what == "head":
+            ((value,),) = db.execute("SELECT value FROM meta WHERE key = 'state'")
+            checksum, head, rest = value.decode().split("\n", 2)
+            data = json.loads(head)
+            name = case.rng.choice(sorted(data))
+            data[name] = case.rng.choice(
+                ["0", 0, -1, None, [], {}, [["(", True]], {"index": {}}, 9**9]
+            )
+            whole = "\n".join([checksum, json.dumps(data), rest])
+            db.execute("UPDATE meta SET value = ? WHERE key = 'state'", (whole,))
+            return f"meta head {name} = {data[name]!r}"
+        if what == "gone":
+            db.execute("DELETE FROM meta WHERE key = ?", (key.decode(),))
+        elif what == "name":
+            db.execute("UPDATE meta SET key = 'x' WHERE key = ?", (key.decode(),))
+        else:
+            db.execute("INSERT INTO meta VALUES ('more', '0')")
+    return f"meta {what}"
+
+
+def damage_rows(case: Case) -> str:
+    """A cell of any table has another value, or rows are gone, doubled or exchanged."""
+    with contextlib.closing(case.catalogue()) as db:
+        names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        table = case.rng.choice([name.decode() for (name,) in names if name != b"meta"])
+        columns = [row[1].decode() for row in db.execute(f"PRAGMA table_info({table})")]
+        column, second = case.rng.choice(columns), case.rng.choice(columns)
+        rows = db.execute(f"SELECT number, {column} FROM {table}").fetchall()
+        number, old = case.rng.choice(rows)
+        what = case.rng.choice(["cell", "cell", "cell", "delete", "exchange", "negate", "empty"])
+        with contextlib.suppress(sqlite3.Error):  # some values a table does not take
+            if what == "cell":
+                new = a_value(case.rng, old)
+                where = case.rng.choice(["number = ?", "number != ?"])
+                db.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (new, number))
+            elif what == "delete":
+                db.execute(f"DELETE FROM {table} WHERE number = ?", (number,))
+            elif what == "exchange":
+                db.execute(
+                    f"UPDATE {table} SET {column} = (SELECT {second} FROM {table} ORDER BY number"
+                    " LIMIT 1) WHERE number = ?", (number,),
+                )  # fmt: skip
+            elif what == "negate":
+                db.execute(f"UPDATE {table} SET number = -number WHERE number = ?", (number,))
+            else:
+                db.execute(f"DELETE FROM {table}")
+    return f"rows {what} {table}.{column}"
+
+
+STATEMENTS = (
+    "DROP TABLE meta", "DROP TABLE docs", "DROP TABLE guards", "DROP INDEX docs_by_title",
+    "ALTER TABLE docs RENAME COLUMN card TO kard", "ALTER TABLE guards ADD COLUMN more",
+    "ALTER TABLE docs ADD COLUMN more", "ALTER TABLE meta RENAME TO atem",
+    "ALTER TABLE docs DROP COLUMN findings", "CREATE TABLE more (a)",
+    "PRAGMA user_version = 0", "PRAGMA user_version = 99", "PRAGMA journal_mode = DELETE",
+)  # fmt: skip
+
+
+def damage_tables(case: Case) -> str:
+    """A table, a column or an index is missing, or the version lies."""
+    statement = case.rng.choice(STATEMENTS)
+    with contextlib.closing(case.catalogue()) as db:
+        db.execute(statement)
+    return statement
+
+
+def damage_bytes(case: Case) -> str:
+    """Some bytes of a file are others."""
+    path = case.rng.choice(case.files())
+    data = bytearray(path.read_bytes())
+    if not data:
+        return "nothing"
+    at = case.rng.randrange(len(data))
+    size = min(case.rng.choice([1, 1, 4, 64, 512]), len(data) - at)
+    what = case.rng.choice(["flip", "zero", "random"])
+    for place in range(at, at + size):
+        data[place] = {
+            "flip": data[place] ^ (1 << case.rng.randrange(8)),
+            "zero": 0,
+            "random": case.rng.randrange(256),
+        }[what]
+    path.write_bytes(data)
+    return f"{what} {size} bytes of {path.name} at {at}"
+
+
+def damage_length(case: Case) -> str:
+    """A file is cut, emptied or goes on."""
+    path = case.rng.choice(case.files())
+    data = path.read_bytes()
+    cut = case.rng.choice([0, case.rng.randrange(len(data) + 1), len(data)])
+    path.write_bytes(data[:cut] + (case.rng.randbytes(99) if cut == len(data) else b""))
+    return f"{path.name} cut at {cut} of {len(data)}"
+
+
+def damage_names(case: Case) -> str:
+    """A file or a folder is gone, or something else has its name."""
+    names = sorted(path for path in case.cache.rglob("*"))
+    path = case.rng.choice(names)
+    what = case.rng.choice(["gone", "gone", "folder", "file", "link", "pipe"])
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if what == "folder":
+        path.mkdir()
+        (path / "x").write_text("x")
+    elif what == "file":
+        path.write_text("x")
+    elif what == "link":
+        path.symlink_to("nowhere")
+    elif what == "pipe":
+        os.mkfifo(path)
+    return f"{path.name} {what}"
+
+
+def damage_places(case: Case) -> str:
+    """Two files have changed places, or one comes from another brain or from before."""
+    files = case.files()
+    what = case.rng.choice(["exchange", "exchange", "other", "older", "older file"])
+    if what == "exchange":
+        first, second = case.rng.sample(files, 2)
+        one, two = first.read_bytes(), second.read_bytes()
+        first.write_bytes(two)
+        second.write_bytes(one)
+        return f"exchange {first.name} and {second.name}"
+    source = case.other if what == "other" else case.older
+    if what == "older file":
+        path = case.rng.choice([p for p in source.rglob("*") if p.is_file()])
+        target = case.cache / path.relative_to(source)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, target)
+        return f"{what} {path.name}"
+    pattern = case.rng.choice(["catalogue.db*", "index-*"])
+    for path in case.cache.glob(pattern):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in source.glob(pattern):
+        # Another brain's index may well have the name that the catalogue here asks for.
+        name = next(case.whole.glob(pattern)).name if path.is_dir() else path.name
+        copy = shutil.copytree if path.is_dir() else shutil.copyfile
+        copy(path, case.cache / name)
+    return f"{pattern} of {what}"
+
+
+DAMAGES: tuple[tuple[Damage, int], ...] = (
+    (damage_meta, 20),
+    (damage_rows, 20),
+    (damage_tables, 15),
+    (damage_bytes, 40),
+    (damage_length, 15),
+    (damage_names, 25),
+    (damage_places, 25),
+)
+
+
+def restore(case: Case) -> None:
+    shutil.rmtree(case.cache)
+    shutil.copytree(case.whole, case.cache)
+
+
+def attempts(case: Case, damage: Damage, count: int) -> Iterator[tuple[str, Any, Any]]:
+    expected = [question(case.root) for question in QUESTIONS]
+    assert all(expected), expected
+    for number in range(count):
+        restore(case)
+        case.rng.seed(f"{damage.__name__} {number}")
+        what = f"{number}: {damage(case)}"
+        place = number % len(QUESTIONS)
+        question = QUESTIONS[place]
+        try:
+            answer = question(case.root)
+        except Exception as error:
+            answer = f"{type(error).__name__}: {error}"
+        yield f"{what}, {question.__name__}", answer, expected[place]
+
+
+@pytest.mark.parametrize(("damage", "count"), DAMAGES, ids=lambda one: getattr(one, "__name__", ""))
+def test_the_next_answer_is_right(case: Case, damage: Damage, count: int, figure: Any) -> None:
+    count *= 10 if os.environ.get("LESSONS_SLOW_TESTS") else 1
+    wrong = [
+        (what, answer) for what, answer, expected in attempts(case, damage, count)
+        if answer != expected
+    ]  # fmt: skip
+    assert not wrong, "\n".join(f"{what}: {str(answer)[:200]}" for what, answer in wrong)
+    figure(f"cache: {damage.__doc__}", f"{count} damaged caches, every next answer right")

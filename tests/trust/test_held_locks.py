@@ -1,0 +1,158 @@
+"""A lock that another process holds, or that cannot be had: said in one line, and answered."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from lessons_kb import Brain
+
+HOLD = """
+import sys, time
+sys.argv = ["/usr/bin/lessons", "index"]
+from lessons_kb.storage.locks import hold_writer
+with hold_writer(sys.stdin.readline().strip(), patience=5) as refused:
+    print(refused or "held", flush=True)
+    time.sleep(120)
+"""
+NO_LOCKS = """
+import fcntl, os, sys
+def refuse(*_): raise OSError(int(os.environ["REFUSAL"]), os.strerror(int(os.environ["REFUSAL"])))
+fcntl.flock = refuse
+from lessons_kb.cli.main import main
+main()
+"""
+
+
+def run(root: pathlib.Path, *arguments: str, code: str = "", **env: str) -> tuple[int, str, str]:
+    code = code or "from lessons_kb.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=root, capture_output=True, text=True, env={**os.environ, **env}, timeout=60,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert "Warning" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def indexed(root: pathlib.Path, telegram: pathlib.Path) -> pathlib.Path:
+    with Brain.open(root) as brain:
+        brain.refresh()
+        cache = brain.layers[0].cache
+    telegram.write_text(telegram.read_text() + "\nAnother line.\n")
+    return pathlib.Path(cache)
+
+
+@pytest.fixture
+def holder(indexed: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{indexed / 'writer.lock'}\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who is stopped")
+def test_a_stopped_writer_is_named_and_not_waited_for(
+    root: pathlib.Path, holder: subprocess.Popen[str]
+) -> None:
+    holder.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    with Brain.open(root) as brain:
+        assert brain.search("telegram")
+        assert brain.preflight("Add a telegram command that runs a script").text
+    assert time.monotonic() - began < 2
+    code, out, err = run(root, "search", "telegram", "--explain")
+    assert code == 0
+    assert "allowlist" in out
+    named = f"lessons index (process {holder.pid}) has been writing the index since "
+    assert named in err
+    assert "last commit" in err
+    assert f"`kill -CONT {holder.pid}` resumes it" in err
+    began = time.monotonic()
+    code, out, err = run(root, "index")
+    assert time.monotonic() - began < 10
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert named in err
+    holder.kill()
+    code, _out, err = run(root, "index")
+    assert (code, err) == (0, "")
+
+
+def test_a_writer_at_work_is_named_at_once(
+    root: pathlib.Path, holder: subprocess.Popen[str]
+) -> None:
+    began = time.monotonic()
+    with Brain.open(root) as brain:
+        assert brain.search("telegram")
+        assert str(holder.pid) in brain.layers[0].stale
+    assert time.monotonic() - began < 3
+    with subprocess.Popen(
+        [sys.executable, "-c", "from lessons_kb.cli.main import main; main()", "index"],
+        cwd=root, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as waiter:  # fmt: skip
+        assert waiter.stderr is not None
+        assert f"(process {holder.pid})" in waiter.stderr.readline()
+        holder.kill()
+        assert waiter.wait(timeout=30) == 0
+
+
+def test_nothing_is_indexed_and_the_writer_is_stopped(
+    root: pathlib.Path, indexed: pathlib.Path, holder: subprocess.Popen[str]
+) -> None:
+    for path in indexed.glob("catalogue.db*"):
+        path.unlink()
+    holder.send_signal(signal.SIGSTOP)
+    code, out, err = run(root, "search", "telegram")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"(process {holder.pid})" in err
+
+
+@pytest.mark.parametrize("refusal", [errno.ENOLCK, errno.ENOSYS])
+def test_a_file_system_without_locks(
+    root: pathlib.Path, indexed: pathlib.Path, refusal: int
+) -> None:
+    env = {"REFUSAL": str(refusal)}
+    code, out, err = run(root, "search", "telegram", "--explain", code=NO_LOCKS, **env)
+    assert code == 0
+    assert "allowlist" in out
+    assert "last commit was searched" in err
+    assert "locks" in err
+    for arguments in (["index"], ["index", "--rebuild"], ["bump", "telegram-allowlist"]):
+        code, out, err = run(root, *arguments, code=NO_LOCKS, **env)
+        assert (code, out, err.count("\n")) == (2, "", 1), (arguments, out, err)
+        assert "locks" in err
+    assert run(root, "search", "telegram", code=NO_LOCKS, **env)[0] == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows limits no files")
+@pytest.mark.parametrize("limit", [0, 8_192, 40_960])
+def test_a_limit_on_the_size_of_files(
+    root: pathlib.Path, indexed: pathlib.Path, limit: int
+) -> None:
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+        "from lessons_kb.cli.main import main; main()"
+    )
+    for _ in range(2):
+        status, out, err = run(root, "search", "telegram", code=code)
+        assert status == 0, err
+        assert "allowlist" in out
+    status, _out, err = run(root, "index", "--rebuild", code=code)
+    assert status == 0 or err.count("\n") == 1, err
+    assert run(root, "search", "telegram", code=code)[0] == 0
+    assert run(root, "index")[0] == 0
