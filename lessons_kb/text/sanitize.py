@@ -123,6 +123,12 @@ def defang(text: str) -> str:
     return _apply(text, edits) if edits else text
 
 
+def fold_letters(text: str) -> str:
+    """Return a text of the same length, in ASCII each character that looks like one of ASCII."""
+    table = {ord(char): _fold_char(char) for char in set(text) if not char.isascii()}
+    return text.translate({c: f for c, f in table.items() if len(f) == 1 and f.isascii()})
+
+
 def _is_marker(name: str, found: re.Match[str]) -> bool:
     name = name.rstrip("] \t\n")
     if name in _ROLES:  # [user] speaks, rows[user] is code
