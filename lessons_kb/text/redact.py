@@ -1,30 +1,92 @@
-"""Secrets taken out of what is kept: keys, tokens, passwords, whatever announces itself as one.
+r"""Secrets taken out of what is kept: keys, tokens, passwords, whatever announces itself as one.
 
 Rather one too many than one too few, but hashes, identifiers, lock files and code stay readable.
+What secrets look like is data (``data/secrets.txt``). They are looked for in a view of the text
+as its last reader has it: escapes and look-alike letters resolved, lines and strings joined.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from itertools import pairwise
 
-from lessons_kb.text.announced import redact_announced
-from lessons_kb.text.secret_forms import FORMS, IDENTITY_NAMES
+from lessons_kb.data import read_table
+from lessons_kb.text.sanitize import fold_letters
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from lessons_kb.data import Table
+
+    Span = tuple[int, int, str]
 
 _SHORTEST = 6
-_RANDOM = r"[=:][ \t]{0,4}\\{0,2}[\"'`]?(?P<secret>[\w+/~-]{20,256}={0,2})(?![\w+/=~-])"
-_LAST_WORD = r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,4}\Z"
+_LONG_TOKEN = 16
+_LONG_WORD = 20
+_DIGITS_OF_COUNT = 3
 _MIN_ENTROPY = 3.6
 """Bits a character of 20 random letters and digits; a few words joined stay below."""
 _MIN_CHANGES = 0.36
 """Share of neighbours of another class: .62 in random text, about .3 in CamelCase."""
 _MIN_PIECE = 14
 """Paths, slugs and UUIDs have shorter pieces."""
+_SAMPLE = 300
+"""Characters of a long run that tell whether it is random."""
+_BEFORE_STEM = 12
+_AFTER_STEM = 8
+"""A name begins and ends at most so far from its stem."""
 _MARK_ROOM = 60
 _PASSES = 5
 """A secret taken out may bare the one before it; a text without any costs one pass."""
+
+_TAKEN = "\0"
+"""What the view shows in the place of a secret already taken out."""
+_ESCAPED = 0xE000
+"""The view's first escaped quote: one character for each kind of quote and depth."""
+_QUOTE = "[\"'`\ue000-\ue00f]"
+_HIDDEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+)
+_SPELLED = re.compile(
+    rf"(?P<first>[\[\\%<\"'`^{_HIDDEN}])(?:"  # a set of characters in front makes it fast
+    r"(?<=\[)(?P<taken>redacted [a-z ]{1,30}\])"
+    r"|(?<=\\)(?P<slashes>\\{0,6})(?:(?P<quote>[\"'])|(?P<line>[nr])|(?P<tab>t)|(?P<slash>/))"
+    r"|(?:(?<=\\)\\{0,6}u00|(?<=%))(?P<code>2[27bBfF]|3[aAdD]|40)"
+    r"|(?:(?<=\\)|(?<=[ \t][`^]))(?P<continued>\r?\n[ \t]{0,40})"
+    r"|(?P<triple>(?<=\")\"\"\s{0,40}|(?<=')''\s{0,40})"
+    r"|(?P<section>(?<=<)!\[CDATA\[)"
+    # "a" + "b", "a" on one line and "b" on the next, 'a''b'
+    r"|(?<=[^\s\"'`=(\[{,:][\"'])(?P<joined>(?:[ \t]{0,9}(?:\+|\.\.?|&[ \t]{0,3}_?)\s{0,40}"
+    r"|\s{0,40}\n\s{0,40}(?:[+.&][ \t]{0,9})?|)[rbfu]?(?P=first)(?=[^\s\"'`,;:)\]}]))"
+    rf"|(?P<hidden>(?<=[{_HIDDEN}])))"
+)
+_PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
+_LINK = (
+    # name: type = …
+    rf"[ \t]{{0,4}}:[ \t]{{0,20}}&?[A-Za-z][\w.\[\]|]{{0,40}}[ \t]{{1,4}}=(?!=)[ \t]{{0,20}}"
+    rf"|(?P<sign>{_QUOTE}?\]?[ \t]{{0,20}}(?P<symbol>=>|:=|===?|!==?|=|:)"
+    r"(?:[ \t]{0,9}(?P<block>[|>][+-]?\d?[ \t]{0,9}[\n\x0b]\s{1,40})"
+    r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})|[ \t]{0,20}))"
+    # name="…" value="…"
+    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z])(?i:parameter)?(?i:value|default)"
+    rf"{_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
+    rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?|</[\w:]{{1,30}}>\s{{0,20}}<[\w:]{{1,30}}>)"
+    rf"|(?P<comma>{_QUOTE},\s{{0,20}}|\()"
+    r"|(?P<cell>[*_`]{0,3}[ \t]{0,40}[|│┃][ \t]{0,40}`?)"
+    r"|(?P<blank>[ \t]{1,20}(?:(?:is|was)[ \t]{1,4})?)"
+)
+_QUOTED = rf"[rbfuLRBFU@]{{0,2}}(?P<mark>{_QUOTE})(?P<value>(?:(?!(?P=mark))[^\n]){{1,8000}})"
+_BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
+_MORE = r"[\w+/=~.-]*+"
+_BARE_ENDS = rf"[&;,|](?=[\w.%-]{{1,60}}[=:])|{_QUOTE}(?=[\s,;:)\]}}]|$)|[\"'`,;:)\]}}>\ue000-\ue00f]{{1,20}}$"
+_UNBROKEN = r"[^\s=()\[\]{}<>]+"
+_RULE = re.compile(r"[\s|│┃+:=─━┄┼╪╇├┤┌┐└┘╞╡┬┴-]*")
+_SEPARATORS = "│┃|\t,"
 
 
 def redact(text: str) -> str:
@@ -36,19 +98,6 @@ def redact(text: str) -> str:
         before, text = text, _redact_once(text)
         if text == before:
             break
-    return text
-
-
-def _redact_once(text: str) -> str:
-    if len(text) < _SHORTEST:
-        return text
-    lower = text.lower()
-    for kind, hints, pattern in FORMS:
-        if any(hint in (lower if hint.islower() else text) for hint in hints):
-            text = _without(pattern, kind, text)
-    text = redact_announced(text, lower)
-    if "=" in text or ":" in text:
-        text = _compiled(_RANDOM).sub(_without_random, text)
     return text
 
 
@@ -76,52 +125,323 @@ def excerpt(text: str, limit: int) -> str:
     return (first + left_out + last)[:limit]
 
 
-def _without(pattern: str, kind: str, text: str) -> str:
-    compiled = _compiled(pattern)
-    group = "secret" if "secret" in compiled.groupindex else 0
-    return compiled.sub(lambda found: _replaced(found, kind, group), text)
+def _redact_once(text: str) -> str:
+    if len(text) < _SHORTEST:
+        return text
+    view = _View(text)
+    lower = view.text.lower()
+    if len(lower) != len(view.text):  # a capital whose small letter is two
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in view.text)
+    spans = list(_by_form(view.text, lower))
+    shown = view.text
+    for start, end, _ in spans:  # what a form gave away announces nothing more
+        shown = f"{shown[:start]}{_TAKEN * (end - start)}{shown[end:]}"
+    spans += _by_name(shown, lower)
+    parts: list[str] = []
+    done = 0
+    for start, end, kind in _merged(spans, view.text):
+        place = view.origin(start)
+        parts += (text[done:place], f"[redacted {kind}]")
+        done = view.origin(end)
+    return "".join((*parts, text[done:]))
 
 
-def _without_random(found: re.Match[str]) -> str:
+class _View:
+    """A text as its last reader has it, and where each place of it came from."""
+
+    def __init__(self, text: str) -> None:
+        self._starts, self._shifts = [0], [0]
+        letters = text if text.isascii() else fold_letters(text)
+        parts: list[str] = []
+        done = size = 0
+        for start, end, plain in _respelled(letters):
+            parts += (letters[done:start], plain)
+            size += start - done + len(plain)
+            done = end
+            self._starts.append(size)
+            self._shifts.append(done - size)
+        self.text = "".join((*parts, letters[done:]))
+
+    def origin(self, place: int) -> int:
+        """Return the place in the text of a place in the view."""
+        return place + self._shifts[bisect_right(self._starts, place) - 1]
+
+
+def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, plain) of each place that its last reader reads otherwise."""
+    for found in _SPELLED.finditer(text):
+        kind, plain = found.lastgroup, ""
+        if kind == "taken":
+            plain = _TAKEN
+        elif kind == "quote":
+            plain = chr(_ESCAPED + 2 * len(found["slashes"]) + (found["quote"] == "'"))
+        elif kind == "code":
+            plain = chr(int(found["code"], 16))
+            plain = chr(_ESCAPED + (plain == "'")) if plain in "\"'" else plain
+        elif kind in _PLAIN:
+            plain = _PLAIN[kind]
+        yield *found.span(), plain
+
+
+def _merged(spans: list[Span], view: str) -> list[Span]:
+    """Return spans in order, those that overlap as one, without what is already taken out."""
+    merged: list[Span] = []
+    for start, end, kind in sorted(spans, key=lambda span: span[:2]):
+        if not view[start:end].strip(_TAKEN):
+            continue
+        if merged and start < merged[-1][1]:
+            first, last, known = merged.pop()
+            start, end, kind = first, max(last, end), known
+        merged.append((start, end, kind))
+    return merged
+
+
+def _by_form(view: str, lower: str) -> Iterator[Span]:
+    """Find what its form gives away, and what is too random for a name."""
+    for kind, hints, pattern in _forms():
+        if not any(hint in (lower if hint.islower() else view) for hint in hints):
+            continue
+        compiled = _compiled(pattern)
+        groups = compiled.groupindex
+        group = next((name for name in ("secret", "random") if name in groups), 0)
+        for found in compiled.finditer(view):
+            if group != "random" or (not _is_identity(found) and _is_random(found["random"])):
+                yield *found.span(group), kind
+
+
+def _is_identity(found: re.Match[str]) -> bool:
+    """Tell whether the last word before is ``contentHash``'s or ``REQUEST_ID``'s."""
     before = found.string[max(found.start() - 60, 0) : found.start()]
-    name = _compiled(_LAST_WORD).search(before)
-    if name and _last_word(name[1]) in IDENTITY_NAMES:
-        return found[0]
-    return _replaced(found, "secret", "secret") if _is_random(found["secret"]) else found[0]
-
-
-def _replaced(found: re.Match[str], kind: str, group: str | int) -> str:
-    start, end = found.span(group)
-    text = found.string
-    return f"{text[found.start() : start]}[redacted {kind}]{text[end : found.end()]}"
-
-
-def _last_word(name: str) -> str:
-    """Return the last word of ``contentHash`` or ``REQUEST_ID`` in lower case."""
-    words = _compiled(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+").findall(name)
-    return words[-1].lower() if words else ""
+    name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,4}\Z", before)
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else ()
+    return bool(words) and words[-1].lower() in _words("identities")
 
 
 def _is_random(run: str) -> bool:
     """Tell random letters and digits from words, paths, hashes and numbers."""
-    piece = max(_compiled(r"[/_~+=-]").split(run), key=len)
-    classes = [_class_of(char) for char in piece]
+    piece = max(re.split(r"[/_~+=\s-]", run[:_SAMPLE]), key=len)
+    classes = ["digit" if c.isdigit() else "upper" if c.isupper() else "lower" for c in piece]
     if len(piece) < _MIN_PIECE or set(classes) != {"digit", "lower", "upper"}:
         return False
     changes = sum(a != b for a, b in pairwise(classes))
-    return changes >= _MIN_CHANGES * (len(piece) - 1) and _entropy(run) >= _MIN_ENTROPY
+    shares = [run.count(char, 0, _SAMPLE) / len(run[:_SAMPLE]) for char in set(run[:_SAMPLE])]
+    entropy = -sum(share * math.log2(share) for share in shares)
+    return changes >= _MIN_CHANGES * (len(piece) - 1) and entropy >= _MIN_ENTROPY
 
 
-def _class_of(char: str) -> str:
-    return "digit" if char.isdigit() else "upper" if char.isupper() else "lower"
+def _by_name(view: str, lower: str) -> Iterator[Span]:
+    """Find the values of names that announce a secret."""
+    stems = _compiled("|".join(sorted(_words("stems"))))
+    place = line_end = seen = 0
+    while stem := stems.search(lower, seen):
+        seen = stem.end()
+        near = _names().search(view, max(place, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
+        name = near and _names().match(view, near.start())
+        if name is None:
+            continue
+        if name.start() >= line_end:
+            line_end = yield from _by_column(view, name.start())
+        link = None if _speaks_about(name) else _compiled(_LINK).match(view, name.end())
+        span = link and (_quoted(name, link) or _bare(name, link))
+        if span and span[1] > span[0]:
+            yield *span, _kind(name)
+        place = span[1] if span else name.end()
+        seen = max(seen, place)
 
 
-def _entropy(run: str) -> float:
-    """Return Shannon's entropy in bits a character."""
-    shares = [run.count(char) / len(run) for char in set(run)]
-    return -sum(share * math.log2(share) for share in shares)
+def _kind(name: re.Match[str]) -> str:
+    return next(kind for kind, word in name.groupdict().items() if word and kind != "rest")
 
 
-@lru_cache(maxsize=128)
+def _speaks_about(name: re.Match[str]) -> bool:
+    """Tell ``tokenizer`` and ``token_count`` from ``tokens``, ``tokenValue`` and ``token_2``."""
+    rest, last = name["rest"], name.string[name.start("rest") - 1]
+    if not rest:
+        return False
+    joined = rest[0].isalpha() and last.isascii() and not (rest[0].isupper() and last.islower())
+    if joined and not re.match(r"[sS](?:[_.-]|\Z)", rest):
+        return True
+    end = re.search(r"([A-Z]?[a-z]+|[A-Z]+)[^A-Za-z]*\Z", rest)
+    return end is not None and end[1].lower() in _words("harmless ends")
+
+
+def _by_column(view: str, place: int) -> Generator[Span, None, int]:
+    """Find what stands below a name in a table; return the end of the table, or of the line."""
+    start, end = view.rfind("\n", 0, place) + 1, view.find("\n", place) + 1 or len(view)
+    separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
+    if separator is None:
+        return end
+    heads = view[start:end].strip("\n").split(separator)
+    columns = [number for number, head in enumerate(heads) if _is_head(head, separator)]
+    if not columns or (separator == "," and not all(re.fullmatch(r"\w[\w .-]*", h) for h in heads)):
+        return end
+    while end < len(view):
+        start, end = end, view.find("\n", end) + 1 or len(view)
+        if _RULE.fullmatch(view, start, end):
+            continue
+        cells = view[start:end].split(separator)
+        if len(cells) != len(heads):
+            return start
+        for number in columns:
+            cell = cells[number].strip(" *`\"'\r\n")
+            if len(cell) >= _SHORTEST and _is_mixed(cell) and _matches(_UNBROKEN, cell):
+                at = view.index(cell, start + sum(len(c) + 1 for c in cells[:number]))
+                yield at, at + len(cell), "secret"
+    return end
+
+
+def _is_head(cell: str, separator: str) -> bool:
+    bare = cell.strip(" *_`\"'") if separator != "," else cell
+    name = _names().search(bare) if re.fullmatch(r"[\w .-]{2,30}", bare) else None
+    return name is not None and not _speaks_about(name)
+
+
+def _is_sure(name: re.Match[str], link: re.Match[str], value: str, *, quoted: bool) -> bool:
+    """Tell whether what follows the name is its value: it may not be after a blank or a comma."""
+    if not (link["blank"] or link["comma"] or link["cell"] or (link["next"] and not quoted)):
+        return True
+    if not link["cell"] and _whole(name).startswith("-") and name[0].lower() != "auth":
+        return not value.startswith("-")
+    enough = _SHORTEST if _kind(name) == "password" else _LONG_TOKEN
+    return len(value) >= enough and _is_mixed(value) and (quoted or _matches(_UNBROKEN, value))
+
+
+def _whole(name: re.Match[str]) -> str:
+    before = re.search(r"[\w.-]*\Z", name.string[max(name.start() - 60, 0) : name.start()])
+    return f"{before[0] if before else ''}{name[0]}"
+
+
+def _quoted(name: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
+    view, start, kind = link.string, link.end(), _kind(name)
+    if link["block"]:
+        indent = re.escape(re.split(r"[\n\x0b]", link[0])[-1])
+        block = re.compile(rf"[^\n\x0b]+(?:[\n\x0b]{indent}[^\n\x0b]+)*+").match(view, start)
+        sure = block and indent and _is_quoted_secret(block[0].strip("\"'"), kind)
+        return block.span() if block and sure else None
+    value = _compiled(_QUOTED).match(view, start)
+    spoken = (link["sign"] or "").strip(" ") == ":"  # 'Password: ', the quote closes
+    if value is None or (spoken and value["value"][0] in ",;:)]}+ "):
+        return None
+    if _is_quoted_secret(value["value"], kind) and _is_sure(
+        name, link, value["value"], quoted=True
+    ):
+        return value.span("value")
+    return value.end(), value.end()
+
+
+def _is_quoted_secret(value: str, kind: str) -> bool:
+    bare = value.strip()
+    if _is_placeholder(bare):
+        return False
+    words = bare.lower().replace(",", " ").replace(".", " ").split()
+    if len(words) > 1 and (kind != "password" or not _words("sentences").isdisjoint(words)):
+        return any(len(word) >= _LONG_WORD and _is_mixed(word) for word in words)
+    if kind == "password":
+        return True
+    if _matches(_no_value("place"), bare) or len(bare) < _SHORTEST:
+        return False
+    return kind == "secret" or _is_mixed(bare) or not _matches(r"[A-Za-z_. -]+", bare)
+
+
+def _bare(name: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
+    view, start = link.string, link.end()
+    value = _compiled(_BARE).match(view, start)
+    if value is None or link["comma"]:
+        return None
+    chunk = value[0]
+    if link["tag"]:
+        chunk = chunk.partition("<")[0]
+    elif cut := _compiled(_BARE_ENDS).search(chunk):
+        chunk = chunk[: cut.start()]
+    end = start + len(chunk)
+    follows = re.compile(r"[ \t]{1,4}[A-Za-z]").match(view, end) is not None
+    if not chunk or not _is_bare_secret(name, link, chunk, follows=follows):
+        return None
+    more = _compiled(_MORE).match(view, end) if chunk == value[0] else None
+    return start, more.end() if more else end
+
+
+def _is_bare_secret(name: re.Match[str], link: re.Match[str], value: str, *, follows: bool) -> bool:
+    whole, symbol, kind = _whole(name), link["symbol"], _kind(name)
+    if _is_placeholder(value) or symbol in ("==", "===", "!=", "!==", "=>"):
+        return False
+    if (follows and link["next"]) or not _is_sure(name, link, value, quoted=False):
+        return False
+    if (whole.isupper() and link["sign"] == "=") or link["blank"]:  # a shell's, an option's
+        is_other = _matches(_no_value("place"), value) or _is_count(whole, value)
+        return not is_other and not value.startswith("-")
+    if _matches(_no_value("bare code"), value):
+        return False
+    if follows and symbol == ":" and _matches(r"[A-Za-z'’-]+[.,;:!?]*", value):
+        return False  # prose: "password: must be longer"
+    if kind == "password":
+        return not _is_count(whole, value)
+    if value.isdecimal() or _matches(_no_value("place"), value) or len(value) < _SHORTEST:
+        return False
+    return _is_mixed(value) or (kind == "secret" and symbol == "=" and value.isalpha())
+
+
+def _is_placeholder(value: str) -> bool:
+    if value.lower().strip(".,:;!?") in _words("placeholders"):
+        return True
+    if _matches(_no_value("reference"), value) or _matches(_no_value("placeholder"), value):
+        return True
+    # A value of letters is itself a name: user_password, ACCESS_TOKEN.
+    return _matches(r"[A-Za-z_ -]+", value) and _names().search(value) is not None
+
+
+def _is_count(name: str, value: str) -> bool:
+    return value.isdecimal() and (len(value) <= _DIGITS_OF_COUNT or "token" in name.lower())
+
+
+def _is_mixed(value: str) -> bool:
+    """Tell whether letters and digits both stand in a value of some length."""
+    return (
+        len(value) >= _SHORTEST
+        and any(char.isdigit() for char in value)
+        and any(char.isalpha() for char in value)
+    )
+
+
+def _matches(pattern: str, value: str) -> bool:
+    return _compiled(pattern).fullmatch(value) is not None
+
+
+@lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
+
+
+@lru_cache(maxsize=1)
+def _rules() -> Table:
+    return read_table("secrets.txt")
+
+
+@lru_cache(maxsize=1)
+def _forms() -> list[tuple[str, list[str], str]]:
+    """Return (kind, hints, pattern) of each form."""
+    fragments = {f"«{name}»": "".join(lines) for name, lines in _rules()["fragments"]}
+    forms = []
+    for head, lines in _rules()["forms"]:
+        kind, *hints = (part.strip() for part in head.split("|"))
+        pattern = "".join(lines)
+        for name, fragment in fragments.items():
+            pattern = pattern.replace(name, fragment)
+        forms.append((kind, hints, pattern))
+    return forms
+
+
+@lru_cache(maxsize=1)
+def _names() -> re.Pattern[str]:
+    kinds = (f"(?P<{kind}>{fold_letters(''.join(words))})" for kind, words in _rules()["names"])
+    return re.compile(rf"(?i:{'|'.join(kinds)})(?P<rest>[\w.-]{{0,60}})")
+
+
+@lru_cache(maxsize=8)
+def _words(name: str) -> frozenset[str]:
+    return frozenset(fold_letters(" ".join(dict(_rules()["words"])[name])).split())
+
+
+@lru_cache(maxsize=8)
+def _no_value(name: str) -> str:
+    return "".join(dict(_rules()["no values"])[name])

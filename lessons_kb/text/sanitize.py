@@ -10,6 +10,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from lessons_kb.data import read_table
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +44,8 @@ _BRACKET = (
     r"|<\s*+(?:/\s*+)?+(\|[\w\s:-]{1,40}+\||[a-z][\w:-]*+)"
 )
 _SPEAKER = (
-    r"^(?:[^\w\n]|_)*+(?:[0-9]{1,9}+[.)](?:[^\w\n]|_)*+)?+([a-z]++)(?:[^\w\s:]|_)*+[^\S\n]*+:"
+    r"^(?:[^\w\n]|_)*+(?:[0-9]{1,9}+[.)](?:[^\w\n]|_)*+)?+"
+    r"([^\W\d_]++(?:[^\S\n]{1,9}+[^\W\d_]++)?+)(?:[^\w\s:]|_)*+[^\S\n]*+:"
 )
 
 _ROLES = frozenset({"human", "user", "assistant", "system", "developer"})
@@ -66,14 +69,6 @@ _TAG_WORDS = frozenset(
     | {"stderr", "stdout", "transcript"}
 )
 """A tag of several words is an agent's too if one of these is among them."""
-
-_LOOK_ALIKES = str.maketrans(
-    "\u0430\u0432\u0441\u0501\u0435\u04bb\u043d\u0456\u0458\u043a\u043c\u043e\u0440\u0455\u0442\u0443\u0445"
-    "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2"
-    "\u0131\u2039\u203a\u3008\u3009\u300a\u300b\u27e8\u27e9\u3010\u3011\u3014\u3015\u27e6\u27e7\u2215\u2044\u2236\u2581",
-    "abcdehhijkmopstyxabehikmnoptuxci<><><><>[][][]//:_",
-)
-"""Cyrillic and Greek letters and brackets that NFKC keeps apart from the ASCII they resemble."""
 
 
 def clean(text: str) -> str:
@@ -118,9 +113,15 @@ def defang(text: str) -> str:
                 edits |= _bend(folded, found.start())
     if ":" in folded:
         for found in re.finditer(_SPEAKER, folded, re.MULTILINE):
-            if found[1] in _ROLES:
+            if " ".join(found[1].split()) in _speakers():
                 edits[found.end() - 1] = " -"
     return _apply(text, edits) if edits else text
+
+
+def fold_letters(text: str) -> str:
+    """Return a text of the same length, in ASCII each character that looks like one of ASCII."""
+    table = {ord(char): _fold_char(char) for char in set(text) if not char.isascii()}
+    return text.translate({c: f for c, f in table.items() if len(f) == 1 and f.isascii()})
 
 
 def _is_marker(name: str, found: re.Match[str]) -> bool:
@@ -174,7 +175,22 @@ def _fold_char(char: str) -> str:
         return ""
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", char).casefold())
     plain = "".join(piece for piece in apart if unicodedata.category(piece)[0] != "M")
-    return plain.translate(_LOOK_ALIKES)
+    return plain.translate(_look_alikes())
+
+
+@lru_cache(maxsize=1)
+def _look_alikes() -> dict[int, str]:
+    """Return what each letter or sign that resembles one of ASCII resembles."""
+    records = read_table("look_alikes.txt")["look-alikes"]
+    signs = ((sign, head.lstrip("\\")) for head, lines in records for sign in "".join(lines))
+    return {ord(sign): plain for sign, plain in signs if sign != " "}
+
+
+@lru_cache(maxsize=1)
+def _speakers() -> frozenset[str]:
+    """Return the roles of a chat in all languages known, folded."""
+    words = (word for _, lines in read_table("roles.txt")["roles"] for word in lines[0].split())
+    return frozenset(_fold(word).replace("_", " ") for word in words)
 
 
 def _is_hidden(char: str) -> bool:
