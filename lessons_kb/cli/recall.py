@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import __version__, render
-from lessons_kb.brain.change import read_change
+from lessons_kb.brain.evidence import read_change
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,

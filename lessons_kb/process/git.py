@@ -81,7 +81,8 @@ def read_diff(
     Without a revision: working tree and index against HEAD (against nothing, before the first
     commit), untracked text files included. With one, as ``git diff`` takes it: a commit against
     the working tree, or ``a..b``, ``a...b``. ``without`` leaves files out: pairs of a folder and a
-    glob below it. Nothing the repository configures is run and no network is used. Raises GitError where there is no git, no repository or no such revision.
+    glob below it. Nothing the repository configures is run and no network is used. Raises GitError
+    where there is no git, no repository or no such revision.
     """
     git = find_git(", or do without --diff")
     if not os.path.isdir(cwd):
