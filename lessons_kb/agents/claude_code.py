@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.agents.payload import arguments_of, end_of, object_of, text_of, written_by
+from lessons_kb.agents.payload import arguments_of, end_of, object_of, output_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def _begun_in(payload: Payload) -> str:
 
 
 def _ended(payload: Payload, event: str) -> dict[str, str]:
-    written = written_by(payload.get("tool_input"))
     if event == "PostToolUse":
         response = object_of(payload, "tool_response")
         stopped = response.get("interrupted") is True
         printed = "\n".join(p for name in ("stdout", "stderr") if (p := text_of(response, name)))
-        return {"outcome": "cancelled" if stopped else "ok", "output": written or end_of(printed)}
+        output = output_of(payload.get("tool_input"), printed)
+        return {"outcome": "cancelled" if stopped else "ok", "output": output}
     if event == "PostToolUseFailure":
         from lessons_kb.guards.tools import kind_of_failure
 

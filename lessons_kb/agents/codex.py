@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.payload import end_of, text_of, written_by
+from lessons_kb.agents.payload import end_of, output_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def _ended(payload: Payload) -> dict[str, str]:
         match = re.search(_EXIT, text[:_HEAD], re.MULTILINE)
         code = int(match[1] or match[2]) if match else None
     outcome = "unknown" if code is None else "exec_error" if code else "ok"
-    return {"outcome": outcome, "output": _written(payload) or end_of(text)}
+    return {"outcome": outcome, "output": _written(payload, text)}
 
 
-def _written(payload: Payload) -> str:
+def _written(payload: Payload, printed: str) -> str:
     arguments = payload.get("tool_input")
     if payload.get("tool_name") == "apply_patch" and isinstance(arguments, dict):
         return end_of(text_of(arguments, "command", "input", "patch"))
-    return written_by(arguments)
+    return output_of(arguments, printed)

@@ -7,7 +7,7 @@ last line. Nothing that a hook prints is shown to the user.
 
 from __future__ import annotations
 
-from lessons_kb.agents.payload import arguments_of, end_of, object_of, text_of, time_of, written_by
+from lessons_kb.agents.payload import arguments_of, end_of, object_of, output_of, text_of, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,4 +74,4 @@ def _ended(payload: Payload) -> dict[str, str]:
         from lessons_kb.guards.tools import kind_of_failure
 
         outcome = kind_of_failure(text) if verdict == "failure" else "permission_denied"
-    return {"outcome": outcome, "output": written_by(payload.get("tool_input")) or end_of(text)}
+    return {"outcome": outcome, "output": output_of(payload.get("tool_input"), text)}

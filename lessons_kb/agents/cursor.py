@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from lessons_kb.agents.payload import arguments_of, end_of, text_of, written_by
+from lessons_kb.agents.payload import arguments_of, end_of, output_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _ended(payload: Payload) -> dict[str, str]:
         result = {}
     code = result.get("exitCode", result.get("exit_code")) if isinstance(result, dict) else None
     failed = type(code) is int and code != 0
-    output = written_by(payload.get("tool_input")) or end_of(text)
+    output = output_of(payload.get("tool_input"), text)
     return {"outcome": "exec_error" if failed else "ok", "output": output}
 
 

@@ -6,9 +6,9 @@ from lessons_kb.agents.payload import (
     arguments_of,
     end_of,
     object_of,
+    output_of,
     text_of,
     time_of,
-    written_by,
 )
 
 TYPE_CHECKING = False
@@ -73,4 +73,4 @@ def _ended(payload: Payload) -> dict[str, str]:
     command = payload.get("tool_name") == "run_shell_command"
     code = re.search(_EXIT, content, re.MULTILINE) if command else None
     outcome = "exec_error" if code and code[1] != "0" else "ok"
-    return {"outcome": outcome, "output": written_by(payload.get("tool_input")) or end_of(content)}
+    return {"outcome": outcome, "output": output_of(payload.get("tool_input"), content)}

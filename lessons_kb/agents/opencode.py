@@ -19,7 +19,7 @@ session's next main requests) and ``message`` for the user (a toast, or the log)
 
 from __future__ import annotations
 
-from lessons_kb.agents.payload import arguments_of, end_of, object_of, text_of, written_by
+from lessons_kb.agents.payload import arguments_of, end_of, object_of, output_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def _ended(payload: Payload) -> dict[str, str]:
 
         return {"outcome": kind_of_failure(text), "output": end_of(text)}
     failed = type(code) is int and code != 0
-    written = text_of(metadata, "diff") or written_by(payload.get("args"))
-    return {"outcome": "exec_error" if failed else "ok", "output": end_of(written or text)}
+    written = text_of(metadata, "diff") or output_of(payload.get("args"), text)
+    return {"outcome": "exec_error" if failed else "ok", "output": end_of(written)}
 
 
 def _unquoted(prompt: str) -> str:

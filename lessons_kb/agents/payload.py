@@ -66,13 +66,19 @@ def end_of(text: str) -> str:
     return text[-MAX_OUTPUT_CHARS:]
 
 
-def written_by(arguments: object) -> str:
-    """Return the text that an edit writes, "" for other calls."""
+def output_of(arguments: object, printed: str) -> str:
+    """Return the text that an edit writes, be it none; of other calls the end of what is printed.
+
+    What a tool prints of an edit shows the file around it.
+    """
     if not isinstance(arguments, dict):
-        return ""
+        return end_of(printed)
     edits = arguments.get("edits")
     parts = [arguments, *(edits if isinstance(edits, list) else ())]
-    texts = [text_of(part, *_WRITTEN) for part in parts if isinstance(part, dict)]
+    parts = [part for part in parts if isinstance(part, dict) and any(n in part for n in _WRITTEN)]
+    if not parts:
+        return end_of(printed)
+    texts = [text_of(part, *_WRITTEN) for part in parts]
     return end_of("\n".join(text for text in texts if text))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.payload import end_of, text_of, time_of, written_by
+from lessons_kb.agents.payload import end_of, output_of, text_of, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,4 +50,4 @@ def _ended(payload: Payload) -> dict[str, str]:
         from lessons_kb.guards.tools import kind_of_failure
 
         outcome = "exec_error" if codes else kind_of_failure(text)
-    return {"outcome": outcome, "output": written_by(payload.get("tool_input")) or end_of(text)}
+    return {"outcome": outcome, "output": output_of(payload.get("tool_input"), text)}

@@ -296,7 +296,10 @@ class Cards:
         def edited(data: bytes) -> bytes:
             document = parse_bytes(data, path=path, folders=folders)
             _usable(document, path)
-            return edit_header(data.decode("utf-8"), change(document)).encode("utf-8")
+            try:
+                return edit_header(data.decode("utf-8"), change(document)).encode("utf-8")
+            except EditRefused as error:
+                raise EditRefused(f"{path} was left as it is: {error}") from None
 
         data = files.rewrite(layer.root, path, edited)
         layer.touch()

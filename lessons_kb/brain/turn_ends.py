@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from lessons_kb.brain.evidence import RUNS, WRITES, find_evidence
 from lessons_kb.brain.spoken import find_malformed, without_markup
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_drafts import order_drafts
 from lessons_kb.brain.turn_effects import count_items, note_effects
 from lessons_kb.brain.turn_state import BLOCK, event_of, now, turn_state
-from lessons_kb.model import CALLS
 from lessons_kb.storage.events import prepare
 
 TYPE_CHECKING = False
@@ -58,9 +58,9 @@ def _checked(house: House, occasion: Occasion, reach: Reach) -> Answer:
         return said
     given = _cards(house, cards)
     done = journal.events.numbered(
-        session=occasion.session, kinds=CALLS, after=after, limit=_MAX_EVIDENCE
+        session=occasion.session, kinds=(*WRITES, *RUNS), after=after, limit=_MAX_EVIDENCE
     )
-    evidence = [f"{event.text}\n{event.output}" for _number, event in done]
+    evidence = find_evidence((event for _number, event in done), house.brain.layers)
     from lessons_kb.recall.postcheck import find_unaddressed_items
 
     check = find_unaddressed_items(answer.text, [card for _layer, card in given], evidence)

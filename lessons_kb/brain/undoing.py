@@ -8,6 +8,8 @@ import time
 
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.cards import edit_header, parse_bytes
+from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.reading import read_header
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
 from lessons_kb.storage import files, trash
 from lessons_kb.storage.drafts import DraftFolder
@@ -283,14 +285,10 @@ class _Change:
         return {key: getattr(card, _FIELDS[key]) for key in self._written}
 
     def _former(self) -> dict[str, Change]:
-        """Return what the keys held; None for those that were not there."""
-        folders = self._layer.settings.folders
-        card = parse_bytes(self._before, path=self._path, folders=folders).card
-        values = self._values(card) if card else {}
-        return {
-            key: None if _edited(self._before, {key: None}) == self._before else value
-            for key, value in values.items()
-        }
+        """Return what the keys held, as it was written; None for those that were not there."""
+        entries = read_header(split_header(self._before.decode("utf-8"))).entries
+        held = {canonical(entry.key): entry.texts[0] or "" for entry in entries if entry.texts}
+        return {key: held.get(key) for key in self._written}
 
 
 def _edited(data: bytes, changes: dict[str, Change]) -> bytes:

@@ -7,9 +7,11 @@ again and compared with what was intended, by values and by lines; what does not
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from lessons_kb.cards.header import canonical, line_starts, split_header
-from lessons_kb.cards.keys import KEYS
+from lessons_kb.cards.inline import one_line
+from lessons_kb.cards.keys import KEYS, describe_form, read_value
 from lessons_kb.cards.lenient import read_lenient
 from lessons_kb.cards.reading import Reading, read_header
 from lessons_kb.cards.scalars import format_flow, format_scalar
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     Meaning = dict[str, str | tuple[str, ...] | None]
 
 _TYPED_FORMS = ("count", "date")
+_COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -43,8 +46,9 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     Keys are named as in the card (``last-seen``); a tuple is a list, None removes the key. Of a key
     that stands twice the last one, which counts, is changed. Only lines of changed keys differ:
     comments, order, quotes, line ends, byte order mark and trailing spaces stay. A missing key is
-    added at the header's end, a missing header on top of the file. Raises EditRefused where the
-    result would not read back as intended, InputError for an impossible name.
+    added at the header's end, a missing header on top of the file. Raises EditRefused where a line
+    that a human wrote would be lost, a count would begin anew, or the result would not read back
+    as intended; InputError for an impossible name.
     """
     split = split_header(text)
     reading = read_header(split)
@@ -61,6 +65,7 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if split.header is None:
         result = _with_new_header(text, needed)
     else:
+        _check_kept(split.header, reading, needed)
         editor = _Editor(text, split.header, reading.entries)
         result = _spliced(text, editor.splices(needed))
     _verify(text, result, needed, reading)
@@ -77,6 +82,84 @@ def _spliced(text: str, splices: Iterable[Splice]) -> str:
     for splice in reversed(ordered):
         text = text[: splice.start] + splice.text + text[splice.end :]
     return text
+
+
+def _check_kept(header: Header, reading: Reading, changes: Mapping[str, Change]) -> None:
+    """Refuse a change of a value that is not what its key holds, or that goes on below its key.
+
+    What stands there was written by somebody who meant something by it.
+    """
+    for name, value in changes.items():
+        key = canonical(name)
+        own = [entry for entry in reading.entries if canonical(entry.key) == key]
+        if value is None:
+            continue
+        _check_unread(header, reading, key)
+        if own and (what := _unlike(own[-1], value)):
+            raise EditRefused(f"line {header.line + own[-1].line}: {key} {what}")
+
+
+def _unlike(entry: Entry, value: str | int | tuple[str, ...]) -> str:
+    """Say why a value cannot take the place of what stands there, "" if it can."""
+    known = KEYS.get(canonical(entry.key))
+    form = known.form if known else "text"
+    wanted = describe_form(known) if known else "one text"
+    if form == "count":
+        try:
+            read_value(entry)
+        except ValueError as error:
+            return f"is {error}; write {wanted}"
+    if entry.shape == "nested":
+        return f"is nested; write {wanted}"
+    if entry.shape == "list":
+        if not isinstance(value, tuple):
+            return f"is a list; write {wanted}" if entry.texts else ""
+        dropped = _dropped(entry, value)
+        nested = "n" in entry.styles[:dropped]
+        return "begins with a nested item; write each item as one line of text" if nested else ""
+    if entry.span[0] == entry.span[2] or (form == "text" and not isinstance(value, tuple)):
+        return ""
+    where = (
+        "one item a line, each behind a hyphen" if isinstance(value, tuple) else "it on one line"
+    )
+    return f"goes on below its line; write {where}"
+
+
+def _check_unread(header: Header, reading: Reading, key: str) -> None:
+    """Refuse to change a key where a line looks like it that no reader takes for one."""
+    name = re.escape(key).replace("\\-", "[-_ ]")
+    like = re.compile(rf"(?i)[ \t]*[\"']?{name}[\"']?[ \t]*[:\uff1a=]")
+    for number, line in enumerate(header.lines):
+        if like.match(line) and not _is_read(reading.entries, key, number):
+            raise EditRefused(
+                f"line {header.line + number}: {line.strip()[:40]!r} is not read as a key; "
+                f"write `{key}: …` at the beginning of the line"
+            )
+
+
+def _is_read(entries: Iterable[Entry], key: str, number: int) -> bool:
+    """Tell whether a line is the key's, or of a value that may hold what looks like a key."""
+    return any(
+        (number == entry.line and canonical(entry.key) == key)
+        or (entry.line < number < entry.end and (entry.shape, entry.styles) != ("scalar", "p"))
+        for entry in entries
+    )
+
+
+def _find_comments(lines: Sequence[str], entry: Entry, first: int, end: int) -> list[str]:
+    """Return the comments on some lines of an entry, and what only looks like one."""
+    spans = entry.spans if entry.shape != "nested" else ()
+    found = []
+    for number in range(first, end):
+        line = lines[number]
+        for begin, column, last, stop in reversed(spans):
+            if begin == last == number:
+                line = line[:column] + line[stop:]
+            elif begin < number <= last and not line.lstrip().startswith("#"):
+                line = line[stop:] if number == last else ""
+        if comment := _COMMENT.search(line):
+            found.append(comment[0].strip())
+    return found
 
 
 def _with_new_header(text: str, changes: Mapping[str, Change]) -> str:
@@ -150,11 +233,11 @@ class _Editor:
     def _scalar(self, entry: Entry, name: str, value: str | int) -> list[Splice]:
         style = entry.styles if entry.shape == "scalar" else "p"
         written = format_scalar(value, style=style, typed=_is_typed(name, value))
-        return self._on_key_line(entry, written)
+        return self._in_place(entry, written)
 
-    def _on_key_line(self, entry: Entry, written: str) -> list[Splice]:
-        """Write a value behind its key and remove what stood below it."""
-        if entry.span[0] == entry.line:
+    def _in_place(self, entry: Entry, written: str) -> list[Splice]:
+        """Write a value where the old one stands, for a list of lines behind its key."""
+        if entry.shape == "scalar" or entry.span[0] == entry.line:
             start, end = self._range(entry.span)
             gap = "" if start < end else " "
             return [Splice(start=start, end=end, text=gap + written)]
@@ -166,16 +249,17 @@ class _Editor:
         ]
 
     def _list(self, entry: Entry, values: tuple[str, ...]) -> list[Splice]:
+        values = tuple(value for value in values if one_line(value))
         if not values:
-            return self._on_key_line(entry, "[]")
+            return self._in_place(entry, "[]")
         if entry.shape == "list" and entry.texts:
             dropped = _dropped(entry, values)
-            added = values[len(entry.texts) - dropped :]
+            added = values[len(_items_of(entry.texts[dropped:])) :]
             change = self._flow_items if entry.flow else self._block_items
             return change(entry, dropped, added)
         if entry.span[:2] == entry.span[2:]:
             return [self._lines(entry.end, entry.end, self._items(entry, values))]
-        return self._on_key_line(entry, format_flow(values))
+        return self._in_place(entry, format_flow(values))
 
     def _items(self, entry: Entry, values: Iterable[str]) -> str:
         """Return list items, one a line, in the style of those the list has."""
@@ -201,7 +285,9 @@ class _Editor:
             if dropped < len(entry.spans):  # comments above the next item are about that one
                 first, _, last, column = entry.spans[dropped - 1]
                 end = max(first + 1, min(last + (column > 0), entry.spans[dropped][0]))
-            found.append(self._lines(begin, end))
+            indent, eol = self._item_style(entry)[0], self._header.eol
+            kept = _find_comments(self._header.lines, entry, begin, end)
+            found.append(self._lines(begin, end, "".join(f"{indent}{c}{eol}" for c in kept)))
         if added:
             found.append(self._lines(entry.end, entry.end, self._items(entry, added)))
         return found
@@ -224,27 +310,32 @@ class _Editor:
 
 def _dropped(entry: Entry, values: tuple[str, ...]) -> int:
     """Return how many first items go so that the others stay as the beginning of ``values``."""
-    old = [_fold(text or "") for text in entry.texts]
-    new = [_fold(value) for value in values]
-    counts = range(len(old) + 1)
-    return next(count for count in counts if new[: len(old) - count] == old[count:])
+    new = _items_of(values)
+    counts = range(len(entry.texts) + 1)
+    stay = (_items_of(entry.texts[count:]) for count in counts)
+    return next(count for count, old in enumerate(stay) if new[: len(old)] == old)
+
+
+def _items_of(texts: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the items of a list as a card reads them: without those that say nothing."""
+    return tuple(item for text in texts if text and (item := one_line(text)))
 
 
 def _meaning(entries: Iterable[Entry]) -> Meaning:
     """Return what a header says: of a key that stands twice the last one."""
     found: Meaning = {}
     for entry in entries:
-        texts = [_fold(text) if text is not None else None for text in entry.texts]
         if entry.shape == "list":
-            found[canonical(entry.key)] = tuple(text or "" for text in texts)
+            found[canonical(entry.key)] = _items_of(entry.texts)
         else:
-            found[canonical(entry.key)] = texts[0]
+            text = entry.texts[0]
+            found[canonical(entry.key)] = None if text is None else _fold(text)
     return found
 
 
 def _intended(value: Change) -> str | tuple[str, ...] | None:
     if isinstance(value, tuple):
-        return tuple(_fold(item) for item in value)
+        return _items_of(value)
     return None if value is None else _fold(str(value))
 
 
@@ -273,6 +364,8 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
             intended[canonical(name)] = _intended(value)
     if not usable or again.reader != reading.reader or _meaning(again.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")
+    for name in changes:
+        _check_comments(name, (before, reading), (after, again))
     if before.header is None:
         same = (after.body, new[:1] == "\ufeff") == (
             old.removeprefix("\ufeff"),
@@ -283,6 +376,22 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
         same = kept == _other_lines(after, new, again, changes)
     if not same:
         raise EditRefused("the change would touch other lines of the header; edit it by hand")
+
+
+def _check_comments(name: str, old: tuple[Split, Reading], new: tuple[Split, Reading]) -> None:
+    """Refuse a result that lacks a comment which stood beside or below a key."""
+    was, now = (_comments_of(canonical(name), *version) for version in (old, new))
+    if lost := Counter(was) - Counter(now):
+        raise EditRefused(
+            f"the comment {next(iter(lost))[:40]!r} at {name} would be lost; "
+            "move it above the key, then try again"
+        )
+
+
+def _comments_of(key: str, split: Split, reading: Reading) -> list[str]:
+    lines = split.header.lines if split.header else ()
+    own = [entry for entry in reading.entries if canonical(entry.key) == key]
+    return [c for entry in own for c in _find_comments(lines, entry, entry.line, entry.end)]
 
 
 def _is_text(text: str) -> bool:

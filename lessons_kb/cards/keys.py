@@ -143,6 +143,11 @@ def read_value(entry: Entry) -> Read:
     return _FORMS[KEYS[name].form](entry, KEYS[name], name)
 
 
+def describe_form(key: Key) -> str:
+    """Return what the value of a key looks like, in words: ``a date such as 2026-01-31``."""
+    return _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
+
+
 def _text(entry: Entry, _key: Key, _name: str) -> str | None:
     if entry.shape != "scalar":
         raise ValueError("a list" if entry.shape == "list" else "nested")
@@ -245,12 +250,11 @@ def _check_items(entry: Entry, name: str) -> list[Problem]:
 
 
 def _wrong(entry: Entry, key: Key, name: str, given: str) -> Problem:
-    expected = _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
     return Problem(
         line=entry.line,
         rule="wrong-value",
         message=f"{name} is {given}, so its default is used",
-        mend=f"write {expected}, or remove the line",
+        mend=f"write {describe_form(key)}, or remove the line",
     )
 
 

@@ -130,7 +130,7 @@ def _is_bare(name: str) -> bool:
     return key is not None and key.form in _BARE_FORMS
 
 
-def _scalar(entry: Entry, text: str, style: str, span: Span) -> Entry:
+def _scalar(entry: Entry, text: str | None, style: str, span: Span) -> Entry:
     return entry.replace(texts=(text,), styles=style, spans=(span,), span=span)
 
 
@@ -140,6 +140,9 @@ def _below(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry:
     span = (said[0], len(first) - len(first.lstrip()), said[-1], len(last.rstrip()))
     if all(_KEY.match(lines[at]) for at in said):
         return entry.replace(shape="nested", styles="n", spans=(span,), span=span)
+    if len(said) == 1:
+        text, style, stop = read_scalar(first, span[1], bare=_is_bare(entry.key))
+        return _scalar(entry, text, style, (*span[:3], stop))
     return _scalar(entry, " ".join(lines[at].strip() for at in said), "p", span)
 
 

@@ -48,10 +48,10 @@ def new_card(
     given: dict[str, Change] = {
         "type": kind,
         "title": line,
-        "applies-to": tuple(map(one_line, topics)) or None,
-        "project": one_line(project or "") or None,
-        "stage": one_line(stage or "") or None,
-        "paths": tuple(map(one_line, paths)) or None,
+        "applies-to": tuple(map(one_line, topics)),
+        "project": one_line(project or ""),
+        "stage": one_line(stage or ""),
+        "paths": tuple(map(one_line, paths)),
         "severity": severity,
         "created": created,
     }
@@ -59,7 +59,7 @@ def new_card(
     changes = {
         name: value
         for name, value in given.items()
-        if value is not None or (name != "severity" and present.get(name))
+        if value or (value is not None and present.get(name))
     }
     text = edit_header(template, changes)
     body = split_header(text).body

@@ -19,6 +19,10 @@ from lessons_kb.errors import GitError
 from lessons_kb.process.programs import find_program
 from lessons_kb.value import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
 _MAX_UNTRACKED = 500
@@ -42,13 +46,17 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-_DROPPED = ("GIT_DIFF_OPTS", "GIT_EXTERNAL_DIFF", "GIT_TRACE", "GIT_ASKPASS")
+_DROPPED = (
+    *("GIT_DIFF_OPTS", "GIT_EXTERNAL_DIFF", "GIT_TRACE", "GIT_ASKPASS"),
+    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
+)
 _DIFF = (
     *("diff", "--patch-with-raw", "-z", "--find-renames", "--unified=3"),
     *("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}", "--output-indicator-new=+"),
 )
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
 
 
@@ -65,13 +73,16 @@ class Diff(Value):
     """Whether ``text`` was cut; then ``added`` is as well."""
 
 
-def read_diff(cwd: str, revision: str | None = None) -> Diff:
+def read_diff(
+    cwd: str, revision: str | None = None, *, without: Iterable[tuple[str, str]] = ()
+) -> Diff:
     """Return what changed in the git work tree around ``cwd``.
 
     Without a revision: working tree and index against HEAD (against nothing, before the first
     commit), untracked text files included. With one, as ``git diff`` takes it: a commit against
-    the working tree, or ``a..b``, ``a...b``. Nothing the repository configures is run and no
-    network is used. Raises GitError where there is no git, no repository or no such revision.
+    the working tree, or ``a..b``, ``a...b``. ``without`` leaves files out: pairs of a folder and a
+    glob below it. Nothing the repository configures is run and no network is used. Raises GitError
+    where there is no git, no repository or no such revision.
     """
     git = find_git(", or do without --diff")
     if not os.path.isdir(cwd):
@@ -79,9 +90,10 @@ def read_diff(cwd: str, revision: str | None = None) -> Diff:
     if revision is not None and (not revision.strip() or revision.startswith("-")):
         raise GitError(f"{revision!r} is not a revision; name a commit, a..b or a...b")
     repository = _Repository(git, cwd)
+    paths = list(repository.find_excluded(without))
     if revision is None:
-        return repository.diff(repository.head(), untracked=True)
-    return repository.diff(revision, untracked=False)
+        return repository.diff(repository.head(), paths, untracked=True)
+    return repository.diff(revision, paths, untracked=False)
 
 
 def find_git(else_: str = "") -> str:
@@ -111,9 +123,18 @@ class _Repository:
             return "HEAD"
         return self.ask("hash-object", "-t", "tree", "--stdin").decode().strip()
 
-    def diff(self, revision: str, *, untracked: bool) -> Diff:
-        """Return the diff for one revision argument."""
-        command = (*_DIFF, "--end-of-options", revision, "--")
+    def find_excluded(self, without: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Return pathspecs that leave out what lies in this work tree of some folders' globs."""
+        for folder, glob in without:
+            inside = os.path.relpath(os.path.realpath(folder), self.cwd).replace(os.sep, "/")
+            if inside == "." or all(part == ".." for part in inside.split("/")):
+                yield f":(top,exclude,glob){glob}"
+            elif not inside.startswith("../"):
+                yield f":(top,exclude,glob){_GLOB_SIGN.sub(_ESCAPED, inside)}/{glob}"
+
+    def diff(self, revision: str, paths: Sequence[str], *, untracked: bool) -> Diff:
+        """Return the diff for one revision argument, of some pathspecs."""
+        command = (*_DIFF, "--end-of-options", revision, "--", *paths)
         if ".." in revision:
             done = self.run(*command)
         else:
@@ -128,7 +149,7 @@ class _Repository:
         parts = [patch]
         if untracked:
             room = MAX_BYTES - len(patch)
-            for name in self.untracked():
+            for name in self.untracked(paths):
                 names.append(name)
                 part = _as_new_file(os.fsencode(self.cwd), name)
                 if len(part) <= room:
@@ -141,9 +162,9 @@ class _Repository:
             truncated=done.truncated,
         )
 
-    def untracked(self) -> list[bytes]:
+    def untracked(self, paths: Sequence[str]) -> list[bytes]:
         """List untracked files that are not ignored, the first 500."""
-        done = self.run("ls-files", "--others", "--exclude-standard", "-z")
+        done = self.run("ls-files", "--others", "--exclude-standard", "-z", "--", *paths)
         names = done.output.split(b"\0")[:-1]
         return [name for name in names if not name.endswith(b"/")][:_MAX_UNTRACKED]
 

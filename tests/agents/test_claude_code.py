@@ -268,6 +268,41 @@ def test_what_was_done_counts_in_the_post_check(project, fire) -> None:
     assert fire("claude-code", event(project, "Stop", last_assistant_message=answer)) == {}
 
 
+QUOTED = "Reject every chat id that is not on the allowlist\nCover the rejection with a test\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "arguments", "response"),
+    [
+        ("PostToolUse", "Read", {"file_path": "docs/bot.txt"}, {"file": {"content": QUOTED}}),
+        ("PostToolUse", "Bash", {"command": "cat docs/bot.txt"}, {"stdout": QUOTED * 40}),
+        ("PostToolUse", "Bash", {"command": "git log -p -3"}, {"stdout": QUOTED * 40}),
+        ("PostToolUse", "Bash", {"command": "pytest -q"}, {"stdout": QUOTED}),
+        ("PostToolUse", "Grep", {"pattern": "chat"}, {"content": QUOTED, "stdout": QUOTED}),
+        ("PostToolUse", "mcp__docs__fetch", {"url": "x"}, {"stdout": QUOTED}),
+        ("PostToolUse", "WebFetch", {"url": "https://x.test"}, {"result": QUOTED}),
+        ("PostToolUseFailure", "Bash", {"command": "make"}, {"stderr": QUOTED}),
+        ("PostToolUseFailure", "Write", {"file_path": "a.py", "content": QUOTED}, {}),
+        ("PostToolUse", "Write", {"file_path": "lessons/again.md", "content": QUOTED}, {}),
+        ("PostToolUse", "Edit", {"file_path": "lessons.toml", "new_string": QUOTED}, {}),
+        ("PostToolUse", "Bash", {"command": f"cat > lessons/new.md <<'E'\n{QUOTED}E"}, {}),
+    ],
+)
+def test_what_was_read_and_the_brain_itself_are_no_evidence(
+    project, fire, name, tool, arguments, response
+) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
+    if "file_path" in arguments:
+        arguments = arguments | {"file_path": str(project / arguments["file_path"])}
+    extra = {"tool_response": response, "error": QUOTED} if response else {"error": QUOTED}
+    for number in range(3):
+        done = called(project, name, tool, number, tool_input=arguments, **extra)
+        fire("claude-code", done)
+    said = fire("claude-code", event(project, "Stop", last_assistant_message="All done."))
+    assert "Reject every chat id" in said["systemMessage"]
+    assert "Cover the rejection" in said["systemMessage"]
+
+
 def test_after_a_compaction_files_and_lessons_come_again(project, fire) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     arguments = {"file_path": str(project / "a.py")}

@@ -115,6 +115,30 @@ def test_a_key_that_was_not_there_goes_again(brain: Brain, telegram: pathlib.Pat
     assert telegram.read_text("utf-8") == "---\ntitle: A b c\n---\nText\nMore\n"
 
 
+def test_undo_writes_again_what_a_human_wrote(brain: Brain, telegram: pathlib.Path) -> None:
+    head = "---\ntype: lesson\nstatus: wontfix\nlast-seen: in May\n---\n"
+    telegram.write_text(f"{head}Text\n", encoding="utf-8")
+    undoing = Undoing(brain)
+    undoing.set_status("archived", NAME)
+    undoing.bump(NAME)
+    telegram.write_text(telegram.read_text("utf-8") + "More\n", encoding="utf-8")
+    undoing.undo()
+    undoing.undo()
+    assert telegram.read_text("utf-8") == f"{head}Text\nMore\n"
+
+
+def test_a_comment_put_beside_an_added_key_is_not_undone(
+    brain: Brain, telegram: pathlib.Path
+) -> None:
+    telegram.write_text("---\ntype: lesson\n---\nText\n", encoding="utf-8")
+    undoing = Undoing(brain)
+    undoing.bump(NAME)
+    noted = telegram.read_text("utf-8").replace("occurrences: 2", "occurrences: 2  # with Kim")
+    telegram.write_text(noted, encoding="utf-8")
+    assert "'# with Kim' at occurrences would be lost" in undoing.undo().line
+    assert telegram.read_text("utf-8") == noted
+
+
 def test_a_key_changed_since_is_left_and_said_to_be(brain: Brain, telegram: pathlib.Path) -> None:
     undoing = Undoing(brain)
     undoing.bump(NAME)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import frontmatter
 import yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lessons_kb.cards import check_card, edit_header, parse_bytes, parse_card
@@ -170,6 +171,65 @@ def test_bump_changes_exactly_its_lines(
     assert int(meta.get("occurrences") or meta["Occurrences"]) == 2
     assert str(meta["last-seen"]) == "2026-11-21"
     assert meta["examples"] == [task]
+
+
+ODD = ("1_000", "0x10", "1e3", "+4", "5.0", "12x", '"3 times"', "-1", "[7]", "{a: 7}")
+VALUES = {
+    "occurrences": ("7", "'7'", "", "~", *ODD),
+    "last-seen": ("2026-01-01", '"2026-01-01"', "May", *ODD),
+    "status": ("active", "'active'", "wontfix", *ODD),
+    "examples": ("", "[]", "[a, b]", "a", '"a: b"', *ODD),
+}
+GAPS = (" ", "  ", "", "\n  ", "\n  # MARK\n  ", " |\n  ", " >-\n  ")
+TAILS = ("", "", " # MARK", "  #MARK", " ")
+BELOW = (
+    "  # MARK", "# MARK", "    #MARK", "  MARK goes on", "  - MARK", "- MARK", "  k: MARK", "  MARK:",
+    "", "  - k: MARK\n    l: m", "  > MARK", "MARK",
+)  # fmt: skip
+
+
+@st.composite
+def annotated_keys(draw: st.DrawFn) -> tuple[str, str, str]:
+    """A key that we write, its value, and its lines with what a human may put there."""
+    key = draw(st.sampled_from(tuple(VALUES)))
+    value = draw(st.sampled_from(VALUES[key]))
+    below = draw(st.lists(st.sampled_from(BELOW), max_size=3))
+    first = f"{key}:{draw(st.sampled_from(GAPS))}{value}{draw(st.sampled_from(TAILS))}"
+    return key, value, "\n".join((first, *below))
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(("title: T", "title: `T`: no YAML")),
+    st.lists(annotated_keys(), min_size=1, max_size=4),
+    st.sampled_from((("occurrences", "last-seen"), ("occurrences", "examples"), ("status",))),
+)
+def test_what_a_human_wrote_beside_or_below_a_key_stays(
+    title: str, keys: list[tuple[str, str, str]], names: tuple[str, ...]
+) -> None:
+    numbers = itertools.count()
+    inside = re.sub(
+        "MARK", lambda _: f"mark{next(numbers)}.", "\n".join((title, *(text for *_, text in keys)))
+    )
+    text = f"---\n{inside}\n---\n# T\n"
+    card = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS).card
+    if card is None:
+        return
+    values = {
+        "occurrences": card.occurrences + 1,
+        "last-seen": "2026-11-22",
+        "examples": (*card.examples, "task")[-5:],
+        "status": "archived",
+    }
+    try:
+        result = edit_header(text, {name: values[name] for name in names})
+    except EditRefused:
+        return
+    assert re.findall("mark[0-9]+", result) == re.findall("mark[0-9]+", text)
+    old, new = text.split("\n"), result.split("\n")
+    assert len([line for line in old if line not in new]) <= len(names)
+    counted = [value for key, value, _ in keys if key == "occurrences"]
+    assert "occurrences" not in names or not counted or counted[-1] not in ODD
 
 
 @given(st.text(), st.sampled_from("p'\"|>"), st.booleans())

@@ -96,6 +96,7 @@ def test_examples_in_a_template_do_not_reach_a_card() -> None:
     template = TEMPLATE.replace("project:\n", "project: my-project # or none\n")
     text = new_card(template, kind="lesson", title="T", created="2026-11-21")
     assert parsed(text).project is None
+    assert "# or none\n" in text
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -177,6 +177,24 @@ def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Pat
     assert TELEGRAM in lessons("preflight", PROMPT).out
 
 
+@pytest.mark.parametrize("count", ["1_000", "0x10", "1e3", "+4", "5.0", "12x", '"3 times"'])
+def test_a_count_that_is_no_number_is_not_bumped(
+    lessons: Lessons, brain: pathlib.Path, count: str
+) -> None:
+    text = (brain / TELEGRAM).read_text("utf-8")
+    line = 1 + text.splitlines().index("occurrences: 5")
+    odd = text.replace("occurrences: 5", f"occurrences: {count}")
+    (brain / TELEGRAM).write_text(odd, encoding="utf-8")
+    refused = lessons("bump", "telegram")
+    shown = count.strip('"')
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == (
+        f"lessons: {TELEGRAM} was left as it is: line {line}: occurrences is {shown!r}; "
+        "write a whole number from 1 to 1,000,000\n"
+    )
+    assert (brain / TELEGRAM).read_text("utf-8") == odd
+
+
 def test_create_then_find(lessons: Lessons, brain: pathlib.Path) -> None:
     done = lessons("create", "Zebra crossing ignored", "--tags", "a, b", "--type", "playbook")
     assert done.out == "playbooks/zebra-crossing-ignored.md\n"

@@ -435,3 +435,17 @@ def test_a_bare_repository_hidden_in_a_work_tree_is_not_believed(repo, trap):
     with pytest.raises(GitError):
         read_diff(str(repo / "hidden"))
     assert not trap.mark.exists()
+
+
+def test_files_that_are_left_out(repo):
+    for name in ("a.py", "b [x]*/c/d.md", "b [x]*/e.md", "b x/e.md", "b [x]*/e.py"):
+        write(repo / name, b"new\n")
+    commit(repo)
+    for name in ("a.py", "b [x]*/c/d.md", "b [x]*/e.md", "b x/e.md", "b [x]*/e.py"):
+        write(repo / name, b"newer\n")
+    write(repo / "b [x]*" / "untracked.md", b"newest\n")
+    inside, outside = str(repo / "b [x]*"), str(repo.parent / "elsewhere")
+    left = read_diff(str(repo), without=[(inside, "**/*.md"), (outside, "**")])
+    assert sorted(left.files) == ["a.py", "b [x]*/e.py", "b x/e.md"]
+    assert left.added == ("newer",) * 3
+    assert read_diff(str(repo), without=[(str(repo.parent), "**")]).files == ()
