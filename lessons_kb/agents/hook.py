@@ -120,6 +120,7 @@ def _answer(
         lasting=table.lasting,
         chars=table.chars,
         tokens=table.tokens,
+        lines=name in table.lines,
         ask=name in table.ask,
         stop=name in table.stop,
     )

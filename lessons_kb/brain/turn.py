@@ -7,6 +7,7 @@ payload is the business of ``agents``. Whatever a later occasion needs lies in t
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
 from lessons_kb.value import Value
 
@@ -30,6 +31,8 @@ HANDLERS: Mapping[str, tuple[str, str]] = {
 """Occasion → module beside this one and its function: a hook imports one of them."""
 
 JOURNAL_PATIENCE = 1.0
+_SILENT = "silent"
+"""What is noted of a session whose user knows that a brain is silent."""
 MAX_TEXT_CHARS = 1_000_000
 """Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
 
@@ -76,6 +79,8 @@ class Reach(Value):
     chars: int = 100_000
     tokens: int = 100_000
     """The most that one text may have."""
+    lines: bool = True
+    """Lines for the user are shown."""
     ask: bool = False
     stop: bool = False
 
@@ -127,7 +132,7 @@ class House:
             else:
                 from lessons_kb.brain.brain import Brain
 
-                self._brain = Brain.discover(self.directory)
+                self._brain = Brain.open(*self._roots, directory=self.directory)
         return self._brain
 
     @property
@@ -138,14 +143,18 @@ class House:
         if self._brain is not None:
             return self._brain.layers[0].journal
         if self._journal is None:
-            from lessons_kb.brain.discovery import discover
             from lessons_kb.storage.journal import JOURNAL_NAME, Journal
             from lessons_kb.storage.state import state_dir
 
-            root = next(iter(discover(self.directory).trusted))
-            path = os.path.join(state_dir(root), JOURNAL_NAME)
+            path = os.path.join(state_dir(self._roots[0]), JOURNAL_NAME)
             self._journal = Journal(path, patience=JOURNAL_PATIENCE)
         return self._journal
+
+    @cached_property
+    def _roots(self) -> tuple[str, ...]:
+        from lessons_kb.brain.discovery import discover
+
+        return tuple(discover(self.directory, in_agent=True).trusted)
 
     @property
     def scope(self) -> str:
@@ -196,8 +205,29 @@ def respond(
         from lessons_kb.brain.discovery import ENVIRONMENT
 
         # No brain is no trouble, unless the user has named one.
-        return Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
+        answer = Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
     finally:
         if not leave_open:
             house.close()
+    if reach.lines and (line := _name_silent(occasion)):
+        return answer.replace(lines=(line, *answer.lines))
     return answer
+
+
+def _name_silent(occasion: Occasion) -> str:
+    """Return a line on brains that were found and are silent, "" when it was said already."""
+    from lessons_kb.brain.discovery import look, tell_untrusted
+    from lessons_kb.errors import BrainNotFound
+    from lessons_kb.storage.pins import is_noted, note
+
+    session = f"{occasion.agent} {occasion.session}"
+    if is_noted(session, _SILENT):
+        return ""
+    try:
+        silent = look(occasion.directory, in_agent=True).untrusted
+    except BrainNotFound:
+        return ""
+    # Where the state cannot be written it is said at every prompt, which is better than never.
+    if not silent or not (note(session, _SILENT) or occasion.what in ("start", "prompt")):
+        return ""
+    return f"Lessons: {tell_untrusted(silent)}"

@@ -1,4 +1,7 @@
-"""Where each session of an agent began: agents change directory, a session's brain does not."""
+"""Where each session of an agent began, and what was said in it but once.
+
+Agents change directory, a session's brain does not.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +25,48 @@ def pin_directory(session: str, directory: str) -> str:
 
     A pin that cannot be written or that names no folder any more leaves ``directory`` as it is.
     """
-    raw = session.encode("utf-8", "replace")
-    name = f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
-    folder = os.path.join(state_home(), _FOLDER)
-    path = os.path.join(folder, name)
+    path = _path(session)
     try:
         with open(path, "rb") as file:
             pinned = os.fsdecode(file.read(_MAX_BYTES))
         return pinned if os.path.isdir(pinned) else directory
     except OSError:
         pass
+    _begin(path, os.fsencode(directory)[:_MAX_BYTES])
+    return directory
+
+
+def is_noted(session: str, what: str) -> bool:
+    """Tell whether ``note`` was called for this session and matter."""
+    return os.path.lexists(f"{_path(session)}-{what}")
+
+
+def note(session: str, what: str) -> bool:
+    """Note something that is done once a session; False if that cannot be noted, or is already."""
+    return _begin(f"{_path(session)}-{what}", b"")
+
+
+def _path(session: str) -> str:
+    raw = session.encode("utf-8", "replace")
+    name = f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+    return os.path.join(state_home(), _FOLDER, name)
+
+
+def _begin(path: str, data: bytes) -> bool:
     try:
+        folder = os.path.dirname(path)
         make_private(folder)
-        if raw and raw[-1] % _FORGET_EVERY == 0:
+        if zlib.crc32(os.fsencode(path)) % _FORGET_EVERY == 0:
             _forget_old(folder)
         # Not synced to the disk: a lost pin costs nothing, waiting for the disk is felt.
         fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(fresh, os.fsencode(directory)[:_MAX_BYTES])
+            os.write(fresh, data)
         finally:
             os.close(fresh)
     except (OSError, StorageError):
-        return directory
-    return directory
+        return False
+    return True
 
 
 def _forget_old(folder: str) -> None:
