@@ -73,7 +73,11 @@ def discover(directory: str, *, in_agent: bool = False) -> Discovery:
 
     Raises Untrusted where brains were found but none is trusted, else BrainNotFound.
     """
-    found = look(directory, in_agent=in_agent)
+    return require(look(directory, in_agent=in_agent))
+
+
+def require(found: Discovery) -> Discovery:
+    """Return what was found if it holds a trusted brain; else raise as ``discover`` does."""
     if found.trusted:
         return found
     if found.untrusted:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.discovery import Discovery
     from lessons_kb.model import Check, Preflight
     from lessons_kb.storage.journal import Journal
 
@@ -151,10 +152,17 @@ class House:
         return self._journal
 
     @cached_property
-    def _roots(self) -> tuple[str, ...]:
-        from lessons_kb.brain.discovery import discover
+    def found(self) -> Discovery:
+        """The brains around the session, trusted and silent."""
+        from lessons_kb.brain.discovery import look
 
-        return tuple(discover(self.directory, in_agent=True).trusted)
+        return look(self.directory, in_agent=True)
+
+    @property
+    def _roots(self) -> tuple[str, ...]:
+        from lessons_kb.brain.discovery import require
+
+        return tuple(require(self.found).trusted)
 
     @property
     def scope(self) -> str:
@@ -209,25 +217,28 @@ def respond(
     finally:
         if not leave_open:
             house.close()
-    if reach.lines and (line := _name_silent(occasion)):
+    if reach.lines and (line := _name_silent(house, occasion)):
         return answer.replace(lines=(line, *answer.lines))
     return answer
 
 
-def _name_silent(occasion: Occasion) -> str:
+def _name_silent(house: House, occasion: Occasion) -> str:
     """Return a line on brains that were found and are silent, "" when it was said already."""
-    from lessons_kb.brain.discovery import look, tell_untrusted
     from lessons_kb.errors import BrainNotFound
+
+    try:
+        silent = house.found.untrusted
+    except BrainNotFound:  # the user has named one: that is told elsewhere
+        return ""
+    if not silent:
+        return ""
+    from lessons_kb.brain.discovery import tell_untrusted
     from lessons_kb.storage.pins import is_noted, note
 
     session = f"{occasion.agent} {occasion.session}"
     if is_noted(session, _SILENT):
         return ""
-    try:
-        silent = look(occasion.directory, in_agent=True).untrusted
-    except BrainNotFound:
-        return ""
     # Where the state cannot be written it is said at every prompt, which is better than never.
-    if not silent or not (note(session, _SILENT) or occasion.what in ("start", "prompt")):
+    if not (note(session, _SILENT) or occasion.what in ("start", "prompt")):
         return ""
     return f"Lessons: {tell_untrusted(silent)}"

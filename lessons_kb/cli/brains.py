@@ -99,9 +99,7 @@ def _say_goes_by_path(root: str) -> None:
     from lessons_kb.storage.trust import goes_by_path
 
     if goes_by_path(root):
-        say(
-            f"{root} cannot be written, so its trust goes by its path: it holds for any folder there"
-        )
+        say(f"{root} cannot be written: its trust goes by its path, and holds for any folder there")
 
 
 def _toml(value: object) -> str:
