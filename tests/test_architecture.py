@@ -189,15 +189,17 @@ def test_a_hook_over_an_unchanged_brain_imports_nothing_heavy(
     card = "# Retry without an idempotency key\n\n## Prevention Checklist\n\n- Send a key\n"
     (lessons / "retry.md").write_text(card)
     monkeypatch.setenv("LESSONS_BRAIN", str(tmp_path / "brain"))
+    project = tmp_path / "project"
+    project.mkdir()
     fire = (
         "import os, sys; from lessons_kb.agents.hook import answer_event\n"
         "output, _ = answer_event('claude-code', sys.argv[1], os.environ, leave_open=True)\n"
     )
     for session in ("first", "second"):
-        event = {"session_id": session, "cwd": str(tmp_path), **HOOKED["prompt"]}
+        event = {"session_id": session, "cwd": str(project), **HOOKED["prompt"]}
         code = fire + "assert 'Send a key' in output, output; import time; time.sleep(0.1)"
         run_fresh(code, json.dumps(event))
-    event = {"session_id": "third", "cwd": str(tmp_path), **HOOKED[occasion]}
+    event = {"session_id": "third", "cwd": str(project), **HOOKED[occasion]}
     seen = set(run_fresh(fire + "print(*sys.modules)", json.dumps(event)).split())
     never = NEVER_IN_A_HOOK | (NEVER_AFTER_A_TOOL if occasion == "after a tool" else set())
     assert not never & seen

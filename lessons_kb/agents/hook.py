@@ -105,7 +105,7 @@ def _answer(
         ask=name in table.ask and is_attended(host, payload, environment),
         stop=name in table.stop,
     )
-    answer = respond(occasion, reach, find=find, leave_open=leave_open)
+    answer = respond(occasion, reach, find=find, leave_open=leave_open, environment=environment)
     if answer is NOTHING:
         return table.silence, ""
     if answer.trouble:

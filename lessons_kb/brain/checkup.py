@@ -27,7 +27,7 @@ _OLD_TRASH_DAYS = 180
 
 def check_trust(layer: Layer) -> Iterator[Health]:
     """Tell on what ground the brain is trusted."""
-    from lessons_kb.storage.trust import is_trusted, read_record
+    from lessons_kb.storage.trust import goes_by_path, is_trusted, read_record
 
     record = read_record(layer.root)
     if not is_trusted(layer.root):
@@ -39,6 +39,9 @@ def check_trust(layer: Layer) -> Iterator[Health]:
     else:
         detail = f"trusted; a change of {CONFIG_NAME} asks again"
         yield Health(level="ok", what="trust", detail=detail)
+    if goes_by_path(layer.root):
+        detail = "goes by its path, for the brain cannot be written: any folder there has it"
+        yield Health(level="warning", what="trust", detail=detail, mend="get write access to it")
 
 
 def check_settings(layer: Layer) -> Iterator[Health]:

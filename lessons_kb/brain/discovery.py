@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
 from lessons_kb.storage import locate, trust
+from lessons_kb.storage.disk import read_regular
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ENVIRONMENT = "LESSONS_BRAIN"
+
+
+PROJECT_SETTINGS = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".mcp.json"),
+    *(".codex/config.toml", ".gemini/settings.json", ".gemini/.env", ".env"),
+    *(".cursor/mcp.json", ".vscode/settings.json", ".vscode/mcp.json"),
+    *("opencode.json", "opencode.jsonc", ".opencode/opencode.json"),
+)
+"""Files of a project by which it sets variables for an agent, or for the servers of one."""
+_MAX_SETTINGS_BYTES = 1_000_000
 
 
 class Discovery(Value):
@@ -24,32 +35,51 @@ class Discovery(Value):
     """Roots that wait for ``lessons trust``."""
 
 
-def look(directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
-    """Find the brains of ``directory``: ``LESSONS_BRAIN``, its ancestors, the user's own."""
+def look(
+    directory: str, environment: Mapping[str, str] = os.environ, *, in_agent: bool = False
+) -> Discovery:
+    """Find the brains of ``directory``: ``LESSONS_BRAIN``, its ancestors, the user's own.
+
+    A variable that the project itself may have set is no trust; ``in_agent``, where an agent
+    hands on what its settings say, that is one that leads into the project.
+    """
     named = [part for part in environment.get(ENVIRONMENT, "").split(os.pathsep) if part]
     for root in named:
         if not os.path.isdir(root):
             raise BrainNotFound(f"{ENVIRONMENT} names {root}, which is no folder; correct it")
-    around = locate.find_brains(directory)
-    own = locate.user_brain()
-    trusted = [os.path.realpath(root) for root in named]
+    project = os.path.realpath(locate.git_top(directory) or directory)
+    set_by_project = bool(named) and _sets_variable(project)
+    trusted: list[str] = []
     untrusted: list[str] = []
-    for root in around:
+    for name in named:
+        root = os.path.realpath(name)
+        inside = f"{root}{os.sep}".startswith(project.rstrip(os.sep) + os.sep)
+        doubtful = set_by_project or (in_agent and (inside or not os.path.isabs(name)))
+        believed = not doubtful or trust.is_trusted(root)
+        (trusted if believed else untrusted).append(root)
+    for root in locate.find_brains(directory):
         (trusted if trust.is_trusted(root) else untrusted).append(root)
+    own = locate.user_brain()
     if os.path.isdir(own):
         trusted.append(os.path.realpath(own))
     return Discovery(
         trusted=name_roots(trusted),
-        untrusted=tuple(root for root in untrusted if root not in trusted),
+        untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
     )
 
 
-def discover(directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
+def discover(
+    directory: str, environment: Mapping[str, str] = os.environ, *, in_agent: bool = False
+) -> Discovery:
     """Return ``look(directory)`` if it holds a trusted brain.
 
     Raises Untrusted where brains were found but none is trusted, else BrainNotFound.
     """
-    found = look(directory, environment)
+    return require(look(directory, environment, in_agent=in_agent))
+
+
+def require(found: Discovery) -> Discovery:
+    """Return what was found if it holds a trusted brain; else raise as ``discover`` does."""
     if found.trusted:
         return found
     if found.untrusted:
@@ -57,10 +87,43 @@ def discover(directory: str, environment: Mapping[str, str] = os.environ) -> Dis
     raise BrainNotFound("no brain here; `lessons init` makes one, `--brain DIR` names one")
 
 
-def untrusted_hint(roots: tuple[str, ...]) -> str:
-    """Say in one line what to do with brains that are not trusted yet."""
-    shown = ", ".join(roots)
-    return f"{shown} holds lessons you have not trusted; read them, then run `lessons trust`"
+_REASONS: Mapping[str, str] = {
+    trust.UNKNOWN: "{} holds lessons you have not trusted",
+    trust.CHANGED: "{} has another lessons.toml than the one you trusted",
+    trust.COPY: "{} is a copy of a brain you trust",
+    trust.REPLACED: "{}: this folder is no longer the one you trusted",
+}
+
+
+def untrusted_hint(roots: Sequence[str]) -> str:
+    """Say in one line why brains are silent, and what to do."""
+    reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
+    import shlex  # not on the path of a hook in a trusted brain
+
+    where = f" {shlex.quote(roots[0])}" if len(roots) == 1 else " DIR"
+    return f"{reasons}; read its cards, then run `lessons trust{where}`"
+
+
+def tell_untrusted(roots: Sequence[str]) -> str:
+    """Return the hint for a user who sees it; that a folder was replaced is said but once."""
+    hint = untrusted_hint(roots)
+    for root in roots:
+        trust.note_told(root)
+    return hint
+
+
+def _sets_variable(project: str) -> bool:
+    """Tell whether a project's own settings for agents set ``LESSONS_BRAIN``."""
+    for name in PROJECT_SETTINGS:
+        try:
+            data = read_regular(os.path.join(project, name), limit=_MAX_SETTINGS_BYTES, name=name)
+        except OSError:
+            continue
+        except StorageError:
+            return True
+        if ENVIRONMENT.encode() in data:
+            return True
+    return False
 
 
 def name_roots(roots: Sequence[str]) -> dict[str, str]:

@@ -55,6 +55,8 @@ class Layer:
         """Held by whoever uses catalogue or engine: both are shared between threads."""
         self.stale = ""
         """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
+        self.silent: tuple[str, ...] = ()
+        """Folders that the last scan left out because they are not trusted themselves."""
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._journal: Journal | None = None

@@ -6,22 +6,32 @@ import os
 
 from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
-from lessons_kb.model import KINDS
+from lessons_kb.model import KINDS, NOTE
 from lessons_kb.storage import trust as trusts
-from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME, find_brains
+from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME, find_brains, is_work_tree
 from lessons_kb.storage.templates import read_template
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def make_brain(folder: str) -> tuple[str, list[str]]:
+
+def make_brain(
+    folder: str, *, confirm: Callable[[str, int], bool] = lambda _root, _count: False
+) -> tuple[str, list[str]]:
     """Make what a brain lacks in ``folder`` and trust it; return its root and what was made.
 
-    Raises Untrusted for a brain that is there already and that this user has neither made nor
-    trusted: to make one is not to have read what another has written.
+    What lies there already and is neither made nor trusted by this user is trusted only if
+    ``confirm`` agrees, which is given the root and the number of its cards: to make a brain is
+    not to have read what another has written. Raises Untrusted where there is nothing to make.
     """
     root = os.path.realpath(folder)
     made: list[str] = []
     new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
-    if not new and not trusts.is_trusted(root):
+    trusted = trusts.is_trusted(root)
+    count = 0 if trusted else count_cards(root)
+    agreed = trusted or (new and not count) or confirm(root, count)
+    if not new and not agreed:
         raise Untrusted(untrusted_hint((root,)))
     try:
         for kind in KINDS:
@@ -38,20 +48,44 @@ def make_brain(folder: str) -> tuple[str, list[str]]:
         ) from None
     inside = os.path.join(root, CACHE_NAME)
     fresh = not os.path.isdir(inside)
-    trusts.trust(root, made=new)
-    if trusts.cache_dir(root).startswith(inside + os.sep) and fresh:
-        made.append(f"{CACHE_NAME}/")
+    if agreed:
+        trusts.trust(root, made=new)
+        if trusts.cache_dir(root).startswith(inside + os.sep) and fresh:
+            made.append(f"{CACHE_NAME}/")
     return root, made
+
+
+def count_cards(root: str) -> int:
+    """Return how many cards a scan of ``root`` would find, with its own settings if it has any."""
+    from lessons_kb.brain.digest import read_document
+    from lessons_kb.brain.refresh import scan_brain
+    from lessons_kb.storage.settings import read_ignored, read_settings
+
+    if not os.path.isdir(root):
+        return 0
+    settings, count = read_settings(root)[0], 0
+    limit = settings.index.max_file_bytes
+    for path in scan_brain(root, settings, read_ignored(root)).files:
+        try:
+            card = read_document(root, path, settings.folders, limit)[1].card
+        except StorageError:
+            continue
+        count += card is not None and card.kind != NOTE
+    return count
 
 
 def trust_brain(folder: str, *, revoke: bool = False) -> str:
     """Trust (or no longer trust) the brain that holds for ``folder``; return its root.
 
-    A folder that is no brain itself means the nearest one above it.
+    A folder that is no brain itself means the nearest one above it, but for a repository inside
+    that one: it is left out of the other's cards until it is trusted itself.
     """
     if not os.path.isdir(folder):
         raise BrainNotFound(f"no folder {folder}; name the folder that holds the brain")
-    roots = find_brains(os.path.realpath(folder))
+    real = os.path.realpath(folder)
+    roots = find_brains(real)
+    if roots and is_work_tree(real):
+        roots = [real]
     if not roots:
         raise BrainNotFound(f"no brain in or above {folder}; `lessons init` makes one")
     if revoke:

@@ -71,6 +71,7 @@ def refresh(
         if leased and is_leased(layer.cache):
             return Refresh(files=scans.count_files(state.manifest))
         seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
+        layer.silent = seen.silent
         if seen.manifest == state.manifest:
             return Refresh(files=len(seen.files))
     lock = os.path.join(layer.cache, "writer.lock")
@@ -137,6 +138,7 @@ class _Run:
 
         started = time.time_ns()
         seen = scan_brain(self.layer.root, settings, ignored)
+        self.layer.silent = seen.silent
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
         return self._apply(state, seen, settings, started)

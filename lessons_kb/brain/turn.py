@@ -7,6 +7,7 @@ payload is the business of ``agents``. Whatever a later occasion needs lies in t
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
 from lessons_kb.value import Value
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.discovery import Discovery
     from lessons_kb.model import Check, Preflight
     from lessons_kb.storage.journal import Journal
 
@@ -118,14 +120,18 @@ class House:
     """
 
     def __init__(
-        self, directory: str, what: str, find: Callable[[str], Brain] | None = None
+        self,
+        directory: str,
+        what: str,
+        find: Callable[[str], Brain] | None = None,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.directory = directory
+        self._environment = environment
         self._what = what
         self._find = find
         self._brain: Brain | None = None
         self._journal: Journal | None = None
-        self._root = ""
 
     @property
     def brain(self) -> Brain:
@@ -136,7 +142,7 @@ class House:
             else:
                 from lessons_kb.brain.brain import Brain
 
-                self._brain = Brain.discover(self.directory)
+                self._brain = Brain.open(*self._roots, directory=self.directory)
                 if self._journal is not None:
                     self._brain.layers[0].use_session_journal(self._journal)
                     self._journal = None
@@ -148,13 +154,24 @@ class House:
         if self._brain is not None or self._find is not None:
             return self.brain.layers[0].session_journal
         if self._journal is None:
-            from lessons_kb.brain.discovery import discover
             from lessons_kb.storage.journal import SESSION_PATIENCE, open_session_journal
 
-            self._root = next(iter(discover(self.directory).trusted))
             patience = _PATIENCE.get(self._what, SESSION_PATIENCE)
-            self._journal = open_session_journal(self._root, patience=patience)
+            self._journal = open_session_journal(self._roots[0], patience=patience)
         return self._journal
+
+    @cached_property
+    def found(self) -> Discovery:
+        """The brains around the session, trusted and silent."""
+        from lessons_kb.brain.discovery import look
+
+        return look(self.directory, self._environment, in_agent=True)
+
+    @property
+    def _roots(self) -> tuple[str, ...]:
+        from lessons_kb.brain.discovery import require
+
+        return tuple(require(self.found).trusted)
 
     @property
     def scope(self) -> str:
@@ -174,7 +191,7 @@ class House:
         if self._journal is not None and self._journal.trouble:
             from lessons_kb.storage.trust import cache_dir
 
-            return self._journal.trouble, cache_dir(self._root)
+            return self._journal.trouble, cache_dir(self._roots[0])
         for layer in self._brain.layers if self._brain is not None else ():
             if layer.journal_trouble:
                 return layer.journal_trouble, layer.cache
@@ -194,6 +211,7 @@ def respond(
     *,
     find: Callable[[str], Brain] | None = None,
     leave_open: bool = False,
+    environment: Mapping[str, str] = os.environ,
 ) -> Answer:
     """Return the answer to an occasion, `NOTHING` where no trusted brain holds.
 
@@ -204,7 +222,7 @@ def respond(
     from lessons_kb.errors import BrainNotFound, Untrusted
 
     module, name = HANDLERS[occasion.what]
-    house = House(occasion.directory, occasion.what, find)
+    house = House(occasion.directory, occasion.what, find, environment)
     if len(occasion.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         occasion = occasion.replace(text=f"{occasion.text[:half]}\n{occasion.text[-half:]}")
@@ -217,10 +235,12 @@ def respond(
         from lessons_kb.brain.discovery import ENVIRONMENT
 
         # No brain is no trouble, unless the user has named one.
-        return Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
+        answer = Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
     finally:
         if not leave_open:
             house.close()
+    if reach.lines and (line := _name_silent(house, occasion)):
+        return answer.replace(lines=(line, *answer.lines))
     return answer
 
 
@@ -239,3 +259,24 @@ def _with_trouble(answer: Answer, house: House, occasion: Occasion, reach: Reach
         line = f"lessons: lessons still arrive, but nothing is remembered: {trouble}"
         answer = answer.replace(lines=(*answer.lines, line))
     return answer
+
+
+def _name_silent(house: House, occasion: Occasion) -> str:
+    """Return a line on brains that were found and are silent, "" when it was said already."""
+    from lessons_kb.errors import BrainNotFound
+
+    try:
+        silent = house.found.untrusted
+    except BrainNotFound:  # the user has named one: that is told elsewhere
+        return ""
+    if not silent:
+        return ""
+    from lessons_kb.brain.discovery import tell_untrusted
+    from lessons_kb.storage.locate import state_home
+    from lessons_kb.storage.pins import is_first
+
+    # Where the state cannot be written it is said at every prompt, which is better than never.
+    often = occasion.what in ("start", "prompt")
+    if not is_first(state_home(), f"silent {occasion.agent} {occasion.session}", unknown=often):
+        return ""
+    return f"Lessons: {tell_untrusted(silent)}"

@@ -34,7 +34,7 @@ class Workspace:
         What is trusted is looked up anew each time. Raises Untrusted, BrainNotFound.
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
-        roots = self._roots or tuple(discover(where, environment).trusted)
+        roots = self._roots or tuple(discover(where, environment, in_agent=True).trusted)
         key = (where, roots)
         with self._lock:
             brain = self._open.pop(key, None)

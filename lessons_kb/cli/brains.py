@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import Annotated
 
 import typer
 
-from lessons_kb.cli.options import open_brain, options, print_json, print_table
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.text.counted import counted
 from lessons_kb.text.visible import visible
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")]
@@ -28,16 +31,22 @@ def init(
 
     Example: lessons init docs/brain
     """
-    from lessons_kb.brain.making import make_brain
+    from lessons_kb.brain.making import count_cards, make_brain
     from lessons_kb.storage.locate import user_brain
+    from lessons_kb.storage.trust import is_trusted
 
-    root, made = make_brain(user_brain() if user else folder)
+    root, made = make_brain(user_brain() if user else folder, confirm=_confirm)
+    trusted = is_trusted(root)
     if options().json:
-        print_json({"brain": root, "made": made})
+        print_json({"brain": root, "made": made, "trusted": trusted})
     elif made:
         print(f"{visible(root)}: made {', '.join(made)}")
     else:
         print(f"{visible(root)} is a brain already; nothing was changed")
+    if not trusted:
+        cards = counted(count_cards(root), "card")
+        say(f"{cards} lay here before; read them, then run `lessons trust {shlex.quote(root)}`")
+    _say_goes_by_path(root)
 
 
 def trust(
@@ -58,6 +67,7 @@ def trust(
         print_json({"brain": root, "trusted": not revoke})
     else:
         print(f"{visible(root)} is {'no longer' if revoke else 'now'} trusted")
+    _say_goes_by_path(root)
 
 
 def config() -> None:
@@ -75,6 +85,21 @@ def config() -> None:
         return
     rows = [(key, _toml(value), origins.get(key, "default")) for key, value in flat.items()]
     print_table(("key", "value", "origin"), rows)
+
+
+def _confirm(root: str, count: int) -> bool:
+    """Ask whether what lies in a folder already may speak; nobody to ask means no."""
+    if options().json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    cards = counted(count, "card")
+    return typer.confirm(f"{cards} in {visible(root)} already; let your agents read them?")
+
+
+def _say_goes_by_path(root: str) -> None:
+    from lessons_kb.storage.trust import goes_by_path
+
+    if goes_by_path(root):
+        say(f"{root} cannot be written: its trust goes by its path, and holds for any folder there")
 
 
 def _toml(value: object) -> str:

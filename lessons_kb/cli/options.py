@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.errors import InputError
+from lessons_kb.text.counted import counted
 from lessons_kb.value import Value
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def open_brain() -> Brain:
     Brains that were found but are not trusted are left out, with one line on stderr.
     """
     from lessons_kb.brain import Brain
-    from lessons_kb.brain.discovery import look, untrusted_hint
+    from lessons_kb.brain.discovery import look, tell_untrusted
 
     for name in options().brains:
         check_folder("--brain", name)
@@ -55,7 +56,7 @@ def open_brain() -> Brain:
     untrusted = look(here).untrusted
     brain = Brain.discover(here)
     if untrusted:
-        say(untrusted_hint(untrusted))
+        say(tell_untrusted(untrusted))
     return _kept(brain)
 
 
@@ -81,9 +82,20 @@ def _kept(brain: Brain) -> Brain:
 
 
 def close_brains() -> None:
-    """Close what ``open_brain`` opened: the command has ended."""
+    """Close what ``open_brain`` opened, and name what lies in it unread: the command has ended."""
+    silent: dict[str, None] = {}
     while _open:
-        _open.pop().close()
+        brain = _open.pop()
+        for layer in brain.layers:
+            silent |= dict.fromkeys(os.path.join(layer.root, path) for path in layer.silent)
+        brain.close()
+    if silent:
+        first, *others = silent
+        more = f" and {counted(len(others), 'other folder')}" if others else ""
+        say(
+            f"not read: {os.path.relpath(first)}{more}, not trusted "
+            "(a repository or brain of its own); `lessons trust DIR` lets it speak"
+        )
 
 
 def say(message: str) -> None:

@@ -66,10 +66,12 @@ def shown(path: str) -> str:
 def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False) -> str:
     """Return the real path of a file of a brain.
 
-    ``path`` is POSIX and relative. With ``follow`` a link is followed to its target, else only
-    its folder is resolved. The file need not exist. ``writing`` refuses git's and our own
-    folders as well. Raises InputError for a path that is not of this form, StorageError for one
-    that leads out of the brain, BrainNotFound when there is no such brain.
+    ``path`` is POSIX and relative. With ``follow`` the file itself is meant, and a link on the
+    way is refused: what lies behind it may be anything. Else a link may be the thing that is
+    meant (to move, to delete), and only its folder is resolved. The file need not exist.
+    ``writing`` refuses git's and our own folders as well. Raises InputError for a path that is
+    not of this form, StorageError for one that leads out of the brain or through a link,
+    BrainNotFound when there is no such brain.
     """
     parts = path.split("/")
     absolute = os.path.isabs(path) or os.path.splitdrive(path)[0] or not path.strip("/")
@@ -78,11 +80,12 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
     real_root = os.path.realpath(root)
     if not os.path.isdir(real_root):
         raise BrainNotFound(f"no folder {shown(root)}; `lessons init` makes a brain there")
-    full = os.path.join(real_root, *parts)
-    if follow:
-        full = os.path.realpath(full)
-    else:
-        folder, name = os.path.split(os.path.normpath(full))
+    full = os.path.normpath(os.path.join(real_root, *parts))
+    real = os.path.realpath(full)
+    if follow and os.path.normcase(real) != os.path.normcase(full):
+        raise StorageError(f"{shown(path)}: a link, or behind one; name the file that it leads to")
+    if not follow:
+        folder, name = os.path.split(full)
         full = os.path.join(os.path.realpath(folder), name)
     if not _inside(full, real_root):
         raise StorageError(f"{shown(path)}: leads out of the brain; copy the file into it")
@@ -98,16 +101,19 @@ def relative(root: str, full: str) -> str:
 
 
 def read_inside(root: str, path: str, *, limit: int) -> bytes:
-    """Read a regular file of a brain whole, links inside the brain followed.
+    """Read a regular file of a brain whole; no link is followed.
 
     ``limit`` in bytes. Raises OSError, StorageError or InputError; never waits for a FIFO.
     """
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         resolve(root, path)
-    file = _open_regular(os.path.join(root, path), path)
+    full = os.path.join(root, path)
+    file = _open_regular(full, path)
     try:
-        if not _lies_inside(file, root):
-            resolve(root, path)
+        if not _is_at(file, full) and not os.path.samestat(
+            os.fstat(file), os.lstat(resolve(root, path))
+        ):
+            raise StorageError(f"{shown(path)}: changed while it was read; run it again")
         return _read_all(file, limit, path)
     finally:
         os.close(file)
@@ -212,11 +218,11 @@ def _inside(full: str, root: str) -> bool:
     return full.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def _lies_inside(file: int, root: str) -> bool:
+def _is_at(file: int, full: str) -> bool:
     # Linux tells in one call where an open file lies, which no moving link can race with.
-    # Elsewhere, or should ``root`` be a link itself, the answer is no and resolve() decides.
+    # Elsewhere, or should the root be a link itself, the answer is no and resolve() decides.
     try:
-        return _inside(os.readlink(f"/proc/self/fd/{file}"), root)
+        return os.readlink(f"/proc/self/fd/{file}") == full
     except OSError:
         return False
 

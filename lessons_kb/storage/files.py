@@ -24,8 +24,8 @@ _DISPLACED = "another program wrote to it after it was replaced"
 def read_bytes(root: str, path: str, *, limit: int) -> bytes:
     """Read a file of a brain whole; ``path`` is POSIX and relative, ``limit`` in bytes.
 
-    Links are followed inside the brain only; folders, FIFOs and devices are refused, never
-    waited for. Raises StorageError, or InputError for a path that leaves the brain by its form.
+    No link is followed; folders, FIFOs and devices are refused, never waited for. Raises
+    StorageError, or InputError for a path that leaves the brain by its form.
     """
     try:
         return disk.read_inside(root, path, limit=limit)
@@ -37,11 +37,11 @@ def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
     """Replace a card's bytes by ``change(bytes)`` and return what the card now holds.
 
     One step for all who look on: a reader, or a kill at any moment, finds the old file or the
-    new one, mode, owner and extended attributes kept; a link is followed to its target inside
-    the brain. Rewrites of one file follow one another. If another program saves meanwhile, the
-    change is made again on what it saved (``change`` may be called several times and must be
-    pure); if it saves in the very moment of the exchange, its version is kept in the trash too.
-    What ``change`` raises is raised, and the card stays as it was. Raises StorageError.
+    new one, mode, owner and extended attributes kept; nothing is written through a link.
+    Rewrites of one file follow one another. If another program saves meanwhile, the change is
+    made again on what it saved (``change`` may be called several times and must be pure); if it
+    saves in the very moment of the exchange, its version is kept in the trash too. What
+    ``change`` raises is raised, and the card stays as it was. Raises StorageError.
     """
     from lessons_kb.storage.displaced import adopt_leftovers, sweep
     from lessons_kb.storage.locks import locked

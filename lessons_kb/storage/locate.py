@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "lessons.toml"
 CACHE_NAME = ".lessons"
+BORDERS = frozenset({CONFIG_NAME, CACHE_NAME, ".git"})
+"""Names of which one at least lies in every ``is_border``."""
 APP_NAME = "lessons-kb"
 STATE_HOME_VARIABLE = "LESSONS_STATE_HOME"
 """Overrides the state folder: for tests, containers and homes that cannot be written."""
+
+_MAX_GIT_BYTES = 65_536
 
 _XDG = {
     "state": ("XDG_STATE_HOME", "~/.local/state"),
@@ -30,12 +34,25 @@ def find_brains(cwd: str) -> list[str]:
     A brain is an ancestor (or ``cwd`` itself) with a file ``lessons.toml`` or a folder
     ``.lessons``. Nothing is opened.
     """
-    return [
-        folder
-        for folder in _upwards(cwd)
-        if os.path.isfile(os.path.join(folder, CONFIG_NAME))
-        or os.path.isdir(os.path.join(folder, CACHE_NAME))
-    ]
+    return [folder for folder in _upwards(cwd) if is_brain(folder)]
+
+
+def is_brain(folder: str) -> bool:
+    """Tell whether a folder is marked as a brain."""
+    return os.path.isfile(os.path.join(folder, CONFIG_NAME)) or os.path.isdir(
+        os.path.join(folder, CACHE_NAME)
+    )
+
+
+def is_work_tree(folder: str) -> bool:
+    """Tell whether a folder is the top of a git work tree."""
+    mark = os.path.join(folder, ".git")
+    return os.path.isfile(os.path.join(mark, "HEAD")) or os.path.isfile(mark)
+
+
+def is_border(folder: str) -> bool:
+    """Tell whether a folder is a brain or a repository of its own, and so a matter of trust."""
+    return is_brain(folder) or is_work_tree(folder)
 
 
 def git_top(cwd: str) -> str | None:
@@ -44,11 +61,33 @@ def git_top(cwd: str) -> str | None:
     A work tree has a ``.git`` folder with a ``HEAD``, or a ``.git`` file (worktrees and
     submodules). No process is started.
     """
-    for folder in _upwards(cwd):
-        mark = os.path.join(folder, ".git")
-        if os.path.isfile(os.path.join(mark, "HEAD")) or os.path.isfile(mark):
-            return folder
-    return None
+    return next(filter(is_work_tree, _upwards(cwd)), None)
+
+
+def git_home(top: str) -> str | None:
+    """Return the real path of the git directory that all work trees of ``top`` share.
+
+    None where nothing vouches for it. Anyone can write a ``.git`` file that names the directory
+    of another repository, so it counts only if that directory points back: the ``gitdir`` of
+    ``worktrees/<name>``, or ``core.worktree`` of a submodule. A ``.git`` that is a link, or a
+    folder that borrows from another by a ``commondir``, is never made by git and does not count.
+    """
+    mark = os.path.join(top, ".git")
+    if os.path.islink(mark):
+        return None
+    if os.path.isdir(mark):
+        return None if os.path.lexists(os.path.join(mark, "commondir")) else mark
+    named = _read_line(mark)
+    if not named.startswith("gitdir:"):
+        return None
+    own = os.path.realpath(os.path.join(top, named.removeprefix("gitdir:").strip()))
+    if common := _read_line(os.path.join(own, "commondir")):
+        shared = os.path.realpath(os.path.join(own, common))
+        back = _read_line(os.path.join(own, "gitdir"))
+        listed = os.path.dirname(own) == os.path.join(shared, "worktrees")
+        return shared if listed and os.path.realpath(os.path.join(own, back)) == mark else None
+    back = _core_worktree(os.path.join(own, "config"))
+    return own if back and os.path.realpath(os.path.join(own, back)) == top else None
 
 
 def user_brain() -> str:
@@ -79,6 +118,36 @@ def _upwards(cwd: str) -> list[str]:
     while (parent := os.path.dirname(folder)) != folder:
         folder = parent
         found.append(folder)
+    return found
+
+
+def _read_line(path: str) -> str:
+    """Return the first line of a small file of git's, "" where there is none."""
+    try:
+        if not os.path.isfile(path):  # a FIFO would keep us waiting
+            return ""
+        with open(path, "rb") as file:
+            return os.fsdecode(file.read(_MAX_GIT_BYTES).partition(b"\n")[0]).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _core_worktree(config: str) -> str:
+    """Return ``core.worktree`` as git itself writes it, "" where there is none."""
+    section, found = "", ""
+    try:
+        if not os.path.isfile(config):
+            return ""
+        with open(config, "rb") as file:
+            lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).splitlines()
+    except OSError:
+        return ""
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section = line.casefold()
+        key, _, value = line.partition("=")
+        if section == "[core]" and key.strip().casefold() == "worktree":
+            found = value.strip().strip('"')
     return found
 
 

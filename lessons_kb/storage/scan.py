@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from functools import lru_cache
 
 from lessons_kb.model import Finding
-from lessons_kb.storage.locate import CONFIG_NAME
+from lessons_kb.storage.locate import BORDERS, CONFIG_NAME, is_border
 from lessons_kb.text.globs import match_globs
 from lessons_kb.value import Value
 
@@ -30,6 +29,8 @@ class Scan(Value):
     manifest: str
     """All of ``files`` and the settings files as one text; equal texts mean nothing changed."""
     findings: tuple[Finding, ...]
+    silent: tuple[str, ...]
+    """Folders left out because they are brains or repositories that this user does not trust."""
 
 
 def scan(
@@ -43,15 +44,15 @@ def scan(
     """List the ``*.md`` and ``*.markdown`` files below ``root``.
 
     ``folders`` are card folders: those behind a dot are entered all the same, and their files
-    come first where ``max_files`` cuts. ``ignored`` are compiled globs. Nothing is opened.
+    come first where ``max_files`` cuts. ``ignored`` are compiled globs. No file is opened and no
+    link followed: a link to a file that may be read adds nothing, for that file is listed itself.
+    The scan stops at brains and git work trees inside this one that are not trusted themselves,
+    and at further work trees of this one.
     """
     walk = _Walk(root, folders, tuple(ignored), max_file_bytes)
     walk.run()
-    lines = walk.lines
-    for path, (line, target) in walk.linked.items():
-        if target not in lines:
-            lines[path] = line
-    findings = walk.findings
+    walk.find_links()
+    lines, findings = walk.lines, walk.findings
     if len(lines) > max_files:
         lines, left_out = _cut(lines, folders, max_files)
         findings.append(
@@ -65,7 +66,8 @@ def scan(
             )
         )
     manifest = _manifest(settings_signature(root).split("\n"), lines)
-    return Scan(files=lines, manifest=manifest, findings=tuple(findings))
+    silent = tuple(sorted(walk.silent))
+    return Scan(files=lines, manifest=manifest, findings=tuple(findings), silent=silent)
 
 
 def parse_manifest(manifest: str) -> dict[str, str]:
@@ -128,7 +130,7 @@ def _open_folder(path: str) -> int | str:
 
 
 class _Walk:
-    """One walk over a tree; symlinked files are kept apart until the real ones are known."""
+    """One walk over a tree."""
 
     def __init__(
         self,
@@ -141,41 +143,56 @@ class _Walk:
         self.ignored = ignored
         self.max_file_bytes = max_file_bytes
         self.lines: dict[str, str] = {}
-        self.linked: dict[str, tuple[str, str]] = {}
+        self.links: list[str] = []
         self.findings: list[Finding] = []
-        self.entered: set[str] = set()
+        self.silent: list[str] = []
+        self.folders = frozenset(folders)
         hidden = [f for f in folders if f.startswith(".") or "/." in f]
         self.hidden = frozenset(hidden)
         parts = [f.split("/") for f in hidden]
         self.transit = frozenset("/".join(p[:n]) for p in parts for n in range(1, len(p)))
 
     def run(self) -> None:
-        pending = [("", "")]
+        pending = [""]
         while pending:
-            prefix, real = pending.pop()
+            path = pending.pop()
             try:
-                folder = _open_folder(os.path.join(self.root, prefix) if prefix else self.root)
+                folder = _open_folder(os.path.join(self.root, path) if path else self.root)
             except OSError as error:
-                self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
+                self._find(path or ".", "unreadable-folder", error.strerror or str(error))
                 continue
             try:
-                pending += self._run_folder(folder, prefix, real)
+                pending += self._run_folder(folder, path)
             finally:
                 if isinstance(folder, int):
                     os.close(folder)
 
-    def _run_folder(self, folder: int | str, prefix: str, real: str) -> list[tuple[str, str]]:
-        """Note the files of one folder; return (path, real path) of the folders to enter."""
+    def _run_folder(self, folder: int | str, prefix: str) -> list[str]:
+        """Note the files of one folder; return the folders to enter."""
         try:
             with os.scandir(folder) as listing:
                 entries: list[os.DirEntry[str]] = list(listing)
         except OSError as error:
             self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
             return []
-        if real == prefix and not self.ignored and prefix not in self.transit:
+        if prefix and not BORDERS.isdisjoint([entry.name for entry in entries]):
+            inner = os.path.join(self.root, prefix)
+            if is_border(inner) and not self._may_enter(inner, prefix):
+                return []
+        if not self.ignored and prefix not in self.transit:
             entries = self._take_plain(entries, prefix)
-        found = (self._take(entry, prefix, real) for entry in entries)
+        found = (self._take(entry, prefix) for entry in entries)
         return [inner for inner in found if inner is not None]
+
+    def _may_enter(self, inner: str, path: str) -> bool:
+        from lessons_kb.storage.trust import is_same, is_trusted
+
+        if is_same(inner, self.root):  # another work tree of this very brain
+            return False
+        if is_trusted(inner):
+            return True
+        self.silent.append(path)
+        return False
 
     def _take_plain(self, entries: list[os.DirEntry[str]], prefix: str) -> list[os.DirEntry[str]]:
         """Note what is plainly a card file, for little more than its stat; return the rest."""
@@ -203,24 +220,22 @@ class _Walk:
             rest.append(entry)
         return rest
 
-    def _take(self, entry: os.DirEntry[str], prefix: str, real: str) -> tuple[str, str] | None:
-        """Note a file; return (path, real path) of a folder to enter."""
+    def _take(self, entry: os.DirEntry[str], prefix: str) -> str | None:
+        """Note a file; return a folder to enter."""
         name = entry.name
         wanted = name.endswith(SUFFIXES)
-        if wanted and entry.is_file(follow_symlinks=False):
-            if (prefix and prefix in self.transit) or name[0] == ".":
-                return None
-            self._add(prefix + "/" + name if prefix else name, entry, real, prefix)
-            return None
         path = prefix + "/" + name if prefix else name
+        if wanted and entry.is_file(follow_symlinks=False):
+            if not ((prefix and prefix in self.transit) or name[0] == "."):
+                self._add(path, entry)
+            return None
         if entry.is_symlink():
-            return self._follow(entry, path, wanted=wanted)
+            self.links.append(path)
+            return None
         if entry.is_dir(follow_symlinks=False):
             if wanted:
                 self._find(path, "folder-named-like-a-card", "a folder, not a file")
-            if self._skips(name, path, prefix):
-                return None
-            return path, (real + "/" + name if real else name)
+            return None if self._skips(name, path, prefix) else path
         if wanted:
             self._find(path, "not-a-file", "neither a regular file nor a folder")
         return None
@@ -234,7 +249,7 @@ class _Walk:
                 return True
         return bool(self.ignored) and match_globs(self.ignored, path + "/")
 
-    def _add(self, path: str, entry: os.DirEntry[str], real: str, prefix: str) -> None:
+    def _add(self, path: str, entry: os.DirEntry[str]) -> None:
         if self.ignored and match_globs(self.ignored, path):
             return
         if not path.isprintable():
@@ -247,45 +262,30 @@ class _Walk:
             return
         if info.st_size > self.max_file_bytes:
             self._too_large(path, info.st_size)
-        elif real == prefix:
-            self.lines[path] = signature(info)
         else:
-            self.linked[path] = signature(info), real + "/" + entry.name
+            self.lines[path] = signature(info)
 
-    def _follow(
-        self, entry: os.DirEntry[str], path: str, *, wanted: bool
-    ) -> tuple[str, str] | None:
-        """Read a link inside the brain; name one that is broken, leads outside or in a circle."""
-        full = os.path.join(self.root, path)
-        try:
-            target = os.path.realpath(full, strict=True)
-            info = os.stat(target)
-        except OSError as error:
-            if wanted:
-                self._find(path, "broken-link", f"a link that cannot be followed: {error.strerror}")
-            return None
-        is_folder = stat.S_ISDIR(info.st_mode)
-        if not (wanted or is_folder) or (is_folder and self._skips(entry.name, path, "")):
-            return None
+    def find_links(self) -> None:
+        """Name the links that look like cards and lead to no file that is listed anyway."""
         root = os.path.realpath(self.root)
-        if target != root and not target.startswith(root + os.sep):
-            self._find(path, "link-leads-outside", "a link that leads out of the brain")
-            return None
-        inside = os.path.relpath(target, root).replace(os.sep, "/")
-        if is_folder:
-            here = os.path.realpath(os.path.dirname(full))
-            if target == here or here.startswith(target + os.sep) or target in self.entered:
-                self._find(path, "link-in-a-circle", "a link to a folder that is being read")
-                return None
-            self.entered.add(target)
-            return path, inside
-        if not stat.S_ISREG(info.st_mode):
-            self._find(path, "not-a-file", "a link to something that is not a regular file")
-        elif info.st_size > self.max_file_bytes:
-            self._too_large(path, info.st_size)
-        elif not (self.ignored and match_globs(self.ignored, path)):
-            self.linked[path] = signature(info), inside
-        return None
+        named: list[tuple[str, str, str]] = []
+        for path in self.links:
+            name = path.rpartition("/")[2]
+            full = os.path.join(root, path)
+            folder = os.path.isdir(full)
+            if name[0] == "." and path not in self.folders:
+                continue
+            if not (folder or name.endswith(SUFFIXES)) or self._skips(name, path, ""):
+                continue
+            inside = os.path.relpath(os.path.realpath(full), root).replace(os.sep, "/")
+            if not os.path.exists(full):
+                named.append((path, "broken-link", "a link that cannot be followed"))
+            elif inside.split("/")[0] == "..":
+                named.append((path, "link-leads-outside", "a link that leads out of the brain"))
+            elif inside not in self.lines and (not folder or path in self.folders):
+                named.append((path, "link-not-followed", "a link to what is not read by itself"))
+        for path, rule, message in named:
+            self._find(path, rule, message)
 
     def _too_large(self, path: str, size: int) -> None:
         limit = self.max_file_bytes
@@ -308,7 +308,7 @@ _MENDS = {
     "bad-file-name": "rename the file",
     "broken-link": "point the link at a file of the brain, or remove it",
     "link-leads-outside": "copy the file into the brain, or pass its folder with --brain",
-    "link-in-a-circle": "remove the link",
+    "link-not-followed": "replace it with the file; what is hidden or ignored stays out",
     "too-large": "split the file, or raise index.max_file_bytes in lessons.toml",
 }
 

@@ -1,11 +1,13 @@
 """Whom this user trusts, and where a brain's cache may lie.
 
 A brain that was merely found may be anyone's: nothing in it is believed, least of all that a
-cache in it was made by us. The record of trust lies in the user's state folder.
+cache in it was made by us. The record of trust lies in the user's state folder, and holds for
+the folder that has its token (``storage.state``), wherever that is and whatever took its place.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -13,34 +15,55 @@ from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.storage.disk import read_regular
 from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME, cache_home, user_brain
-from lessons_kb.storage.state import brain_key, make_private, state_dir, write_private
+from lessons_kb.storage.state import (
+    brain_key,
+    can_be_marked,
+    identify,
+    list_keys,
+    make_cache_folder,
+    make_private,
+    new_mark,
+    read_record_of,
+    rename_state,
+    write_mark,
+    write_record_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_RECORD = "brain.json"
-_MAX_RECORD_BYTES = 4 * MAX_CONFIG_BYTES + 100_000
+    from lessons_kb.storage.state import Identity
+
 _CACHE_PREFIX = "cache-"
+
+BY_PATH = ""
+"""In a record in the place of a mark's path: the brain could not be written when it was trusted.
+Such trust ends when it can be: then a folder that was exchanged is no longer told apart."""
+UNKNOWN, CHANGED, COPY, REPLACED = "unknown", "changed", "copy", "replaced"
+"""Why a brain is silent: never trusted, another ``lessons.toml`` than the trusted one, a copy of
+a brain that is still there, another folder than the one that was trusted at its path."""
 
 
 def read_record(root: str) -> dict[str, Any] | None:
     """Return what this user's state knows of a brain, None when nothing (usable).
 
-    Keys: ``root``, ``trusted``, ``made`` (by this user), ``config`` (the text of
-    ``lessons.toml`` when trust was given, byte for byte as Latin-1, or None) and ``cache_token``.
+    Keys: ``root`` (where it was last), ``trusted``, ``made`` (by this user), ``config`` (the text
+    of ``lessons.toml`` when trust was given, byte for byte as Latin-1, or None), ``cache_token``,
+    ``token`` and ``place`` (of its mark; absent where it is known by its path). A brain that has
+    moved, and the state of the first release, is taken along on the way.
     """
-    import json
-
     real = os.path.realpath(root)
-    path = os.path.join(state_dir(real, create=False), _RECORD)
-    try:
-        record = json.loads(read_regular(path, limit=_MAX_RECORD_BYTES, name=path))
-    except (OSError, StorageError, ValueError):
-        return None
-    usable = isinstance(record, dict) and record.get("root") == real
-    return record if usable and isinstance(record.get("cache_token"), str) else None
+    found = identify(real)
+    record = found.record
+    if record is None or _is_own(real):
+        return record
+    if found.mark:
+        return record if record["place"] == found.place else _follow(real, found, record)
+    if record.get("place") == BY_PATH:
+        return None if can_be_marked(found.place) else record
+    return _adopt(real) if _has_cache(real, record) else None
 
 
 def is_trusted(root: str) -> bool:
@@ -53,6 +76,36 @@ def is_trusted(root: str) -> bool:
     return _holds(real, read_record(real))
 
 
+def is_same(root: str, other: str) -> bool:
+    """Tell whether two folders are one brain, such as work trees of one repository."""
+    first, second = identify(root), identify(other)
+    return bool(first.mark) and first.key == second.key
+
+
+def goes_by_path(root: str) -> bool:
+    """Tell whether a brain is trusted by its path alone, because no mark can be written there."""
+    record = read_record(root)
+    return record is not None and record.get("place") == BY_PATH
+
+
+def why_silent(root: str) -> str:
+    """Return why a brain that is not trusted is silent: UNKNOWN, CHANGED, COPY or REPLACED."""
+    real = os.path.realpath(root)
+    found = identify(real)
+    if found.copied:
+        return COPY
+    if found.mark and found.record is not None and found.record.get("trusted") is True:
+        return CHANGED
+    return REPLACED if _find_replaced(real) else UNKNOWN
+
+
+def note_told(root: str) -> None:
+    """Remember that the user was told of a replaced folder; once is enough."""
+    for key, record in _find_replaced(os.path.realpath(root)):
+        with contextlib.suppress(StorageError):
+            write_record_of(key, {**record, "told": True})
+
+
 def trust(root: str, *, made: bool = False) -> None:
     """Remember that this user trusts the brain with its present ``lessons.toml``.
 
@@ -63,14 +116,18 @@ def trust(root: str, *, made: bool = False) -> None:
     config = _config_text(real)
     if config == _UNREADABLE:
         raise ConfigError(f"{CONFIG_NAME}: not a readable file of {MAX_CONFIG_BYTES:,} bytes")
-    record = read_record(real) or {}
+    key, record = _introduce(real)
     made = made or record.get("made") is True
-    _write_record(real, trusted=True, made=made, config=config)
+    record = {**record, "root": real, "trusted": True, "made": made, "config": config}
+    record.pop("told", None)
+    write_record_of(key, record)
 
 
 def revoke(root: str) -> None:
     """Take trust back; the brain is silent until it is trusted again. Raises StorageError."""
-    _write_record(os.path.realpath(root), trusted=False, made=False, config=None)
+    real = os.path.realpath(root)
+    record = read_record(real) or _new_record(real)
+    write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
 
 
 def cache_dir(root: str) -> str:
@@ -86,7 +143,9 @@ def cache_dir(root: str) -> str:
     record = read_record(real)
     trusted = _holds(real, record)
     if trusted and record is None:  # the user's own brain, seen for the first time
-        record = _introduce(real)
+        with contextlib.suppress(ConfigError, StorageError):
+            trust(real, made=True)
+            record = read_record(real)
     if record is not None:
         outer = os.path.join(real, CACHE_NAME)
         folder = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
@@ -95,6 +154,80 @@ def cache_dir(root: str) -> str:
     fallback = os.path.join(cache_home(), brain_key(real))
     make_private(fallback)
     return fallback
+
+
+def _introduce(real: str) -> tuple[str, dict[str, Any]]:
+    """Return key and record of a brain that is to be trusted, marked if it can be."""
+    record = read_record(real)
+    found = identify(real)
+    if record is not None:
+        return found.key, record
+    record = _new_record(real)
+    if _is_own(real):
+        return found.key, record
+    if not can_be_marked(found.place):
+        return brain_key(real), {**record, "place": BY_PATH}
+    key, token = new_mark()
+    write_mark(found.place, key, token)
+    # What was observed while the brain was only named is its own; what belongs to a brain that
+    # was trusted at this path before stays with the record of that one.
+    if read_record_of(brain_key(real)) is None:
+        rename_state(brain_key(real), key)
+    return key, {**record, "token": token, "place": found.place}
+
+
+def _new_record(real: str) -> dict[str, Any]:
+    return {"root": real, "cache_token": os.urandom(16).hex()}
+
+
+def _follow(real: str, found: Identity, record: dict[str, Any]) -> dict[str, Any]:
+    """Note where a brain has moved to; one that was put under git gets its mark there."""
+    record = {**record, "root": real, "place": found.place}
+    with contextlib.suppress(StorageError):
+        if found.mark != found.place:
+            write_mark(found.place, found.key, record["token"])
+        write_record_of(found.key, record)
+    return record
+
+
+def _adopt(real: str) -> dict[str, Any] | None:
+    """Give the state of the first release, kept by path, to the folder that it is about.
+
+    Whatever is interrupted is done again: the cache proves the folder until the last step.
+    """
+    from lessons_kb.storage.locks import locked
+
+    with contextlib.suppress(StorageError), locked(real):
+        found = identify(real)
+        if found.record is not None and not found.mark and can_be_marked(found.place):
+            key, token = new_mark()
+            write_record_of(found.key, {**found.record, "token": token, "place": found.place})
+            write_mark(found.place, key, token)
+            rename_state(found.key, key)
+    return identify(real).record
+
+
+def _has_cache(real: str, record: Mapping[str, Any]) -> bool:
+    """Tell whether the brain has the cache folder whose random name only the record knows."""
+    outer = os.path.join(real, CACHE_NAME)
+    return _is_ours(outer) and _is_ours(os.path.join(outer, _CACHE_PREFIX + record["cache_token"]))
+
+
+def _find_replaced(real: str) -> list[tuple[str, dict[str, Any]]]:
+    """List key and record of what was trusted at this path and is not there any more."""
+    records = ((key, read_record_of(key)) for key in list_keys())
+    return [
+        (key, record)
+        for key, record in records
+        if record is not None
+        and record.get("root") == real
+        and record.get("trusted") is True
+        and record.get("told") is not True
+    ]
+
+
+def _is_own(real: str) -> bool:
+    return real == os.path.realpath(user_brain())
 
 
 _UNREADABLE = "\0"
@@ -109,14 +242,6 @@ def _holds(real: str, record: Mapping[str, Any] | None) -> bool:
     return record.get("made") is True or _config_text(real) == record.get("config", "")
 
 
-def _introduce(real: str) -> dict[str, Any] | None:
-    try:
-        trust(real, made=True)
-    except (ConfigError, StorageError):
-        return None
-    return read_record(real)
-
-
 def _config_text(root: str) -> str | None:
     path = os.path.join(root, CONFIG_NAME)
     try:
@@ -125,24 +250,6 @@ def _config_text(root: str) -> str | None:
         return None
     except (OSError, StorageError):
         return _UNREADABLE
-
-
-def _write_record(root: str, *, trusted: bool, made: bool, config: str | None) -> None:
-    import json
-
-    from lessons_kb.storage.locks import locked
-
-    path = os.path.join(state_dir(root), _RECORD)
-    with locked(path):
-        known = read_record(root)
-        record = {
-            "root": root,
-            "trusted": trusted,
-            "made": made,
-            "config": config,
-            "cache_token": known["cache_token"] if known else os.urandom(16).hex(),
-        }
-        write_private(path, json.dumps(record).encode())
 
 
 def _is_ours(folder: str) -> bool:
@@ -157,24 +264,11 @@ def _is_ours(folder: str) -> bool:
 
 def _make_inside(outer: str, folder: str) -> bool:
     """Make the cache folder inside ``.lessons``; False when it cannot be."""
-    import contextlib
-
     try:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(outer, 0o755)
+        make_cache_folder(outer)
         if not _is_ours(outer):
             return False
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, 0o755)
-        if not _is_ours(folder):
-            return False
-        # A strange .lessons may have brought a .gitignore of its own: it stays, ours is inside.
-        for where in (outer, folder):
-            with (
-                contextlib.suppress(FileExistsError),
-                open(os.path.join(where, ".gitignore"), "xb") as file,
-            ):
-                file.write(b"*\n")
+        make_cache_folder(folder)
     except OSError:
         return False
-    return True
+    return _is_ours(folder)

@@ -59,18 +59,24 @@ def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path) -> None:
     # An empty or relative one falls back to the account's, which no test may touch.
     away = {} if home.startswith("/") else {"XDG_STATE_HOME": str(tmp_path / "state")}
     away |= {"XDG_DATA_HOME": str(tmp_path / "data")} if away else {}
-    done = run('exec "$@"', prompt(project), project, HOME=home, **away)
-    assert done.stdout == b""
+    hold_silence(run('exec "$@"', prompt(project), project, HOME=home, **away).stdout)
     for event in ("PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
         data = {"session_id": "s", "cwd": str(project), "hook_event_name": event}
-        assert run('exec "$@"', json.dumps(data).encode(), project, HOME=home, **away).stdout == b""
+        hold_silence(run('exec "$@"', json.dumps(data).encode(), project, HOME=home, **away).stdout)
 
 
 def test_a_home_that_may_not_be_written_is_silence(project) -> None:
     state = pathlib.Path(os.environ["HOME"], ".local", "state")
     shutil.rmtree(state)
     state.write_text("no folder")
-    assert run('exec "$@"', prompt(project), project).stdout == b""
+    hold_silence(run('exec "$@"', prompt(project), project).stdout)
+
+
+def hold_silence(output: bytes) -> None:
+    """Hold that the model is told nothing; the user may learn that the brain is not trusted."""
+    answer = json.loads(output or b"{}")
+    assert set(answer) <= {"systemMessage"}
+    assert "lessons trust" in answer.get("systemMessage", "lessons trust")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])

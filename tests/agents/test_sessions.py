@@ -440,9 +440,10 @@ def test_a_brain_that_nobody_trusts_is_silent(
     happened += [script.failed(number) for number in range(1, 5)]
     happened += [script.stop(), *script.compact(), script.prompt(PROMPT, 2)]
     before = sorted(project.rglob("*"))
-    for payload in happened:
-        said = answer_event(script.agent, json.dumps(payload), {})
-        assert said == (AGENTS[script.agent].silence, "")
+    outputs = [answer_event(script.agent, json.dumps(payload), {}) for payload in happened]
+    assert [line for _output, line in outputs if line] == []
+    told = [output for output, _line in outputs if output != AGENTS[script.agent].silence]
+    hold_one_hint(told, script.agent)
     assert sorted(project.rglob("*")) == before
 
 
@@ -493,8 +494,19 @@ def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Pa
     payloads = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
     payloads += [script.failed(number) for number in range(3)]
     payloads += [script.stop(), *script.compact()]
-    for payload in payloads:
-        assert enter(script.agent, payload) == ({}, "")
+    outputs = [enter(script.agent, payload) for payload in payloads]
+    assert [line for _output, line in outputs if line] == []
+    told = [json.dumps(output) for output, _line in outputs if output]
+    hold_one_hint(told, script.agent)
+
+
+def hold_one_hint(told: list[str], agent: str) -> None:
+    """Hold that the user, and nobody else, was told once why nothing is said, if that can be."""
+    assert len(told) == bool(AGENTS[agent].lines)
+    for output in told:
+        (message,) = json.loads(output).values()
+        assert "not trusted" in message
+        assert "lessons trust" in message
 
 
 def test_without_any_brain_all_is_silent(script: Script, enter, tmp_path: pathlib.Path) -> None:

@@ -20,7 +20,7 @@ from lessons_kb.storage.state import state_dir
 
 @pytest.fixture
 def brain(root: pathlib.Path, telegram: pathlib.Path) -> Brain:
-    make_brain(str(root))
+    make_brain(str(root), confirm=lambda _root, _count: True)
     opened = Brain.open(root, directory=root)
     opened.refresh()
     return opened

@@ -68,11 +68,14 @@ def test_a_refused_change_leaves_the_card_alone(root, card):
     assert only_the_card(root)
 
 
-def test_a_link_stays_a_link_and_its_target_is_rewritten(root, card):
+def test_nothing_is_written_through_a_link(root, card):
     os.symlink("lessons/card.md", f"{root}/link.md")
-    files.rewrite(root, "link.md", bump)
+    os.symlink("lessons", f"{root}/folder")
+    for path in ("link.md", "folder/card.md"):
+        with pytest.raises(StorageError, match="a link"):
+            files.rewrite(root, path, bump)
     assert os.path.islink(f"{root}/link.md")
-    assert read(card) == CARD.replace(b"1", b"2")
+    assert read(card) == CARD
 
 
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".lessons/x.md", "a/.GIT/config"])
@@ -91,7 +94,7 @@ def test_a_link_into_git_is_not_written_through(root):
     os.makedirs(f"{root}/.git")
     write(f"{root}/.git/config", b"[core]\n")
     os.symlink("../.git/config", f"{root}/lessons/card.md")
-    with pytest.raises(InputError):
+    with pytest.raises(StorageError, match="a link"):
         files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
     assert read(f"{root}/.git/config") == b"[core]\n"
 

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from lessons_kb.errors import ConfigError
+from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.storage import locate
 from lessons_kb.storage.trust import cache_dir, is_trusted, read_record, revoke, trust
 
@@ -149,32 +149,56 @@ def test_a_strange_cache_is_never_read_and_never_deleted(root):
             assert file.read() == text
 
 
+@pytest.fixture
+def repository(root):
+    """A brain in git, where ``.lessons`` holds nothing that could not be made anew."""
+    import subprocess
+
+    subprocess.run(["git", "init", "-q", root], check=True)
+    return root
+
+
 @pytest.mark.parametrize("what", ["link", "file", "link inside"])
-def test_a_cache_folder_that_is_a_link_is_not_followed(root, home, tmp_path, what):
-    trust(root)
+def test_a_cache_folder_that_is_a_link_is_not_followed(repository, home, tmp_path, what):
+    trust(repository)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    outer = os.path.join(root, ".lessons")
+    outer = os.path.join(repository, ".lessons")
     if what == "link":
         os.symlink(elsewhere, outer)
     elif what == "file":
-        write(root, ".lessons", "")
+        write(repository, ".lessons", "")
     else:
         os.mkdir(outer)
-        os.symlink(elsewhere, os.path.join(outer, "cache-" + read_record(root)["cache_token"]))
-    folder = cache_dir(root)
+        name = "cache-" + read_record(repository)["cache_token"]
+        os.symlink(elsewhere, os.path.join(outer, name))
+    folder = cache_dir(repository)
     assert folder.startswith(f"{home}/.cache/lessons-kb/")
     assert list(elsewhere.iterdir()) == []
 
 
-def test_deleting_the_cache_at_any_time_is_allowed(root):
+def test_deleting_the_cache_at_any_time_is_allowed(repository):
     import shutil
 
-    trust(root)
-    folder = cache_dir(root)
-    shutil.rmtree(os.path.join(root, ".lessons"))
-    assert cache_dir(root) == folder
+    trust(repository)
+    folder = cache_dir(repository)
+    shutil.rmtree(os.path.join(repository, ".lessons"))
+    assert cache_dir(repository) == folder
     assert os.path.isdir(folder)
+
+
+@pytest.mark.parametrize("what", ["link", "file"])
+def test_a_mark_is_not_written_through_a_link(root, tmp_path, what):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if what == "link":
+        os.symlink(elsewhere, os.path.join(root, ".lessons"))
+    else:
+        write(root, ".lessons", "")
+    with pytest.raises(StorageError, match="in the way; remove it"):
+        trust(root)
+    assert not is_trusted(root)
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_the_token_survives_trust_given_again_and_is_unlike_any_other(root, tmp_path):

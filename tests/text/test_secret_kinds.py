@@ -359,5 +359,3 @@ def test_no_part_of_a_secret_is_left(name: str) -> None:
         assert not left, f"{text!r} → {redacted!r}"
         assert "[redacted " in redacted
         assert redact(redacted) == redacted
-
-
