@@ -29,6 +29,8 @@ _MAX_FILES = 50
 _MAX_CHANGED = 1_000
 """Files that one command may change: those below a folder that it removes are looked at, too."""
 _WILDCARDS = "*?["
+_DEEP = 3
+"""Folders with wildcards in a pattern from which on it may stand for the whole disk."""
 
 Guarding = tuple["Layer", "Card", tuple[str, ...]]
 """A brain, a card of it, and the files of the call that it guards."""
@@ -116,18 +118,19 @@ def _changed_by(command: str, scope: str, cwd: str) -> Iterator[str]:
 
     def find() -> Iterator[str]:
         for kind, paths in find_changed(command):
-            for path in paths:
+            for path in filter(is_known, paths):
                 place = os.path.join(cwd or scope, path)
-                patterned = any(char in path for char in _WILDCARDS)
-                for one in glob.iglob(place) if patterned else (place,):
+                patterns = sum(any(c in part for c in _WILDCARDS) for part in path.split("/"))
+                if patterns >= _DEEP:
+                    continue
+                for one in glob.iglob(place) if patterns else (place,):
                     if os.path.isfile(one):
                         yield one
                     elif kind == "change" and os.path.isdir(one):
                         yield from _below(one)
 
     for path in itertools.islice(find(), _MAX_CHANGED):
-        placed = relative_path(path, scope)
-        if placed and is_known(placed):
+        if placed := relative_path(path, scope):
             yield placed
 
 

@@ -121,6 +121,8 @@ def test_a_command_that_changes_or_runs_the_file_is_asked_about(command, project
         "ls -la migrations; find migrations -name '*.sql'",
         "npm run migrations",
         "sed -i s/1/2/ src/app.py",
+        "rm -f /*/*/*/*/*/*/*",
+        "rm -f 'a\0/*'",
     ],
 )
 def test_a_command_that_reads_the_file_is_not(command, project, fire) -> None:

@@ -151,3 +151,34 @@ def test_damaged_lines_are_told(
     path.write_bytes(records.CLAUDE + b"{oops\n")
     _, notes = Transcripts(brain).take_in(str(path), now=NOW)
     assert notes == [f"{path}: 1 line is no JSON: passed over"]
+
+
+def test_a_claude_code_call_began_where_its_own_line_says(
+    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
+) -> None:
+    path = tmp_path / "session.jsonl"
+    call = records.use("t1", "Bash", command="cd src && sed -i s/1/2/ app.py")
+    began = records.claude("assistant", [call], 1)
+    ended = records.claude("user", [records.result("t1", "")], 2, cwd="/home/dev/proj/src")
+    path.write_bytes(records.lines(began, ended))
+    Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    (edit,) = journal(brain).events.find(kinds=["edit"])
+    assert (edit.scope, edit.targets) == ("/home/dev/proj", ("src/app.py",))
+
+
+def test_a_claude_code_call_stopped_while_it_ran_is_cancelled(
+    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
+) -> None:
+    path = tmp_path / "session.jsonl"
+    refused = "The user doesn't want to proceed with this tool use."
+    marks = {"toolDenialKind": "user-rejected"}
+    lines = [
+        records.claude("assistant", [records.use(n, "Bash", command=n) for n in ("t1", "t2")], 1)
+    ]
+    for number, more in (("t1", {}), ("t2", {"toolDenialBeforeRun": True})):
+        said = [records.result(number, refused, error=True)]
+        lines.append(records.claude("user", said, 2, **marks, **more))
+    path.write_bytes(records.lines(*lines))
+    Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    told = {event.id: event.outcome for event in journal(brain).events.find()}
+    assert told == {"t1": "cancelled", "t2": "permission_denied"}
