@@ -73,9 +73,10 @@ _LINK = (
     r"(?:[ \t]{0,9}(?P<block>[|>][+-]?\d?[ \t]{0,9}[\n\x0b]\s{1,40})"
     r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})|[ \t]{0,20}))"
     # name="…" value="…"
-    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z])(?i:parameter)?(?i:value|default)"
-    rf"{_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
-    rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?|</[\w:]{{1,30}}>\s{{0,20}}<[\w:]{{1,30}}>)"
+    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z])"
+    rf"(?i:(?:parameter)?value|default){_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
+    rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?"
+    r"|</[\w:]{1,30}>\s{0,20}<[\w:]{1,30}>)"
     rf"|(?P<comma>{_QUOTE},\s{{0,20}}|\()"
     r"|(?P<cell>[*_`]{0,3}[ \t]{0,40}[|│┃][ \t]{0,40}`?)"
     r"|(?P<blank>[ \t]{1,20}(?:(?:is|was)[ \t]{1,4})?)"
@@ -83,7 +84,10 @@ _LINK = (
 _QUOTED = rf"[rbfuLRBFU@]{{0,2}}(?P<mark>{_QUOTE})(?P<value>(?:(?!(?P=mark))[^\n]){{1,8000}})"
 _BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
 _MORE = r"[\w+/=~.-]*+"
-_BARE_ENDS = rf"[&;,|](?=[\w.%-]{{1,60}}[=:])|{_QUOTE}(?=[\s,;:)\]}}]|$)|[\"'`,;:)\]}}>\ue000-\ue00f]{{1,20}}$"
+_BARE_ENDS = (
+    rf"[&;,|](?=[\w.%-]{{1,60}}[=:])|{_QUOTE}(?=[\s,;:)\]}}]|$)"
+    r"|[\"'`,;:)\]}>\ue000-\ue00f]{1,20}$"
+)
 _UNBROKEN = r"[^\s=()\[\]{}<>]+"
 _RULE = re.compile(r"[\s|│┃+:=─━┄┼╪╇├┤┌┐└┘╞╡┬┴-]*")
 _SEPARATORS = "│┃|\t,"
@@ -186,13 +190,15 @@ def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
 def _merged(spans: list[Span], view: str) -> list[Span]:
     """Return spans in order, those that overlap as one, without what is already taken out."""
     merged: list[Span] = []
-    for start, end, kind in sorted(spans, key=lambda span: span[:2]):
+    for span in sorted(spans, key=lambda span: span[:2]):
+        start, end, _ = span
         if not view[start:end].strip(_TAKEN):
             continue
         if merged and start < merged[-1][1]:
-            first, last, known = merged.pop()
-            start, end, kind = first, max(last, end), known
-        merged.append((start, end, kind))
+            first, last, kind = merged.pop()
+            merged.append((first, max(last, end), kind))
+        else:
+            merged.append(span)
     return merged
 
 
@@ -206,14 +212,15 @@ def _by_form(view: str, lower: str) -> Iterator[Span]:
         group = next((name for name in ("secret", "random") if name in groups), 0)
         for found in compiled.finditer(view):
             if group != "random" or (not _is_identity(found) and _is_random(found["random"])):
-                yield *found.span(group), kind
+                start, end = found.span(group)
+                yield start, end, kind
 
 
 def _is_identity(found: re.Match[str]) -> bool:
     """Tell whether the last word before is ``contentHash``'s or ``REQUEST_ID``'s."""
     before = found.string[max(found.start() - 60, 0) : found.start()]
     name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,4}\Z", before)
-    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else ()
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else []
     return bool(words) and words[-1].lower() in _words("identities")
 
 
@@ -235,43 +242,53 @@ def _by_name(view: str, lower: str) -> Iterator[Span]:
     place = line_end = seen = 0
     while stem := stems.search(lower, seen):
         seen = stem.end()
-        near = _names().search(view, max(place, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
-        name = near and _names().match(view, near.start())
-        if name is None:
+        near = _names().search(lower, max(place, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
+        word = near and _names().match(lower, near.start())
+        if word is None:
             continue
-        if name.start() >= line_end:
-            line_end = yield from _by_column(view, name.start())
-        link = None if _speaks_about(name) else _compiled(_LINK).match(view, name.end())
+        name = _Name(view, word)
+        if name.start >= line_end:
+            line_end = yield from _by_column(view, lower, name.start)
+        link = None if name.speaks_about else _compiled(_LINK).match(view, name.end)
         span = link and (_quoted(name, link) or _bare(name, link))
         if span and span[1] > span[0]:
-            yield *span, _kind(name)
-        place = span[1] if span else name.end()
+            yield *span, name.kind
+        place = span[1] if span else name.end
         seen = max(seen, place)
 
 
-def _kind(name: re.Match[str]) -> str:
-    return next(kind for kind, word in name.groupdict().items() if word and kind != "rest")
+class _Name:
+    """A name that announces a secret: where it stands, all of it, and what it announces."""
+
+    def __init__(self, view: str, word: re.Match[str]) -> None:
+        self.start, end = word.span()
+        self.word, self.kind = view[self.start : end], word.lastgroup or ""
+        rest = _compiled(r"[\w.-]{0,60}").match(view, end)
+        self.rest = rest[0] if rest else ""
+        self.end = end + len(self.rest)
+        before = re.search(r"[\w.-]*\Z", view[max(self.start - 60, 0) : self.start])
+        self.whole = f"{before[0] if before else ''}{self.word}{self.rest}"
+
+    @property
+    def speaks_about(self) -> bool:
+        """Tell ``tokenizer`` and ``token_count`` from ``tokens`` and ``token_2``."""
+        rest, last = self.rest, self.word[-1]
+        if not rest:
+            return False
+        joined = rest[0].isalpha() and last.isascii() and not (rest[0].isupper() and last.islower())
+        if joined and not re.match(r"[sS](?:[_.-]|\Z)", rest):
+            return True
+        end = re.search(r"([A-Z]?[a-z]+|[A-Z]+)[^A-Za-z]*\Z", rest)
+        return end is not None and end[1].lower() in _words("harmless ends")
 
 
-def _speaks_about(name: re.Match[str]) -> bool:
-    """Tell ``tokenizer`` and ``token_count`` from ``tokens``, ``tokenValue`` and ``token_2``."""
-    rest, last = name["rest"], name.string[name.start("rest") - 1]
-    if not rest:
-        return False
-    joined = rest[0].isalpha() and last.isascii() and not (rest[0].isupper() and last.islower())
-    if joined and not re.match(r"[sS](?:[_.-]|\Z)", rest):
-        return True
-    end = re.search(r"([A-Z]?[a-z]+|[A-Z]+)[^A-Za-z]*\Z", rest)
-    return end is not None and end[1].lower() in _words("harmless ends")
-
-
-def _by_column(view: str, place: int) -> Generator[Span, None, int]:
+def _by_column(view: str, lower: str, place: int) -> Generator[Span, None, int]:
     """Find what stands below a name in a table; return the end of the table, or of the line."""
     start, end = view.rfind("\n", 0, place) + 1, view.find("\n", place) + 1 or len(view)
     separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
     if separator is None:
         return end
-    heads = view[start:end].strip("\n").split(separator)
+    heads = lower[start:end].strip("\n").split(separator)
     columns = [number for number, head in enumerate(heads) if _is_head(head, separator)]
     if not columns or (separator == "," and not all(re.fullmatch(r"\w[\w .-]*", h) for h in heads)):
         return end
@@ -292,27 +309,22 @@ def _by_column(view: str, place: int) -> Generator[Span, None, int]:
 
 def _is_head(cell: str, separator: str) -> bool:
     bare = cell.strip(" *_`\"'") if separator != "," else cell
-    name = _names().search(bare) if re.fullmatch(r"[\w .-]{2,30}", bare) else None
-    return name is not None and not _speaks_about(name)
+    word = _names().search(bare) if re.fullmatch(r"[\w .-]{2,30}", bare) else None
+    return word is not None and not _Name(bare, word).speaks_about
 
 
-def _is_sure(name: re.Match[str], link: re.Match[str], value: str, *, quoted: bool) -> bool:
+def _is_sure(name: _Name, link: re.Match[str], value: str, *, quoted: bool) -> bool:
     """Tell whether what follows the name is its value: it may not be after a blank or a comma."""
     if not (link["blank"] or link["comma"] or link["cell"] or (link["next"] and not quoted)):
         return True
-    if not link["cell"] and _whole(name).startswith("-") and name[0].lower() != "auth":
+    if not link["cell"] and name.whole.startswith("-") and name.word.lower() != "auth":
         return not value.startswith("-")
-    enough = _SHORTEST if _kind(name) == "password" else _LONG_TOKEN
+    enough = _SHORTEST if name.kind == "password" else _LONG_TOKEN
     return len(value) >= enough and _is_mixed(value) and (quoted or _matches(_UNBROKEN, value))
 
 
-def _whole(name: re.Match[str]) -> str:
-    before = re.search(r"[\w.-]*\Z", name.string[max(name.start() - 60, 0) : name.start()])
-    return f"{before[0] if before else ''}{name[0]}"
-
-
-def _quoted(name: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
-    view, start, kind = link.string, link.end(), _kind(name)
+def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
+    view, start, kind = link.string, link.end(), name.kind
     if link["block"]:
         indent = re.escape(re.split(r"[\n\x0b]", link[0])[-1])
         block = re.compile(rf"[^\n\x0b]+(?:[\n\x0b]{indent}[^\n\x0b]+)*+").match(view, start)
@@ -343,7 +355,7 @@ def _is_quoted_secret(value: str, kind: str) -> bool:
     return kind == "secret" or _is_mixed(bare) or not _matches(r"[A-Za-z_. -]+", bare)
 
 
-def _bare(name: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
+def _bare(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
     view, start = link.string, link.end()
     value = _compiled(_BARE).match(view, start)
     if value is None or link["comma"]:
@@ -361,8 +373,8 @@ def _bare(name: re.Match[str], link: re.Match[str]) -> tuple[int, int] | None:
     return start, more.end() if more else end
 
 
-def _is_bare_secret(name: re.Match[str], link: re.Match[str], value: str, *, follows: bool) -> bool:
-    whole, symbol, kind = _whole(name), link["symbol"], _kind(name)
+def _is_bare_secret(name: _Name, link: re.Match[str], value: str, *, follows: bool) -> bool:
+    whole, symbol, kind = name.whole, link["symbol"], name.kind
     if _is_placeholder(value) or symbol in ("==", "===", "!=", "!==", "=>"):
         return False
     if (follows and link["next"]) or not _is_sure(name, link, value, quoted=False):
@@ -386,8 +398,9 @@ def _is_placeholder(value: str) -> bool:
         return True
     if _matches(_no_value("reference"), value) or _matches(_no_value("placeholder"), value):
         return True
-    # A value of letters is itself a name: user_password, ACCESS_TOKEN.
-    return _matches(r"[A-Za-z_ -]+", value) and _names().search(value) is not None
+    if not _matches(r"[A-Za-z_ -]+", value):
+        return False
+    return _names().search(value.lower()) is not None  # itself a name: ACCESS_TOKEN
 
 
 def _is_count(name: str, value: str) -> bool:
@@ -434,7 +447,7 @@ def _forms() -> list[tuple[str, list[str], str]]:
 @lru_cache(maxsize=1)
 def _names() -> re.Pattern[str]:
     kinds = (f"(?P<{kind}>{fold_letters(''.join(words))})" for kind, words in _rules()["names"])
-    return re.compile(rf"(?i:{'|'.join(kinds)})(?P<rest>[\w.-]{{0,60}})")
+    return re.compile("|".join(kinds))
 
 
 @lru_cache(maxsize=8)

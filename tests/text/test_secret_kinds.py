@@ -15,6 +15,8 @@ import urllib.parse
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lessons_kb.text.redact import redact
 
@@ -359,3 +361,214 @@ def test_no_part_of_a_secret_is_left(name: str) -> None:
         assert not left, f"{text!r} → {redacted!r}"
         assert "[redacted " in redacted
         assert redact(redacted) == redacted
+
+
+def _uuid() -> str:
+    return "-".join(made(size, HEX) for size in (8, 4, 4, 4, 12))
+
+
+ORDINARY: dict[str, Callable[[], str]] = {
+    # hashes, identifiers, digests
+    "commit": lambda: f"commit {made(40, HEX)} (HEAD -> main, tag: v1.2.3)",
+    "short commit": lambda: f"{made(9, HEX)} Fix the token refresh",
+    "git index": lambda: f"index {made(9, HEX)}..{made(9, HEX)} 100644",
+    "git tree": lambda: f"100644 blob {made(40, HEX)}\tsrc/auth/password.py",
+    "merge": lambda: f"Merge: {made(7, HEX)} {made(7, HEX)}",
+    "uuid": lambda: f"id: {_uuid()}",
+    "uuid in json": lambda: f'{{"user_id": "{_uuid()}", "ok": true}}',
+    "uuid in a path": lambda: f"/api/v1/users/{_uuid()}/sessions",
+    "request id": lambda: f"X-Request-Id: {_uuid()}",
+    "trace parent": lambda: f"traceparent: 00-{made(32, HEX)}-{made(16, HEX)}-01",
+    "digest": lambda: f"sha256:{made(64, HEX)}",
+    "image with a digest": lambda: f"FROM docker.io/library/python@sha256:{made(64, HEX)}",
+    "pulled digest": lambda: f"Digest: sha256:{made(64, HEX)}",
+    "sum file": lambda: f"{made(64, HEX)}  package-1.2.3.tar.gz",
+    "md5": lambda: f"md5: {made(32, HEX)}",
+    "etag": lambda: f'ETag: "{made(32, HEX)}"',
+    "go.sum": lambda: f"github.com/pkg/errors v0.9.1 h1:{b64(32)}",
+    "go.sum mod": lambda: f"golang.org/x/sys v0.1.0/go.mod h1:{b64(32)}",
+    "npm integrity": lambda: f'"integrity": "sha512-{b64(64)}",',
+    "yarn integrity": lambda: f"  integrity sha512-{b64(64)}",
+    "pnpm integrity": lambda: f"    resolution: {{integrity: sha512-{b64(64)}}}",
+    "npm resolved": lambda: '"resolved": "https://registry.npmjs.org/@babel/core/-/core-7.1.tgz",',
+    "yarn resolved": lambda: f'resolved "https://registry.yarnpkg.com/x/-/x-1.tgz#{made(40, HEX)}"',
+    "cargo checksum": lambda: f'checksum = "{made(64, HEX)}"',
+    "poetry hash": lambda: f'{{file = "x-1.0.whl", hash = "sha256:{made(64, HEX)}"}},',
+    "pip hash": lambda: f"    --hash=sha256:{made(64, HEX)} \\",
+    "wheel record": lambda: f"pkg/secrets.py,sha256={b64(32).replace('/', '_')[:-1]},1234",
+    "script integrity": lambda: f'<script src="x.js" integrity="sha384-{b64(48)}">',
+    "ssh fingerprint": lambda: f"256 SHA256:{b64(32)[:-1]} host (ED25519)",
+    "ssh host key check": lambda: f"key fingerprint is SHA256:{b64(32)[:-1]}.",
+    "object id": lambda: f'{{"_id": "{made(24, HEX)}"}}',
+    "nix path": lambda: "/nix/store/0c8fxzk3rp1yr9q7yv4a2n6mhv3kz5dw-hello-2.12",
+    "docker id": lambda: f"CONTAINER ID   {made(12, HEX)}   nginx   Up 3 minutes",
+    "build file": lambda: f"dist/assets/index-{made(8)}.js   143.20 kB │ gzip: 46.10 kB",
+    "content hash": lambda: f"contentHash: {made(20)}",
+    "serial": lambda: "Serial Number: 04:8a:11:3f:9c:00:7d:e2",
+    "mac address": lambda: "link/ether 02:42:ac:11:00:02 brd ff:ff:ff:ff:ff:ff",
+    "ipv6": lambda: "inet6 fe80::42:acff:fe11:2/64 scope link",
+    "hex dump": lambda: "00000010: 3f2a 9c8b 7d6e 5f4a 3b2c 1d0e 9f8a 7b6c  ?*..}n_J;,",
+    "public key": lambda: "ssh-ed25519 AAAAC3NzaC1lZDI1" + made(55) + " bob@laptop",
+    "image in base64": lambda: f'<img src="data:image/png;base64,{b64(300)}"/>',
+    "source map": lambda: (
+        "//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjoz" + b64(90)
+    ),
+    "certificate": lambda: (
+        "-----BEGIN CERTIFICATE-----\n" + wrapped(b64(480), 64) + "\n-----END CERTIFICATE-----"
+    ),
+    # code that speaks about secrets
+    "signature": lambda: "def login(user: str, password: str, token: str | None = None) -> None:",
+    "getpass": lambda: 'password = getpass.getpass("Password: ")',
+    "environment": lambda: 'api_key = os.environ["API_KEY"]',
+    "node environment": lambda: "const token = process.env.GITHUB_TOKEN;",
+    "keyword arguments": lambda: "login(user=user, password=password)",
+    "comparison": lambda: "if password == stored_password: return token",
+    "if with a body": lambda: "if not token:\n    raise Unauthorized2(user)",
+    "if with a return": lambda: "if password:\n    return hash2(password)",
+    "else": lambda: "for token in tokens:\n    count2 += 1",
+    "docstring below": lambda: 'class Token:\n    """A token of the lexer."""',
+    "type": lambda: "password: Optional[SecretStr] = None",
+    "typescript interface": lambda: "interface Login { password: string; token?: string }",
+    "go struct tag": lambda: 'Password string `json:"password"`',
+    "go struct nil": lambda: "cfg := Config{Token: nil, Secret: secretFrom(env)}",
+    "rust": lambda: "let token = self.tokens.next().unwrap();",
+    "java getter": lambda: "public String getPassword() { return this.password; }",
+    "sql column": lambda: "password VARCHAR(255) NOT NULL,",
+    "sql parameter": lambda: "UPDATE users SET password = ? WHERE id = ?",
+    "sql named parameter": lambda: "INSERT INTO t (token) VALUES (:token)",
+    "openapi": lambda: "        password:\n          type: string",
+    "json schema": lambda: '"password": {"type": "string", "minLength": 8}',
+    "form": lambda: '<input type="password" name="password" required>',
+    "label": lambda: '<label for="password">Password</label>',
+    "css": lambda: 'input[type="password"] { width: 100% }',
+    "argparse": lambda: 'parser.add_argument("--token", help="the token to use")',
+    "short option": lambda: 'parser.add_argument("--password", "-p", default=None)',
+    "tokenizer": lambda: 'tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")',
+    "token counts": lambda: "tokens: 1234, max_tokens=4096, prompt_tokens 88",
+    "primary key": lambda: "primary_key=True, foreign_key: user_id",
+    "key function": lambda: "rows.sort(key=lambda row: row.token2)",
+    "arrow": lambda: "token => next(token), secret -> value",
+    "attribute": lambda: "api_key=settings.API_KEY, secret=self._secret",
+    "template": lambda: "password: {{ vault_password }}",
+    "workflow": lambda: "TOKEN: ${{ secrets.TOKEN }}",
+    "shell variable": lambda: 'curl -H "Authorization: Bearer $TOKEN" https://example.org',
+    "shell default": lambda: 'PASSWORD="${PASSWORD:-}" --password "$PASSWORD"',
+    "shell command": lambda: "TOKEN=$(gh auth token)",
+    "terraform variable": lambda: (
+        'variable "db_password" {\n  type = string\n  sensitive = true\n}'
+    ),
+    "terraform reference": lambda: "password = var.db_password",
+    "kubernetes reference": lambda: "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:",
+    "placeholder": lambda: "password: <your-password>  token: ******",
+    "words": lambda: "API_KEY=your_api_key_here",
+    "import": lambda: "from secrets import token_hex, token_urlsafe",
+    "java class": lambda: "com.example.auth.PasswordResetTokenRepository2Test",
+    "camel case": lambda: "name=TestPaymentGatewayRetriesTwice2InARow",
+    "regular expression": lambda: r"re.compile(r'password\s*=\s*(\S+)')",
+    "slice": lambda: "decode(ids, skip_special_tokens=True)",
+    # logs, tests, prose
+    "pytest": lambda: "FAILED tests/test_auth.py::test_token_expired[param-1] - AssertionError",
+    "assertion": lambda: "E  assert response.status_code == 200, got 401 Unauthorized",
+    "traceback": lambda: '  File "/w/src/auth/password_reset.py", line 12, in reset_password',
+    "syntax error": lambda: "SyntaxError: Unexpected token o in JSON at position 1",
+    "parse error": lambda: "parse error near unexpected token `}'",
+    "attribute error": lambda: "AttributeError: 'Token' object has no attribute 'value2'",
+    "key error": lambda: "KeyError: 'access_token'",
+    "expired": lambda: "jwt.exceptions.ExpiredSignatureError: token has expired",
+    "access log": lambda: '10.0.0.1 - - [01/Jan/2026:10:00:00] "POST /login HTTP/1.1" 200 512',
+    "log line": lambda: "2026-01-01T10:00:00.123Z INFO auth: token refreshed in 35ms",
+    "log with a level": lambda: 'level=warn msg="invalid token" user=bob attempts=3',
+    "prompt": lambda: "Enter password:",
+    "sudo prompt": lambda: "[sudo] password for bob:",
+    "validation": lambda: "password: must be at least 8 characters",
+    "field error": lambda: '{"password": ["This field is required."], "token": null}',
+    "common password": lambda: '"password": "This password is too common."',
+    "prose": lambda: "The password was reset, the token has expired, the secret is out.",
+    "markdown list": lambda: "- **Token**: identifies the caller",
+    "markdown table": lambda: "| token | string | The token of the caller |",
+    "markdown head": lambda: "| Option | Token | Meaning |\n|---|---|---|\n| a | b | c |",
+    "heading": lambda: "## Password policy",
+    "seed prose": lambda: "seed: we use the same number for every test that is started here",
+    "random seed": lambda: "seed = 42",
+    "url": lambda: "http://localhost:8080/users/@me?page=2",
+    "url with a port": lambda: "DATABASE_URL=postgres://localhost:5432/shop",
+    "url with a variable": lambda: "postgres://bob:$PASSWORD@localhost/shop",
+    "git remote": lambda: "origin\tgit@github.com:example/repository.git (fetch)",
+    "ssh remote": lambda: "ssh://git@example.org:2222/example/repository.git",
+    "scoped package": lambda: "https://cdn.example.org/npm/@scope/package@1.2.3/dist/x.js",
+    "mail": lambda: "author: Bob Smith <bob@example.org>",
+    "compiler": lambda: "src/token.c:1234:17: error: expected ';' before 'token'",
+    "path": lambda: "PATH=/home/Bob/Library2/Python3/TestCase/bin:/usr/lib/python3.11",
+    "windows path": lambda: r"C:\Users\bob\AppData\Local\new\token\cache",
+    "docker user": lambda: "docker run -u 1000:1000 -p 8080:80 image",
+    "mysqldump": lambda: "mysqldump --opt shop > shop.sql",
+    "rsync": lambda: "rsync -p 22 a b; ssh -p 2222 host",
+    "grep": lambda: "grep -rn 'password' src/ | wc -l",
+    "test selection": lambda: 'pytest -k "token and not secret"',
+    "csv": lambda: "name,count,share\nalpha1,12,0.5\nbeta22,12,0.5",
+    "parameters below each other": lambda: "user,password,mail\nx = 1",
+    "percentages": lambda: "| cost | 170k-616k | higher |",
+    "korean": lambda: "비밀번호를 재설정하는 화면을 고쳤다",
+    "japanese": lambda: "パスワードの再設定画面を直した",
+    "keyboard": lambda: "keyboard: us, monkey: 3, secretary: Alice, compass: north",
+    "concatenated prose": lambda: 'message = "the token " + "has expired"',
+    "continuation": lambda: "docker build \\\n  --tag shop:1 \\\n  .",
+}
+FEW = len(ORDINARY) // 40
+
+
+def test_hardly_an_ordinary_line_is_touched() -> None:
+    assert len(ORDINARY) >= 120
+    touched = {
+        name: redact(text) for name, make in ORDINARY.items() if (text := make()) != redact(text)
+    }
+    assert len(touched) <= FEW, touched
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_lines_of_hashes_and_code_keep_their_shape(name: str) -> None:
+    text = ORDINARY[name]()
+    once = redact(text)
+    assert redact(once) == once
+
+
+FRAMES = st.sampled_from([frame for frame, _ in SECRETS.values()])
+FILLINGS = st.sampled_from(
+    ["aB3dE5gH7j", "hunter2", "[redacted password]", '"', "\\\n", "\u200b", "@"]
+)
+
+
+@given(st.lists(st.tuples(FRAMES, FILLINGS, FILLINGS), max_size=4), st.sampled_from("\n ,;&\\"))
+def test_redacting_frames_twice_changes_nothing_more(
+    parts: list[tuple[str, str, str]], joint: str
+) -> None:
+    text = joint.join(
+        frame.replace("@@", first + second, 1).replace("@1", first).replace("@2", second)
+        for frame, first, second in parts
+    )
+    once = redact(text)
+    assert redact(once) == once
+
+
+HOSTILE = (
+    *("a", "\\", '"', "'a'", "%", "\u200b", "=", ": ", "\n", " ", "|", ",", "a,password\n"),
+    *("password ", "password:", "password:\n", "password,", "password|", "token token", "key"),
+    *("password value", "password {", "password>", "<value>", "name: password\n", "p\u0430ss"),
+    *("eyJ", "eyJaaaaaaaaa\n", "eyJaaaaaaaaa.", "A" * 64 + "\n", "aB3/", "aB3+dE5g", "-----BEGIN "),
+    *("://a:", "a:1234:b:", "$2y$", "{SHA}", "seed words ", "abandon ", "seed: abandon "),
+    *("echo a | sudo ", "curl -u a", "mysql -p ", "7z a ", "zip - ", "[redacted ", "パスワード"),
+    *("-----BEGIN PRIVATE KEY-----", "cookie: a=", "authorization:", "bearer ", "sk-", "login a "),
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = (piece * size)[:size]
+        started = time.process_time()
+        redact(text)
+        return time.process_time() - started
+
+    seconds(1_000)
+    small = max(min(seconds(8_000) for _ in range(3)), 0.001)
+    assert min(seconds(64_000) for _ in range(2)) < 8 * 3 * small
