@@ -111,7 +111,7 @@ class Triggers(Value):
     """``[triggers]``: what a user may say to call for a lesson."""
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions beyond our own, bounded: see ``lessons_kb.learn.bounded``."""
+    """Regular expressions of RE2 beyond our own: see ``lessons_kb.learn.bounded``."""
 
 
 class Learn(Value):

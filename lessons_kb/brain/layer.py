@@ -200,7 +200,8 @@ class Layer:
         can be used: only what is read will be found), ``patience`` the seconds waited for another
         writer; ``progress`` is told (files done, files to do), and ``leased`` takes a watcher's
         word that nothing changed; ``waiting`` is told which writer is waited for. Where either
-        bound cuts, ``stale`` says so, and so it does where the disk refuses what nobody asked for by ``rebuild`` or ``progress``: the last commit stays.
+        bound cuts, ``stale`` says so, and so it does where the disk refuses what nobody asked for
+        by ``rebuild`` or ``progress``: the last commit stays.
         Damage found on the way leads to a rebuild, never to an error; without ``limit`` it is
         looked for, once in a process, before the first search.
         """
