@@ -109,11 +109,20 @@ class JournalSettings(Value):
     """Events older than this are forgotten; daily counts per card are kept."""
 
 
+class TrashSettings(Value):
+    """``[trash]``: how long what was deleted can be brought back."""
+
+    retention_days: int = 180
+    """Deleted cards older than this are removed for good."""
+    max_bytes: int = 100_000_000
+    """The oldest are removed beyond this size; the latest stays, whatever its size."""
+
+
 class Triggers(Value):
     """``[triggers]``: what a user may say to call for a lesson."""
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions beyond our own, bounded: see ``lessons_kb.learn.bounded``."""
+    """Regular expressions of RE2 beyond our own: see ``lessons_kb.learn.bounded``."""
 
 
 class Learn(Value):
@@ -147,6 +156,7 @@ class Settings(Value):
     preflight: PreflightSettings = PreflightSettings()
     hooks: HookSettings = HookSettings()
     journal: JournalSettings = JournalSettings()
+    trash: TrashSettings = TrashSettings()
     triggers: Triggers = Triggers()
     learn: Learn = Learn()
     effect: EffectSettings = EffectSettings()
@@ -161,6 +171,7 @@ SECTIONS: Mapping[str, type[Value]] = {
     "preflight": PreflightSettings,
     "hooks": HookSettings,
     "journal": JournalSettings,
+    "trash": TrashSettings,
     "triggers": Triggers,
     "learn": Learn,
     "effect": EffectSettings,
@@ -183,6 +194,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "index.max_files": (1, 10_000_000),
     "index.max_file_bytes": (1, 100_000_000),
     "journal.retention_days": (1, 36_500),
+    "trash.retention_days": (1, 36_500),
+    "trash.max_bytes": (1_000_000, 1_000_000_000_000),
     "learn.max_auto_cards": (0, 1_000_000),
     "learn.stale_days": (1, 36_500),
 }

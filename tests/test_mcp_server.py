@@ -557,6 +557,55 @@ def test_a_lesson_that_came_too_late_is_given_again(
     assert "ACTIVE LESSONS" in ask(server, twice)
 
 
+IMPATIENT = """
+import sys
+from lessons_kb.mcp_server import http_timeouts
+http_timeouts.REQUEST_SECONDS = 1.0
+from lessons_kb.cli.main import main
+main()
+"""
+HALF_OPEN = {
+    "nothing": b"",
+    "half a header": b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+    "half a body": b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Accept: application/json, text/event-stream\r\nContent-Length: 500\r\n\r\n{",
+    "half a second request": b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\nGET /mcp HT",
+}
+
+
+@pytest.mark.parametrize("trickling", [False, True])
+def test_half_open_connections_are_closed(brain: pathlib.Path, trickling: bool) -> None:
+    port = free_port()
+    with subprocess.Popen(
+        [sys.executable, "-c", IMPATIENT, "mcp", "--http", "--port", str(port)],
+        cwd=brain, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        wait_for(port)
+        opened = {}
+        for what, data in HALF_OPEN.items():
+            opened[what] = socket.create_connection(("127.0.0.1", port), timeout=10)
+            opened[what].sendall(data)
+        until = time.monotonic() + 8
+        waiting = dict(opened)
+        while waiting and time.monotonic() < until:
+            for what, connection in list(waiting.items()):
+                connection.settimeout(0.1)
+                try:
+                    if trickling:
+                        connection.sendall(b" ")
+                    if not connection.recv(65_536):
+                        del waiting[what]
+                except TimeoutError:
+                    continue
+                except OSError:  # reset
+                    del waiting[what]
+        for connection in opened.values():
+            connection.close()
+        assert not waiting
+        assert status(f"http://127.0.0.1:{port}/mcp") not in (401, 403, 421)
+        server.kill()
+
+
 def test_web_pages_of_others_are_refused(over_http: str) -> None:
     assert status(over_http, Origin="https://evil.example") == 403
     assert status(over_http, Origin="null") == 403

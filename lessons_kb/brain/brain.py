@@ -13,7 +13,7 @@ from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Check, Preflight, Query
 from lessons_kb.recall.preflight import pack
 from lessons_kb.storage import locate
-from lessons_kb.text.prompts import find_paths
+from lessons_kb.text.prompts import cut_middle, find_paths
 from lessons_kb.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False
@@ -362,6 +362,7 @@ class Brain:
         tags: Sequence[str] = (),
         limit: int = HIT_LIMIT,
     ) -> Query:
+        text = cut_middle(text)
         named = [_relative(path, self.directory) for path in (*paths, *find_paths(text))]
         return Query(
             text=text,

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _DAY_SECONDS = 86_400
 _GRACE_DAYS = 2
 """What is old is forgotten once a day, by whoever writes next."""
-_OLD_TRASH_DAYS = 180
 
 
 def check_trust(layer: Layer) -> Iterator[Health]:
@@ -192,24 +191,18 @@ def check_drafts(layer: Layer) -> Iterator[Health]:
 
 
 def check_trash(layer: Layer) -> Iterator[Health]:
-    """Tell how much lies in the trash; nothing is ever purged unasked."""
-    from lessons_kb.storage.kept import trash_dir
-    from lessons_kb.storage.trash import entries
+    """Tell how much lies in the trash, and how long it is kept."""
+    from lessons_kb.storage.trash import entries, find_beyond
 
+    settings = layer.settings.trash
     kept = entries(layer.root)
-    if not kept:
-        yield Health(level="ok", what="trash", detail="empty")
-        return
-    oldest = time.strftime(
-        "%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _OLD_TRASH_DAYS * _DAY_SECONDS)
-    )
-    old = sum(bool(one.when) and one.when < oldest for one in kept)
-    detail = f"{counted(len(kept), 'file')}, {size_of(sum(one.size for one in kept))}"
-    mend = ""
-    if old:
-        detail += f"; {old} older than {_OLD_TRASH_DAYS} days"
-        mend = f"nothing purges them; delete what you do not want from {trash_dir(layer.root)}"
-    yield Health(level="ok", what="trash", detail=detail, mend=mend)
+    limits = f"kept {counted(settings.retention_days, 'day')}, up to {size_of(settings.max_bytes)}"
+    held = f"{counted(len(kept), 'file')}, {size_of(sum(one.size for one in kept))}"
+    yield Health(level="ok", what="trash", detail=f"{held if kept else 'empty'}; {limits}")
+    if beyond := find_beyond(kept, settings):
+        detail = f"{counted(len(beyond), 'file')} older or more than that"
+        mend = f"{FIX} removes them for good; `lessons restore` brings one back"
+        yield Health(level="warning", what="trash", detail=detail, mend=mend)
 
 
 def check_git(layer: Layer) -> Iterator[Health]:

@@ -64,8 +64,8 @@ def _without_echo(lines: Sequence[Health]) -> list[Health]:
 def mend_health(brain: Brain | None) -> list[Health]:
     """Put right what is safe to put right and say what was done; nothing is raised.
 
-    Caches, leases, permissions of state folders, the age of the journal. Never a card, never the
-    trash, never what a damaged journal left. Done twice, the second finds nothing to do.
+    Caches, leases, permissions of state folders, the age of journal and trash. Never a card, never
+    what a damaged journal left. Done twice, the second finds nothing to do.
     """
     from lessons_kb.brain import mending
 

@@ -73,6 +73,14 @@ def mend_journal(layer: Layer) -> Iterator[Health]:
         yield _fixed("journal", f"forgot {counted(gone, 'row')} older than {counted(days, 'day')}")
 
 
+def mend_trash(layer: Layer) -> Iterator[Health]:
+    """Remove deleted cards that are older or more than the settings keep."""
+    from lessons_kb.storage.trash import prune
+
+    if gone := prune(layer.root, layer.settings.trash):
+        yield _fixed("trash", f"removed {counted(len(gone), 'file')} older or more than is kept")
+
+
 def _fixed(what: str, detail: str) -> Health:
     return Health(level="fixed", what=what, detail=detail)
 
@@ -83,4 +91,5 @@ MENDS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
     mend_watcher,
     mend_index,
     mend_journal,
+    mend_trash,
 )

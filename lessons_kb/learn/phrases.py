@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from lessons_kb.learn.bounded import search_any
 from lessons_kb.text.prompts import split_sentences
 
 TYPE_CHECKING = False
@@ -106,11 +107,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
 MAX_SENTENCE = 400
 """Characters of a sentence that are looked at."""
 MAX_SENTENCES = 40
-MAX_PATTERN = 200
-MAX_PATTERNS = 50
-MAX_CHOICES = 4_000
-"""How many ways a pattern of the user's may try at each place. With MAX_SENTENCE this bounds the
-steps of a search; a library that guaranteed linear time would need another engine than ``re``."""
 
 _FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`[^`\n]{1,200}`")
@@ -124,15 +120,17 @@ _PASTED = re.compile(
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
     """Return (``feedback`` or ``request``, the sentence) of what a user wrote, None if neither.
 
-    ``extra`` are further patterns for feedback, which ``check_pattern`` has passed. A request
+    ``extra`` are further patterns for feedback, which ``learn.bounded`` has checked. A request
     decides over a complaint. Takes time linear in the first and last sentences of the text.
     """
     sentences = list(_sentences(text))
     for kind in (REQUEST, FEEDBACK):
-        patterns = (*PHRASES[kind], *(extra if kind == FEEDBACK else ()))
+        patterns = PHRASES[kind]
+        further = tuple(extra) if kind == FEEDBACK else ()
         for sentence in sentences:
             low = sentence.lower()
-            if any(re.search(pattern, low, re.IGNORECASE) for pattern in patterns):
+            ours = any(re.search(pattern, low, re.IGNORECASE) for pattern in patterns)
+            if ours or search_any(further, low):
                 return kind, sentence
     return None
 

@@ -41,8 +41,12 @@ def serve_http(
     """
     import uvicorn
 
+    from lessons_kb.mcp_server.http_timeouts import TimedProtocol
+
     app = build_app(server, host=host, token=token)
-    config = uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="on")
+    config = uvicorn.Config(
+        app, host=host, port=port, http=TimedProtocol, log_level="warning", lifespan="on"
+    )
     with _listening(host, port) as listening:
         ready()
         uvicorn.Server(config).run(sockets=[listening])

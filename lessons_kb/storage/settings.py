@@ -16,9 +16,10 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
 
     Raises ConfigError naming the line.
     """
-    settings, origins = parse_settings(_read(root, CONFIG_NAME), name=CONFIG_NAME)
+    text = _read(root, CONFIG_NAME)
+    settings, origins = parse_settings(text, name=CONFIG_NAME)
     if settings.triggers.patterns:
-        _check_patterns(settings.triggers.patterns, origins["triggers.patterns"])
+        _check_patterns(settings.triggers.patterns, origins["triggers.patterns"], text)
     return settings, origins
 
 
@@ -30,15 +31,25 @@ def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
         raise ConfigError(f"{IGNORE_NAME}: {error}") from None
 
 
-def _check_patterns(patterns: tuple[str, ...], where: str) -> None:
-    from lessons_kb.learn.bounded import check_pattern
-    from lessons_kb.learn.phrases import MAX_PATTERNS
+def _check_patterns(patterns: tuple[str, ...], where: str, text: str) -> None:
+    from lessons_kb.learn.bounded import check_pattern, check_sum
 
-    if len(patterns) > MAX_PATTERNS:
-        raise ConfigError(f"{where}: {len(patterns)} patterns; the limit is {MAX_PATTERNS}")
     for pattern in patterns:
         if why := check_pattern(pattern):
-            raise ConfigError(f"{where}: the pattern {pattern[:60]!r} cannot be used: {why}")
+            at = _place_of(pattern, where, text)
+            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} cannot be used: {why}")
+    if why := check_sum(patterns):
+        raise ConfigError(f"{where}: {why}")
+
+
+def _place_of(pattern: str, where: str, text: str) -> str:
+    """Return ``name:line`` of an item of the list that begins at ``where``, or ``where``."""
+    name, _, first = where.rpartition(":")
+    written = (pattern, pattern.replace("\\", "\\\\"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if number >= int(first) and any(form and form in line for form in written):
+            return f"{name}:{number}"
+    return where
 
 
 def _read(root: str, name: str) -> str:

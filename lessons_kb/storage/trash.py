@@ -1,11 +1,13 @@
-"""What was deleted, and what a race displaced: brought back on request, never thrown away."""
+"""What was deleted, and what a race displaced: brought back on request, forgotten in the end."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import time
 
-from lessons_kb.errors import CardNotFound, DuplicateCard, StorageError
+from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
 from lessons_kb.storage.disk import relative, resolve, shown, storage_error, sync_folder
 from lessons_kb.storage.displaced import sweep
 from lessons_kb.storage.kept import (
@@ -24,12 +26,19 @@ from lessons_kb.storage.kept import (
 from lessons_kb.storage.locks import locked
 from lessons_kb.storage.state import write_private
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lessons_kb.config import TrashSettings
+
+_DAY_NS = 86_400 * 10**9
+
 
 def put(root: str, path: str, *, why: str = "deleted") -> str:
     """Move a card to the trash and return the entry's name.
 
     A link goes as a link, its target stays. Works across file systems: at every moment the card
-    is whole in its place or whole in the trash. Raises StorageError.
+    is whole in its place or whole in the trash. What the settings of the brain no longer keep
+    is forgotten. Raises StorageError.
     """
     full = resolve(root, path, follow=False, writing=True)
     with locked(full):
@@ -50,6 +59,7 @@ def put(root: str, path: str, *, why: str = "deleted") -> str:
             sync_folder(os.path.dirname(full))
         except OSError as error:
             raise storage_error(error, path) from None
+    _prune_as_set(root)
     return os.path.basename(entry)
 
 
@@ -64,7 +74,39 @@ def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
             raise
     except OSError as error:
         raise storage_error(error, path) from None
+    _prune_as_set(root)
     return os.path.basename(entry)
+
+
+def prune(root: str, settings: TrashSettings) -> list[Trashed]:
+    """Remove what is older or more than the settings keep, and return it."""
+    gone = find_beyond(entries(root), settings)
+    for entry in gone:
+        drop(os.path.join(trash_dir(root), entry.name))
+    return gone
+
+
+def find_beyond(kept: list[Trashed], settings: TrashSettings) -> list[Trashed]:
+    """Return those of the entries, newest first, that are too old, or too many bytes.
+
+    The newest is never among them: it is what an undo brings back.
+    """
+    oldest = time.time_ns() - settings.retention_days * _DAY_NS
+    size, beyond = 0, []
+    for place, entry in enumerate(kept):
+        size += entry.size
+        began, _, _rest = entry.name.partition("-")
+        late = began.isdigit() and int(began) < oldest
+        if place and (late or size > settings.max_bytes):
+            beyond.append(entry)
+    return beyond
+
+
+def _prune_as_set(root: str) -> None:
+    from lessons_kb.storage.settings import read_settings
+
+    with contextlib.suppress(ConfigError):  # a setting that cannot be read removes nothing
+        prune(root, read_settings(root)[0].trash)
 
 
 def entries(root: str) -> list[Trashed]:

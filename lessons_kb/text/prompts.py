@@ -67,6 +67,17 @@ _LONGEST_EXTENSION = 12
 _NEVER_IN_PATHS = ("*", "{", "}", "$", "%", "//", "...")
 
 
+MAX_QUERY_CHARS = 60_000
+"""Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
+
+
+def cut_middle(text: str, most: int = MAX_QUERY_CHARS) -> str:
+    """Return a text, or its two ends if it is longer: a question stands before a log or after."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}\n{text[-(most // 2) :]}"
+
+
 def find_paths(text: str) -> tuple[str, ...]:
     """Return the file paths a text mentions: POSIX, each once, in order, at most MAX_PATHS.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import time
 from typing import Any
 
 import pytest
@@ -101,3 +102,22 @@ def test_the_line_for_the_user_is_bounded(project, fire, words) -> None:
     stop = {"hook_event_name": "Stop", "last_assistant_message": "No."}
     output = fire("claude-code", common | stop)
     assert units(json.dumps(output, ensure_ascii=False)) < 10_000
+
+
+FLOODS = {
+    "paths": "\n".join(f"src/module{i}/file{i}.py" for i in range(50_000)),
+    "no paths": "\n".join(f"module{i}.nope{i}/x" for i in range(50_000)),
+    "words": " ".join(f"w{i}" for i in range(100_000)),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+def test_a_flood_of_paths_or_words_around_a_request(project, fire, flood) -> None:
+    """What is asked stands before or after; a second of processor time is far from the deadline."""
+    request = "Add a telegram command that restarts the service, for members of the group"
+    event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project)}
+    fire("claude-code", {**event, "session_id": "s", "prompt": "warm up"})
+    for number, prompt in enumerate((f"{request}\n{flood}", f"{flood}\n{request}")):
+        began = time.process_time()
+        fire("claude-code", {**event, "session_id": f"s{number}", "prompt": prompt})
+        assert time.process_time() - began < 1.5

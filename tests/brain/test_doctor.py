@@ -181,18 +181,24 @@ def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
     assert [line.detail for line in mend_health(brain)] == ["ended 1 command whose process is gone"]
 
 
-def test_the_trash_is_told_and_never_purged(brain: Brain) -> None:
-    brain.cards.delete("telegram-allowlist")
+def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> None:
+    for name in ("telegram-allowlist", "other"):
+        if name == "other":
+            brain.create("Other")
+        brain.cards.delete(name)
+    (line,) = lines(brain, "trash")
+    assert line.detail.startswith("2 files, ")
+    assert line.detail.endswith("; kept 180 days, up to 100 MB")
+    trash = pathlib.Path(state_dir(brain.layers[0].root), "trash")
+    first = min(trash.iterdir())
+    first.rename(trash / ("0" * 20 + first.name[20:]))
+    told, beyond = lines(brain, "trash")
+    assert (told.level, beyond.level) == ("ok", "warning")
+    assert beyond.detail == "1 file older or more than that"
+    assert any(line.what == "trash" for line in mend_health(brain))
     (line,) = lines(brain, "trash")
     assert line.detail.startswith("1 file, ")
-    trash = pathlib.Path(state_dir(brain.layers[0].root), "trash")
-    (meta,) = trash.glob("*/meta.json")
-    meta.write_text(meta.read_text().replace(time.strftime("%Y-", time.gmtime()), "2001-"))
-    (line,) = lines(brain, "trash")
-    assert line.detail.endswith("1 older than 180 days")
-    assert str(trash) in line.mend
-    mend_health(brain)
-    assert lines(brain, "trash") == [line]
+    assert not [line for line in mend_health(brain) if line.what == "trash"]
 
 
 def test_drafts_that_wait_are_told(brain: Brain) -> None:

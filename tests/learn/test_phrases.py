@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.learn.bounded import check_pattern
+from lessons_kb.learn.bounded import check_pattern, check_sum, search_any
 from lessons_kb.learn.phrases import FEEDBACK, PHRASES, REQUEST, find_phrase
 
 EVERYDAY = pathlib.Path(__file__).parents[2] / "benchmarks" / "everyday.jsonl"
@@ -144,36 +146,61 @@ def test_patterns_of_the_user_add_to_ours() -> None:
     assert find_phrase("Das geht SCHON wieder nicht", ["schon wieder"])
 
 
+HOSTILE = ("a" * 400, "aaab" * 100, "still " * 66, "x y " * 100, "또 안 " * 100, "0" * 399 + "!")
+
+
 @pytest.mark.parametrize("pattern", [pattern for rows in PHRASES.values() for pattern in rows])
-def test_our_own_patterns_repeat_nothing_that_varies(pattern: str) -> None:
-    why = check_pattern(pattern)
-    assert not why or "characters" in why or "ways" in why
+def test_our_own_patterns_end_in_time_on_any_sentence(pattern: str) -> None:
+    began = time.process_time()
+    for text in HOSTILE:
+        re.search(pattern, text, re.IGNORECASE)
+    assert time.process_time() - began < 0.2
 
 
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("(a+)+$", "repeats"),
-        ("(a|a)*b", "repeats"),
-        ("(?:a?){20}", "repeats"),
-        (r"(\w+) \1", "refers back"),
-        (".*x.*y", "too many ways"),
-        ("a?" * 30 + "b", "too many ways"),
+        (r"(\w+) \1", "RE2 takes (invalid escape sequence"),
+        ("(?!not) again", "RE2 takes (invalid perl operator"),
+        ("(?:[^.]{0,100}한국){9}", "too large"),
+        (r"\p{L}{0,1000}", "too large"),
         ("[", "no regular expression"),
         ("x" * 201, "201 characters"),
         ("x*", "empty text"),
         ("", "empty text"),
     ],
 )
-def test_a_pattern_that_could_stall_a_prompt_is_refused(pattern: str, words: str) -> None:
+def test_a_pattern_that_cannot_be_used_says_why(pattern: str, words: str) -> None:
     assert words in check_pattern(pattern)
 
 
 @pytest.mark.parametrize(
-    "pattern", ["schon wieder", r"why.{0,40}again", "또 .*깨", r"(?:a|b)+c", "[^x]*y"]
+    "pattern", ["schon wieder", r"why.{0,40}again", "또 .*깨", r"(?:a|b)+c", "[^x]*y", "(a+)+b"]
 )
 def test_a_plain_pattern_is_accepted(pattern: str) -> None:
     assert check_pattern(pattern) == ""
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(?:a?){40}b", ".*a.*a.*a.*b"])
+def test_what_makes_other_engines_stall_takes_no_time(pattern: str) -> None:
+    assert search_any((pattern,), "xx") in (True, False)
+    began = time.process_time()
+    for text in HOSTILE:
+        search_any((pattern,), text)
+    assert time.process_time() - began < 0.5
+
+
+def test_the_time_of_all_patterns_together_is_bounded() -> None:
+    pattern = "(?:[^.]{0,50}a){4}"
+    assert check_pattern(pattern) == ""
+    most = next(n for n in range(1, 51) if check_sum([pattern] * n))
+    assert "together" in check_sum([pattern] * most)
+    text = ". ".join("aé한" * 130 for _ in range(40))
+    patterns = tuple(f"{pattern}{n}" for n in range(most - 1))
+    assert find_phrase("warm up", patterns) is None
+    began = time.process_time()
+    assert find_phrase(text, patterns) is None
+    assert time.process_time() - began < 2.0
 
 
 @given(st.text(max_size=400))

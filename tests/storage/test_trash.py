@@ -161,3 +161,38 @@ def test_two_brains_have_two_trashes(root, card, tmp_path):
     trash.put(root, "lessons/card.md")
     (tmp_path / "other").mkdir()
     assert trash.entries(str(tmp_path / "other")) == []
+
+
+DAY_NS = 86_400 * 10**9
+
+
+def age(root, name, days):
+    """Let an entry be as old as if it had been put away days ago."""
+    folder = os.path.join(trash.trash_dir(root), name)
+    began, _, rest = name.partition("-")
+    older = f"{int(began) - days * DAY_NS:020d}-{rest}"
+    os.rename(folder, os.path.join(trash.trash_dir(root), older))
+
+
+def test_what_is_older_than_the_retention_goes_with_the_next_deletion(root, card):
+    write(os.path.join(root, "lessons.toml"), b"[trash]\nretention_days = 30\n")
+    for days in (29, 31, 400):
+        age(root, trash.put_bytes(root, f"lessons/{days}.md", CARD, "deleted"), days)
+    trash.put(root, "lessons/card.md")
+    assert [entry.path for entry in trash.entries(root)] == ["lessons/card.md", "lessons/29.md"]
+
+
+def test_beyond_its_size_the_oldest_go_and_the_latest_stays(root):
+    write(os.path.join(root, "lessons.toml"), b"[trash]\nmax_bytes = 1000000\n")
+    for number in range(4):
+        trash.put_bytes(root, f"lessons/{number}.md", b"x" * 400_000, "deleted")
+    assert [entry.path for entry in trash.entries(root)] == ["lessons/3.md", "lessons/2.md"]
+    trash.put_bytes(root, "lessons/huge.md", b"x" * 2_000_000, "deleted")
+    assert [entry.path for entry in trash.entries(root)] == ["lessons/huge.md"]
+
+
+def test_settings_that_cannot_be_read_remove_nothing(root):
+    age(root, trash.put_bytes(root, "lessons/a.md", CARD, "deleted"), 9_999)
+    write(os.path.join(root, "lessons.toml"), b"[trash\n")
+    trash.put_bytes(root, "lessons/b.md", CARD, "deleted")
+    assert len(trash.entries(root)) == 2
