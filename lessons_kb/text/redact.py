@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lessons_kb.data import read_table
-from lessons_kb.text.sanitize import fold_letters
+from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,22 +48,18 @@ _TAKEN = "\0"
 _ESCAPED = 0xE000
 """The view's first escaped quote: one character for each kind of quote and depth."""
 _QUOTE = "[\"'`\ue000-\ue00f]"
-_HIDDEN = (
-    r"\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    r"\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
-)
-_SPELLED = re.compile(
-    rf"(?P<first>[\[\\%<\"'`^{_HIDDEN}])(?:"  # a set of characters in front makes it fast
+_SPELLED = (
+    r"(?P<first>[\[\\%<\"'`^\x1b«hidden»])(?:"  # a set of characters in front makes it fast
     r"(?<=\[)(?P<taken>redacted [a-z ]{1,30}\])"
     r"|(?<=\\)(?P<slashes>\\{0,6})(?:(?P<quote>[\"'])|(?P<line>[nr])|(?P<tab>t)|(?P<slash>/))"
     r"|(?:(?<=\\)\\{0,6}u00|(?<=%))(?P<code>2[27bBfF]|3[aAdD]|40)"
     r"|(?:(?<=\\)|(?<=[ \t][`^]))(?P<continued>\r?\n[ \t]{0,40})"
     r"|(?P<triple>(?<=\")\"\"\s{0,40}|(?<=')''\s{0,40})"
     r"|(?P<section>(?<=<)!\[CDATA\[)"
+    r"|(?P<colour>(?<=\x1b)\[[0-9;]{0,20}[mK])"
     # "a" + "b", "a" on one line and "b" on the next, 'a''b'
     r"|(?<=[^\s\"'`=(\[{,:][\"'])(?P<joined>(?:[ \t]{0,9}(?:\+|\.\.?|&[ \t]{0,3}_?)\s{0,40}"
-    r"|\s{0,40}\n\s{0,40}(?:[+.&][ \t]{0,9})?|)[rbfu]?(?P=first)(?=[^\s\"'`,;:)\]}]))"
-    rf"|(?P<hidden>(?<=[{_HIDDEN}])))"
+    r"|\s{0,40}\n\s{0,40}(?:[+.&][ \t]{0,9})?|)[rbfu]?(?P=first)(?=[^\s\"'`,;:)\]}])))"
 )
 _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
 _LINK = (
@@ -173,7 +169,9 @@ class _View:
 
 def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, plain) of each place that its last reader reads otherwise."""
-    for found in _SPELLED.finditer(text):
+    hidden = re.escape(find_hidden(text))
+    pattern = _SPELLED.replace("«hidden»", hidden) + (f"|[{hidden}]" if hidden else "")
+    for found in _compiled(pattern).finditer(text):
         kind, plain = found.lastgroup, ""
         if kind == "taken":
             plain = _TAKEN

@@ -124,6 +124,13 @@ def fold_letters(text: str) -> str:
     return text.translate({c: f for c, f in table.items() if len(f) == 1 and f.isascii()})
 
 
+def find_hidden(text: str) -> str:
+    """Return the characters beyond ASCII in a text that its reader does not see."""
+    if text.isascii():
+        return ""
+    return "".join(sorted(char for char in set(text) if not char.isascii() and _is_hidden(char)))
+
+
 def _is_marker(name: str, found: re.Match[str]) -> bool:
     name = name.rstrip("] \t\n")
     if name in _ROLES:  # [user] speaks, rows[user] is code

@@ -279,6 +279,8 @@ SECRETS: dict[str, Kind] = {
     "word joiner after the name": ("password\u2060: @@", short),
     "zero width in the value": ("password = @1\u200b@2", tok),
     "zero width in a known form": ("sent gh\u200bp_@@", lambda: made(36)),
+    "terminal colours": ("\x1b[31mpassword\x1b[0m: \x1b[1m@@\x1b[0m", short),
+    "tag characters": ("to\U000e0041ken = @@", tok),
     "wide letters": ("ｐａｓｓｗｏｒｄ＝@@", short),
     "wide colon": ("password：@@", short),
     "cyrillic letters": ("p\u0430ssw\u043erd: @@", short),
