@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from lessons_kb.brain.discovery import untrusted_hint
-from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
+from lessons_kb.brain.layer import Layer
+from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.storage import trust as trusts
 from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME, find_brains, is_work_tree
@@ -92,4 +94,9 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         trusts.revoke(roots[0])
     else:
         trusts.trust(roots[0])
+    for outer in find_brains(os.path.dirname(roots[0])):
+        # What it holds of this one is another from now on, and no watcher can see that.
+        if trusts.is_trusted(outer):
+            with contextlib.suppress(LessonsError), contextlib.closing(Layer.open(outer)) as layer:
+                layer.refresh(leased=False)
     return roots[0]

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -146,6 +147,25 @@ def test_a_clone_below_a_trusted_brain_is_silent(
     found = lessons(ws, "preflight", PROMPT)
     assert SAID in found.stdout
     assert "not read" not in found.stderr
+
+
+def test_trust_taken_back_silences_a_nested_brain_although_a_watcher_vouches(
+    tmp_path: pathlib.Path,
+) -> None:
+    from lessons_kb import Brain
+    from lessons_kb.brain.making import make_brain, trust_brain
+
+    ws = tmp_path / "ws"
+    make_brain(str(ws))
+    repository(ws / "evil")
+    trust_brain(str(ws / "evil"))
+    with Brain.open(ws, directory=ws) as watching:
+        watching.watch()
+        assert SAID in watching.preflight(PROMPT).text
+        time.sleep(1)
+        trust_brain(str(ws / "evil"), revoke=True)
+        assert SAID not in watching.preflight(PROMPT).text
+        assert SAID not in context(prompted(ws))
 
 
 def test_a_nested_work_tree_of_the_same_brain_is_not_read_twice(
