@@ -69,7 +69,7 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
         question = _question(asking, house.directory) if asking else ""
         if question and not reach.ask and reach.context:
             texts.append((GUARD, f"{_NOBODY} {question}"))
-        context = state.deliver(texts, reach) if texts else ""
+        context = state.deliver(texts, reach) if new or texts else ""
     ask = f"{_PERMISSION} {question} {_PROCEED}" if question and reach.ask else ""
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING
