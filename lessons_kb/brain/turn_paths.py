@@ -69,11 +69,11 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
     question = _question(asking, house.directory) if asking else ""
     if question and not reach.ask and reach.context:
         texts.append((GUARD, f"{_NOBODY} {question}"))
-    if given or texts:
+    if new or texts:
         with turn_state(journal, occasion.session) as state:
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
-            context = state.deliver(texts, reach) if texts else ""
+            context = state.deliver(texts, reach)
     ask = f"{_PERMISSION} {question} {_PROCEED}" if question and reach.ask else ""
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING
