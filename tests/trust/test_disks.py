@@ -78,7 +78,7 @@ def test_a_full_disk(
     brain = small / "brain"
     shutil.copytree(root, brain, ignore=shutil.ignore_patterns(".lessons", "lessons.toml"))
     (brain / "AGENTS.md").write_text("# Lessons\n\n- Never deploy on a Friday\n")
-    make_brain(str(brain))
+    make_brain(str(brain), confirm=lambda _root, _count: True)
     monkeypatch.chdir(brain)
     assert command("index")[0] == 0
     before = texts(brain)
@@ -118,7 +118,8 @@ def test_a_read_only_brain(
     monkeypatch: pytest.MonkeyPatch, figure: Any,
 ) -> None:  # fmt: skip
     (root / "AGENTS.md").write_text("# Lessons\n\n- Never deploy on a Friday\n")
-    shutil.rmtree(root / ".lessons")
+    for cache in root.glob(".lessons/cache-*"):
+        shutil.rmtree(cache)
     mount(root, "--bind", str(root))
     subprocess.run(["mount", "-o", "remount,bind,ro", str(root)], check=True)
     before = texts(root)
