@@ -212,6 +212,12 @@ class Catalogue:
         ((found,),) = self._db.execute(f"SELECT ifnull(sum(checksum), 0) FROM {table}")  # noqa: S608
         return int(found)
 
+    def size(self) -> int:
+        """Return how many bytes its pages take."""
+        ((pages,),) = self._db.execute("PRAGMA page_count")
+        ((size,),) = self._db.execute("PRAGMA page_size")
+        return int(pages) * int(size)
+
     def version(self) -> int:
         """Return a number that changes when another process commits."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()

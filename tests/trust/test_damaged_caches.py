@@ -378,3 +378,35 @@ def test_the_next_answer_is_right(case: Case, damage: Damage, count: int, figure
     ]  # fmt: skip
     assert not wrong, "\n".join(f"{what}: {str(answer)[:200]}" for what, answer in wrong)
     figure(f"cache: {damage.__doc__}", f"{count} damaged caches, every next answer right")
+
+
+def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Case) -> None:
+    with Brain.open(case.root) as stays:
+        assert stays.search(PROMPT)
+        for word in ("walrus", "giraffe"):
+            with contextlib.closing(case.catalogue()) as db:
+                db.execute("UPDATE meta SET value = '0'")
+            card = case.root / "lessons/dates.md"
+            card.write_text(card.read_text().replace("Seoul", word))
+            with Brain.open(case.root) as other:
+                assert [hit.card.id for hit in other.search(word)] == ["lessons/dates.md"]
+            assert [hit.card.id for hit in stays.search(word)] == ["lessons/dates.md"]
+            card.write_text(card.read_text().replace(word, "Seoul"))
+            assert stays.search(word) == []
+
+
+def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
+    from lessons_kb.brain.doctor import check_health, mend_health
+
+    for value in ("0", "{}", None):
+        for put_right in (lambda brain: brain.refresh(rebuild=True), mend_health):
+            with contextlib.closing(case.catalogue()) as db:
+                db.execute("UPDATE meta SET value = ?", (value,))
+            with Brain.open(case.root) as brain:
+                put_right(brain)
+            with Brain.open(case.root) as brain:
+                index = [
+                    line for line in check_health(brain, str(case.root)) if line.what == "index"
+                ]
+                assert [line.level for line in index] == ["ok"]
+        assert len(list(case.cache.glob("index-*"))) == 1
