@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import lessons_kb.text.sanitize  # noqa: F401 the guards would import it within a transaction
 from lessons_kb.brain.turn import NOTHING, Answer
 from lessons_kb.brain.turn_record import read_missed
 from lessons_kb.brain.turn_state import GUARD, event_of, now, turn_state

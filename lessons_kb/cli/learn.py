@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
-from lessons_kb.errors import DuplicateCard, InputError, LessonsError
+from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.visible import visible
@@ -186,9 +186,15 @@ def _remarks(brain: Brain, draft: Draft) -> list[str]:
 
 def _walk(brain: Brain) -> None:
     """Show each draft and do what the user chooses, until all are seen or the user stops."""
-    seen: set[str] = set()
-    while waiting := [draft for draft in brain.drafts.all() if draft.id not in seen]:
-        draft = waiting[0]
+    waiting = [draft.id for draft in brain.drafts.all()]
+    if not waiting:
+        say("no drafts wait")
+    while waiting:
+        try:
+            draft = brain.drafts.get(waiting[0])
+        except CardNotFound:  # another process has settled it
+            del waiting[0]
+            continue
         say(f"{draft.id} ({len(waiting)} to see) {draft.path}")
         _print_draft(brain, draft)
         question = "[a]ccept, [e]dit, [m]erge, [d]iscard, [s]kip, [q]uit?"
@@ -197,15 +203,14 @@ def _walk(brain: Brain) -> None:
             return
         try:
             if answer not in _ACTIONS or _ACTIONS[answer](brain, draft):
-                seen.add(draft.id)
+                del waiting[0]
         except DuplicateCard as error:
             say(str(error))
             if typer.confirm(f"Count it on {error.existing}?", default=True, err=True):
                 print(f"{clean_line(brain.drafts.merge(draft.id, error.existing).id)} counted")
+                del waiting[0]
         except LessonsError as error:
             say(str(error))
-    if not seen:
-        say("no drafts wait")
 
 
 def _accept(brain: Brain, draft: Draft) -> bool:
