@@ -18,7 +18,7 @@ _WORK = {
     "quality": "ranking beside plain retrieval tools",
     "gate": "silence on foreign prompts and recall on own ones",
     "dedup": "near-duplicates proposed and merged",
-    "postcheck": "flags of checklist items beside labelled cases",
+    "postcheck": "checklist items that are named, beside labelled cases",
     "triggers": "prompts taken for a complaint",
     "history": "verdicts on lessons beside what they truly do",
     "stats": "time of `lessons stats` over a large journal",

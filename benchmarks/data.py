@@ -39,7 +39,7 @@ SAME_DOCUMENTS = (
 HERE = Path(__file__).resolve().parent
 _CACHE = platformdirs.user_cache_dir("lessons-bench")
 """Looked up once: a run gives lessons_kb a cache folder of its own by the environment."""
-_EXAMPLE = HERE.parent / "brain-example"
+EXAMPLE = HERE.parent / "brain-example"
 
 
 class DataError(Exception):
@@ -146,9 +146,9 @@ def read_everyday(part: str | None = None) -> list[Prompt]:
 def find_real_cards() -> list[Path]:
     """Return the Markdown files of the real brains, else of ``brain-example``, sorted."""
     try:
-        folders = [data_folder() / "brains", _EXAMPLE]
+        folders = [data_folder() / "brains", EXAMPLE]
     except DataError:
-        folders = [_EXAMPLE]
+        folders = [EXAMPLE]
     for folder in folders:
         files = sorted(folder.rglob("*.md"))
         if files:

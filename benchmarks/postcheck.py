@@ -1,4 +1,4 @@
-"""How often a flagged checklist item was indeed not addressed, and how many of those are found."""
+"""How often an item that is named was indeed not addressed, and how many of those are found."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import HERE, DataError
-from lessons_kb.model import Card
-from lessons_kb.recall.postcheck import FLAG_FROM, find_unaddressed_items, rate_items
+from benchmarks.data import EXAMPLE, HERE, DataError
+from lessons_kb.brain.evidence import find_evidence
+from lessons_kb.model import Card, Event
+from lessons_kb.recall.postcheck import find_unaddressed_items
 from lessons_kb.value import Value
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 CASES = HERE / "labelled" / "postcheck.jsonl"
 SPLITS = ("dev", "fresh", "hard", "untouched", "held-out")
-CURVE = (0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
-"""Likelihoods from which an item may be flagged."""
 ALL = "all"
+DENIED, NOT_SHOWN = "denied", "not shown"
+NAMED = {DENIED: "the answer denies it: named in agents", NOT_SHOWN: "not shown: `lessons check`"}
 
 _WORDS = (300, 1_500, 5_000)
 _CARDS = 3
@@ -64,31 +65,23 @@ class Counts(Value):
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Print precision and recall of a flag for each split, kind and language, and its time."""
+    """Print precision and recall of what is named, by split, kind and language, and the time."""
     cases = read_cases()
-    likely = [rate(case) for case in cases]
-    flags = [value >= FLAG_FROM for value in likely]
-    figures: dict[str, Any] = {"splits": {}, "curve": {}}
-    for split in SPLITS:
-        own = [(case, flag) for case, flag in zip(cases, flags, strict=True) if case.split == split]
-        figures["splits"][split] = {
-            by: {name: count(pairs) for name, pairs in _group(own, by).items()}
-            for by in ("kind", "lang")
-        }
-        for by, groups in figures["splits"][split].items():
-            rows = [_row(name, counts) for name, counts in groups.items()]
-            headers = (by, "cases", "not addressed", "flagged", "precision", "recall")
-            report.print_table(f"Flags on the {split} cases by {by}", headers, rows)
-    for threshold in CURVE:
-        pairs = [(case, value >= threshold) for case, value in zip(cases, likely, strict=True)]
-        figures["curve"][threshold] = {
-            split: count(pair for pair in pairs if pair[0].split == split) for split in SPLITS
-        }
-    report.print_table(
-        f"Precision and recall by likelihood (flags from {FLAG_FROM})",
-        ("from", *SPLITS),
-        [[str(at), *map(_shares, own.values())] for at, own in figures["curve"].items()],
-    )
+    reads = read_outputs()
+    plain = [judge(case, case.evidence) for case in cases]
+    among = [judge(case, find_evidence(surround(case, reads), ())) for case in cases]
+    figures: dict[str, Any] = {}
+    for what, title in NAMED.items():
+        figures[what] = _count_all(cases, [what in named for named in plain])
+        _print(title, figures[what])
+        figures[f"{what}, among reads"] = _count_all(cases, [what in named for named in among])
+    chars = sum(map(len, reads))
+    rows = [
+        [what, *(_shares(groups["split"][split]) for split in (*SPLITS, ALL))]
+        for what, groups in figures.items()
+    ]
+    title = f"Precision / recall, and with reads of {chars:,} characters around each case"
+    report.print_table(title, ("named", *SPLITS, ALL), rows)
     figures = json.loads(json.dumps(figures, default=_plain))
     rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
     times = {words: measure(cases, rounds, words=words) for words in _WORDS}
@@ -108,10 +101,34 @@ def read_cases() -> list[Case]:
     return [Case(**row | {"evidence": tuple(row["evidence"])}) for row in rows]
 
 
-def rate(case: Case) -> float:
-    """Return how likely the item is not addressed, alone on a card; 0 if it cannot be looked for."""
-    rated = rate_items(case.answer, [make_card((case.item,))], case.evidence)
-    return rated[0][3] if rated else 0.0
+def judge(case: Case, evidence: Sequence[str]) -> set[str]:
+    """Return what is said of the item, alone on a card: DENIED, NOT_SHOWN, both or neither."""
+    check = find_unaddressed_items(case.answer, [make_card((case.item,))], evidence)
+    named = {NOT_SHOWN for _ in check.unaddressed}
+    return named | {DENIED for item in check.unaddressed if item.denied}
+
+
+def read_outputs() -> list[str]:
+    """Return what an agent may have read before it answers: the notes and cards of a brain."""
+    return [path.read_text(encoding="utf-8") for path in sorted(EXAMPLE.rglob("*.md"))]
+
+
+def surround(case: Case, reads: Sequence[str]) -> list[Event]:
+    """Return a case's edits and commands as calls, with calls that read around them.
+
+    One of the reads finds the item itself.
+    """
+    seen = [
+        Event(kind="command", id=f"read {number}", text=f"cat {number}", output=output)
+        for number, output in enumerate((*reads, f"notes.txt:7: {case.item}\n"))
+    ]
+    seen += [event.replace(kind="read", id=f"also {event.id}", text="") for event in seen]
+    done = []
+    for number, text in enumerate(case.evidence):
+        is_edit = "\n" in text.strip()
+        call = Event(kind="edit" if is_edit else "command", id=f"done {number}")
+        done.append(call.replace(output=text) if is_edit else call.replace(text=text))
+    return [*seen[::2], *done, *seen[1::2]]
 
 
 def make_card(items: tuple[str, ...]) -> Card:
@@ -145,11 +162,24 @@ def measure(cases: Sequence[Case], rounds: int, *, words: int) -> dict[str, floa
     return {"first": times[0], "median": median(times)}
 
 
-def _group(pairs: Sequence[tuple[Case, bool]], by: str) -> dict[str, list[tuple[Case, bool]]]:
-    groups: dict[str, list[tuple[Case, bool]]] = {}
-    for case, flag in pairs:
-        groups.setdefault(getattr(case, by), []).append((case, flag))
-    return dict(sorted(groups.items())) | {ALL: list(pairs)}
+def _count_all(cases: Sequence[Case], flags: Sequence[bool]) -> dict[str, dict[str, Counts]]:
+    """Return the counts by split, kind and language; each with those of all cases."""
+    pairs = list(zip(cases, flags, strict=True))
+    found: dict[str, dict[str, Counts]] = {}
+    for by in ("split", "kind", "lang"):
+        groups: dict[str, list[tuple[Case, bool]]] = {}
+        for case, flag in pairs:
+            groups.setdefault(getattr(case, by), []).append((case, flag))
+        found[by] = {name: count(own) for name, own in sorted(groups.items())}
+        found[by][ALL] = count(pairs)
+    return found
+
+
+def _print(title: str, groups: dict[str, dict[str, Counts]]) -> None:
+    headers = ("cases", "not addressed", "named", "precision", "recall")
+    for by, counts in groups.items():
+        rows = [_row(name, own) for name, own in counts.items()]
+        report.print_table(f"{title}, by {by}", (by, *headers), rows)
 
 
 def _row(name: str, counts: Counts) -> list[str]:

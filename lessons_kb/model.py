@@ -140,6 +140,8 @@ class Unaddressed(Value):
     """The significant terms looked for and not found."""
     sentence: str = ""
     """The best matching sentence of the answer, "" if none matched at all."""
+    denied: bool = False
+    """Whether ``sentence`` says that it was not done."""
 
 
 class Check(Value):

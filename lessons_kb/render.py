@@ -21,6 +21,7 @@ _WORDS = {
     "en": {
         "footer": "Lessons: {count} ({ids})",
         "unaddressed": "⚠ Checklist items not visible in the answer:",
+        "denied": "⚠ Checklist items that the answer says were not done:",
         "addressed": "✓ All {count} checklist items are visible in the answer.",
         "nothing": "No checklist items to look for.",
         "not seen": "not seen: {terms}",
@@ -35,6 +36,7 @@ _WORDS = {
     "ko": {
         "footer": "교훈 {count}개 ({ids})",
         "unaddressed": "⚠ 답변에서 확인되지 않은 체크리스트 항목:",
+        "denied": "⚠ 답변이 하지 않았다고 밝힌 체크리스트 항목:",
         "addressed": "✓ 체크리스트 {count}개 항목이 모두 답변에서 확인됩니다.",
         "nothing": "확인할 체크리스트 항목이 없습니다.",
         "not seen": "보이지 않는 말: {terms}",
@@ -246,6 +248,17 @@ def check_text(check: Check, language: str = "en") -> str:
     return "\n".join(lines)
 
 
+def denied_text(check: Check, language: str = "en") -> str:
+    """Return what the answer itself says was not done, with its own sentences; "" for nothing."""
+    lines = [
+        f"  - {clean_line(item.item)} ({clean_line(item.card.id)})\n"
+        f"    “{clean_line(item.sentence)}”"
+        for item in check.unaddressed
+        if item.denied
+    ]
+    return "\n".join((_WORDS[language]["denied"], *lines)) if lines else ""
+
+
 def check_data(check: Check) -> dict[str, Any]:
     """Return the post-check as JSON data."""
     return {
@@ -257,6 +270,7 @@ def check_data(check: Check) -> dict[str, Any]:
                 "item": item.item,
                 "terms": list(item.terms),
                 "sentence": item.sentence,
+                "denied": item.denied,
             }
             for item in check.unaddressed
         ],

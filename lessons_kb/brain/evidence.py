@@ -56,7 +56,7 @@ def find_evidence(events: Iterable[Event], layers: Sequence[Layer]) -> list[str]
 def _deed(event: Event) -> str:
     if event.kind in RUNS:
         return event.text if event.outcome in (*DONE, "exec_error") else ""
-    if event.outcome not in DONE:
+    if event.kind not in WRITES or event.outcome not in DONE:
         return ""
     written = event.output
     if any(sign in written for sign in _PATCHES):

@@ -23,11 +23,10 @@ _MAX_SIGNS = 300
 
 def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float) -> None:
     """Count for each card how many of its items were visible in the answer, and how many not."""
-    from lessons_kb.recall.postcheck import MAX_ITEM
-    from lessons_kb.recall.wanted import read_item
+    from lessons_kb.recall.postcheck import find_terms
 
     for layer, card in given:
-        looked_for = sum(bool(read_item(item[:MAX_ITEM]).total) for item in card.checklist)
+        looked_for = sum(bool(find_terms(item)) for item in card.checklist)
         missing = sum(item.card is card for item in check.unaddressed)
         seen = {UNADDRESSED: missing, ADDRESSED: looked_for - missing}
         with layer.session_journal.transaction():

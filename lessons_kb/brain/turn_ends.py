@@ -66,7 +66,8 @@ def _checked(house: House, occasion: Occasion, reach: Reach) -> Answer:
     check = find_unaddressed_items(answer.text, [card for _layer, card in given], evidence)
     count_items(given, check, at=now(occasion))
     language = house.brain.layers[0].settings.language
-    return said.replace(check=check, language=language) if check.unaddressed else said
+    denied = any(item.denied for item in check.unaddressed)
+    return said.replace(check=check, language=language) if denied else said
 
 
 def _cards(house: House, given: list[list[str]]) -> list[tuple[Layer, Card]]:

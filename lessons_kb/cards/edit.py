@@ -128,7 +128,8 @@ def _unlike(entry: Entry, value: str | int | tuple[str, ...]) -> str:
 def _check_unread(header: Header, reading: Reading, key: str) -> None:
     """Refuse to change a key where a line looks like it that no reader takes for one."""
     name = re.escape(key).replace("\\-", "[-_ ]")
-    like = re.compile(rf"(?i)[ \t]*[\"']?{name}[\"']?[ \t]*[:\uff1a=]")
+    opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
+    like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
     for number, line in enumerate(header.lines):
         if like.match(line) and not _is_read(reading.entries, key, number):
             raise EditRefused(

@@ -80,6 +80,7 @@ class Missing(TypedDict):
     item: str
     terms: list[str]
     sentence: str
+    denied: bool
 
 
 class Checked(TypedDict):

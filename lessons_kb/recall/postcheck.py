@@ -1,125 +1,142 @@
-"""After the answer: which checklist items are visible neither in it nor in what the agent did.
+"""After the answer: which checklist items it denies, and which are not shown at all.
 
-Precision first: a wrong flag is noise, and what an item asks for can be told in words that share
-nothing with it.
+Only what the answer itself denies may be told to anyone as not done: what an item asks for can be
+told in words that share nothing with it, so that an item which is not shown may well be done.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from lessons_kb.model import Check, Unaddressed
-from lessons_kb.recall.reading import Reading
-from lessons_kb.recall.wanted import AVOID, is_wide, read_item
+from lessons_kb.recall.commonness import get_share
+from lessons_kb.recall.denials import ABSENT, PUT_OFF, find_denials
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.prompts import split_sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lessons_kb.model import Card
-    from lessons_kb.recall.reading import Shown
+    from lessons_kb.recall.denials import Denial
 
-FLAG_FROM = 0.7
-"""Likelihood of not being addressed from which an item is flagged: the highest at which seven of
-ten missing items are found, by weights that were learnt without their author: of dev, fresh and
-hard cases together .93 of the flags are right there, of each by itself .98, .94 and .84. Of
-held-out cases it is .82, of untouched ones, made to be hard, .68, and at a higher threshold
-hardly more: what an item asks for is often told in words that share nothing with it and in no way
-that the tables know. Likeness in meaning (cosines of MiniLM), rarity of the terms, the size of
-the evidence, how many ways one sentence tells, other weights of terms, topics of rarer fields and
-pairs of a verb and its object do not help either; deeper tables of the commonest topics do.
-"""
-INTERCEPT = 4.40
-WEIGHTS = {
-    "score": -4.85,
-    "denied": 2.39,
-    "action": -0.88,
-    "terms": -0.71,
-    "ways": -1.44,
-    "known": 0.46,
-    "hardly said": -0.84,
-    "avoids untold": 1.59,
-    "doubt": -7.31,
-    "foreign": -0.96,
-}
-MAX_TEXT = 400_000
-"""Characters of the answer, and of the evidence in all, that are looked at."""
+MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
+"""Characters that are looked at."""
 MAX_ITEM = 1_000
-_WIDE = "[\u2e80-\ud7ff]"
-_HARDLY_SAID = 6
-"""Words of an answer such as "Done, see the diff."."""
+
+SHOWN_FROM = 0.5
+"""Part of an item's terms, weighed by rarity, that one sentence or piece of code has to hold."""
+DENIED_FROM = 0.2
+"""Part of an item's terms that a denying clause has to hold at least, …"""
+NEAR_FROM = 0.6
+"""… and what that and the item's part of what the clause is about have to come to."""
+ABSENT_FROM = 0.6
+"""Part of an item's terms in a clause that only says of something that it is not so."""
+
+_RAREST = 1e-3
+"""Share of texts that hold a term which is in no table."""
+_LEAST_WEIGHT = 0.1
+_CHUNK_LINES, _CHUNK_OVERLAP = 12, 4
+_FENCE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)"
+_FORBIDS = (
+    r"(?i)\b(?:never|don['\u2019]t|no|not|without|avoid|nothing|none|neither)\b|"
+    "않|금지|말 것|마라|없이|없는|없다"
+)
 
 
 def find_unaddressed_items(
     answer: str, cards: Sequence[Card], evidence: Sequence[str] = ()
 ) -> Check:
-    """Return the checklist items that neither ``answer`` nor ``evidence`` visibly addresses.
+    """Return the checklist items that neither ``answer`` nor ``evidence`` shows.
 
-    ``evidence`` is what the agent did: edits (path and new text, or a diff) and commands, each one
-    string. An item without a telling word cannot be looked for and is neither flagged nor counted.
+    An item is shown by a sentence, or some lines of an edit or a command, with enough of its
+    words, unless the answer denies it: then it is ``denied``. ``evidence`` is what the agent did:
+    edits (path and new text, or a diff) and commands, each one string. An item without a word that
+    could be looked for is neither found nor counted.
     """
-    rated = rate_items(answer, cards, evidence)
-    flagged = [
-        Unaddressed(card=card, item=item, terms=shown.missing, sentence=shown.sentence)
-        for card, item, shown, likelihood in rated
-        if likelihood >= FLAG_FROM
-    ]
-    return Check(unaddressed=tuple(flagged), checked=len(rated))
+    items = [(card, item, find_terms(item)) for card in cards for item in card.checklist]
+    items = [entry for entry in items if entry[2]]
+    answer = answer[:MAX_ANSWER]
+    code = [fence[0] for fence in re.finditer(_FENCE, answer)]
+    prose = split_sentences(re.sub(_FENCE, "", answer))
+    told = [(sentence, frozenset(analyze(sentence))) for sentence in prose]
+    places = [terms for _, terms in told]
+    places += [frozenset(analyze(piece)) for piece in _pieces((*code, *evidence))]
+    seen = frozenset().union(*places)
+    denials = find_denials(told, frozenset().union(*(terms for *_, terms in items)))
+    found = []
+    for card, item, terms in items:
+        denial = _find_denial(item, terms, denials)
+        if denial is None and max(_shares(terms, places), default=0.0) >= SHOWN_FROM:
+            continue
+        nearest = max(told, key=lambda entry: _share(terms, entry[1]), default=("", frozenset()))
+        sentence = nearest[0] if terms & nearest[1] else ""
+        found.append(
+            Unaddressed(
+                card=card,
+                item=item,
+                terms=_words_of(item, terms - seen),
+                sentence=denial.sentence if denial else sentence,
+                denied=denial is not None,
+            )
+        )
+    return Check(unaddressed=tuple(found), checked=len(items))
 
 
-def rate_items(
-    answer: str, cards: Sequence[Card], evidence: Sequence[str] = ()
-) -> list[tuple[Card, str, Shown, float]]:
-    """Return each item that can be looked for, how it is shown, and how likely it is not done."""
-    items = [(card, item, read_item(item[:MAX_ITEM])) for card in cards for item in card.checklist]
-    items = [entry for entry in items if entry[2].total]
-    reading = Reading([wanted for _, _, wanted in items])
-    answer = answer[:MAX_TEXT]
-    reading.read_answer(answer)
-    left = MAX_TEXT
-    for piece in evidence:
-        reading.read_evidence(piece[:left])
-        left = max(0, left - len(piece))
-    said, wide = len(answer.split()), is_wide_text(answer)
-    rated = []
-    for number, (card, item, _) in enumerate(items):
-        shown = reading.judge(number)
-        rated.append((card, item, shown, compute_likelihood(shown, said=said, wide=wide)))
-    return rated
+def find_terms(item: str) -> frozenset[str]:
+    """Return what to look for of a checklist item, nothing if it holds no significant word."""
+    return frozenset(analyze(item[:MAX_ITEM]))
 
 
-def compute_likelihood(shown: Shown, *, said: int, wide: bool) -> float:
-    """Return how likely an item is not addressed by an answer of ``said`` words, 0 to 1.
+def _find_denial(item: str, terms: frozenset[str], denials: Iterable[Denial]) -> Denial | None:
+    """Return the clause that most nearly says of an item that it was not done, if one does.
 
-    ``wide`` tells whether the answer is in a script such as Hangul: a Korean item is hard to find
-    in an English answer.
-
-    A logistic regression; ``python -m benchmarks.fit_postcheck`` fits it.
+    What an item forbids is kept by not doing it: that may only be put off.
     """
-    weighed = sum(
-        WEIGHTS[name] * value for name, value in describe(shown, said=said, wide=wide).items()
-    )
-    return 1 / (1 + math.exp(-INTERCEPT - weighed))
+    forbids = re.search(_FORBIDS, item)
+    near: list[tuple[float, Denial]] = []
+    for denial in denials:
+        if (forbids and denial.what != PUT_OFF) or (denial.cue and denial.cue in item.lower()):
+            continue
+        part = _share(terms, denial.terms)
+        about = part + _share(denial.topic, terms)
+        least = ABSENT_FROM if denial.what == ABSENT else DENIED_FROM
+        if part >= least and about >= NEAR_FROM:
+            near.append((about, denial))
+    return max(near, key=lambda entry: entry[0])[1] if near else None
 
 
-def describe(shown: Shown, *, said: int, wide: bool) -> dict[str, float]:
-    """Return what the regression is about: name → value, names as in ``WEIGHTS``."""
-    wanted = shown.wanted
-    return {
-        "score": shown.score,
-        "denied": float(shown.is_denied),
-        "action": shown.action,
-        "terms": math.log(1 + len(wanted.words)),
-        "ways": math.log(1 + shown.ways),
-        "known": math.log(1 + len(wanted.ways)),
-        "hardly said": float(said < _HARDLY_SAID),
-        "avoids untold": float(wanted.aim == AVOID and not shown.told),
-        "doubt": wanted.doubt,
-        "foreign": float(any(map(is_wide, wanted.words)) != wide),
-    }
+def _pieces(evidence: Iterable[str]) -> Iterator[str]:
+    """Yield some lines of an edit or a command at a time: a whole file holds any word."""
+    left = MAX_EVIDENCE
+    for text in evidence:
+        lines = text[:left].split("\n")
+        left = max(0, left - len(text))
+        for start in range(0, len(lines), _CHUNK_LINES):
+            yield "\n".join(lines[start : start + _CHUNK_LINES + _CHUNK_OVERLAP])
 
 
-def is_wide_text(text: str) -> bool:
-    """Tell whether a text is written, in part at least, in a script such as Hangul or Kana."""
-    return bool(re.search(_WIDE, text))
+def _shares(terms: frozenset[str], places: Iterable[frozenset[str]]) -> Iterator[float]:
+    return (_share(terms, place) for place in places)
+
+
+def _share(terms: frozenset[str], others: frozenset[str]) -> float:
+    """Return the part of some terms, weighed by rarity, that is among others."""
+    both = terms & others
+    return sum(map(_weigh, both)) / sum(map(_weigh, terms)) if both else 0.0
+
+
+@lru_cache(maxsize=10_000)
+def _weigh(term: str) -> float:
+    """Return what a term tells: 1 for a rare one, less the commoner it is anywhere."""
+    share = get_share(term)
+    return 1.0 if share is None else max(_LEAST_WEIGHT, math.log(share) / math.log(_RAREST))
+
+
+def _words_of(item: str, terms: frozenset[str]) -> tuple[str, ...]:
+    """Return the words of an item that give some terms, as it writes them."""
+    words = re.findall(r"[^\W_](?:[\w'./-]*\w)?", item)
+    return tuple(dict.fromkeys(word for word in words if terms & frozenset(analyze(word))))

@@ -221,11 +221,26 @@ def test_a_gate_asks_once_says_so_and_how_to_proceed(project, fire) -> None:
 
 def test_the_post_check_is_for_the_user_and_forces_nothing(project, fire) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
-    answer = "Done: I rejected every chat id that is not on the allowlist."
+    answer = "I rejected every chat id as asked. I left the tests for a follow-up."
     said = fire("claude-code", event(project, "Stop", last_assistant_message=answer))
-    assert set(said) == {"systemMessage"}
-    assert "Cover the rejection with a test" in said["systemMessage"]
-    assert "Reject every chat id" not in said["systemMessage"]
+    assert said == {
+        "systemMessage": "⚠ Checklist items that the answer says were not done:\n"
+        "  - Cover the rejection with a test (lessons/telegram-allowlist.md)\n"
+        "    “I left the tests for a follow-up.”"
+    }
+
+
+def test_what_the_answer_is_silent_about_is_not_named(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
+    assert fire("claude-code", event(project, "Stop", last_assistant_message="All done.")) == {}
+    assert addressed(project) == (2, 0)
+
+
+def addressed(project: pathlib.Path) -> tuple[int, int]:
+    """Return how many items of the card were looked for and seen in what was done."""
+    with Brain.open(project) as brain:
+        effect = brain.stats.effect("telegram-allowlist")
+        return effect.checked, effect.addressed
 
 
 def test_calls_written_as_text_are_no_answer(project, fire) -> None:
@@ -233,9 +248,8 @@ def test_calls_written_as_text_are_no_answer(project, fire) -> None:
     written = "reject every chat id that is not on the allowlist, cover the rejection with a test"
     call = f'<invoke name="Write"><parameter name="content">{written}</parameter></invoke>'
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
-    said = fire("claude-code", event(project, "Stop", last_assistant_message=f"Done.\n{call}"))
-    assert "Reject every chat id" in said["systemMessage"]
-    assert "Cover the rejection" in said["systemMessage"]
+    fire("claude-code", event(project, "Stop", last_assistant_message=f"Done.\n{call}"))
+    assert addressed(project) == (2, 0)
     answer = answers(project)[-1]
     assert answer.text == "Done."
     assert answer.record == {"text_calls": [{"tool": "Write", "malformed": ""}]}
@@ -266,6 +280,7 @@ def test_what_was_done_counts_in_the_post_check(project, fire) -> None:
     fire("claude-code", called(project, "PostToolUse", "Write", 1, tool_input=arguments))
     answer = "I reject every chat id that is not on the allowlist."
     assert fire("claude-code", event(project, "Stop", last_assistant_message=answer)) == {}
+    assert addressed(project) == (2, 2)
 
 
 QUOTED = "Reject every chat id that is not on the allowlist\nCover the rejection with a test\n"
@@ -298,9 +313,8 @@ def test_what_was_read_and_the_brain_itself_are_no_evidence(
     for number in range(3):
         done = called(project, name, tool, number, tool_input=arguments, **extra)
         fire("claude-code", done)
-    said = fire("claude-code", event(project, "Stop", last_assistant_message="All done."))
-    assert "Reject every chat id" in said["systemMessage"]
-    assert "Cover the rejection" in said["systemMessage"]
+    fire("claude-code", event(project, "Stop", last_assistant_message="All done."))
+    assert addressed(project) == (2, 0)
 
 
 def test_after_a_compaction_files_and_lessons_come_again(project, fire) -> None:

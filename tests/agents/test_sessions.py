@@ -14,7 +14,9 @@ from lessons_kb.agents.table import AGENTS
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "agents"
 PROMPT = "Add a telegram command that restarts the service"
-ANSWER = "Done: I rejected every chat id that is not on the allowlist."
+ANSWER = (
+    "Done: I rejected every chat id that is not on the allowlist. I left the tests for a follow-up."
+)
 OPEN_ITEM = "Cover the rejection with a test"
 GOES_ON = ("decision", "followup_message", "reason", "updatedInput", "prompt")
 """Keys by which some agent would be made to go on, or a call be changed."""

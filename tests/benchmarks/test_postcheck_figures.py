@@ -6,7 +6,16 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.postcheck import SPLITS, count, read_cases
+from benchmarks.postcheck import (
+    DENIED,
+    SPLITS,
+    count,
+    judge,
+    read_cases,
+    read_outputs,
+    surround,
+)
+from lessons_kb.brain.evidence import find_evidence
 
 LEAST = {
     "dev": (400, 80, 9),
@@ -47,3 +56,20 @@ def test_each_split_is_large_and_mixed(split):
     assert 0.4 < sum(case.addressed for case in own) / len(own) < 0.6
     assert len({case.kind for case in own}) >= kinds
     assert Counter(case.lang for case in own)["ko"] >= korean
+
+
+def test_reads_around_the_cases_move_nothing():
+    reads = read_outputs()
+    assert sum(map(len, reads)) > 20_000
+    for case in read_cases()[::5]:
+        around = find_evidence(surround(case, reads), ())
+        assert judge(case, around) == judge(case, case.evidence), case.item
+
+
+@pytest.mark.parametrize(("split", "precision"), [("held-out", 0.8), (None, 0.9)])
+def test_what_is_named_is_rarely_wrong(split, precision):
+    """Floors below what is reached: only what the answer itself denies is named."""
+    cases = [case for case in read_cases() if split in (case.split, None)]
+    counts = count((case, DENIED in judge(case, case.evidence)) for case in cases)
+    assert counts.flagged > 10
+    assert counts.precision >= precision

@@ -364,6 +364,18 @@ def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["occurrences:9", "occurrences\uff1a 9", "{occurrences: 9}", "{x: 1, occurrences: 9}",
+     "? occurrences\n: 9", " occurrences : 9", "Occurrences = 9"],
+)  # fmt: skip
+def test_a_count_that_no_reader_sees_is_not_begun_anew(line: str) -> None:
+    text = header(f"title: {LENIENT}\nseverity: low\n{line}")
+    with pytest.raises(EditRefused, match=r"^line 4: .* is not read as a key; write `occurrences: "):
+        edit_header(text, BUMP)
+    assert "\nstatus: ignored\n" in edit_header(text, {"status": "ignored"})
+
+
 def test_an_item_that_is_no_text_is_not_dropped_to_make_room() -> None:
     before = "examples:\n  - when: May\n    who: Kim\n  - b"
     kept = edit_header(header(before), {"examples": ("b", "c")})
