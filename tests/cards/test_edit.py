@@ -371,7 +371,9 @@ def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(
 )  # fmt: skip
 def test_a_count_that_no_reader_sees_is_not_begun_anew(line: str) -> None:
     text = header(f"title: {LENIENT}\nseverity: low\n{line}")
-    with pytest.raises(EditRefused, match=r"^line 4: .* is not read as a key; write `occurrences: "):
+    with pytest.raises(
+        EditRefused, match=r"^line 4: .* is not read as a key; write `occurrences: "
+    ):
         edit_header(text, BUMP)
     assert "\nstatus: ignored\n" in edit_header(text, {"status": "ignored"})
 
