@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import __version__, render
-from lessons_kb.brain.evidence import read_change
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.brain import Brain
     from lessons_kb.model import Card, Check, Preflight, Unaddressed
+    from lessons_kb.process.git import Diff
 
 Paths = Annotated[
     list[str] | None, typer.Option("--path", metavar="FILE", help="File at hand; repeatable.")
@@ -91,7 +91,7 @@ def preflight(
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
     else:
-        change = read_change(brain, diff)
+        change = _read_diff(brain, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
     asked = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
@@ -186,7 +186,7 @@ def check(
         if not text.strip() and not seen:
             raise InputError("no answer to check; write it as an argument or pipe it in")
     else:
-        change = read_change(brain, diff)
+        change = _read_diff(brain, diff)
         text = " ".join(answer or [])
         seen += [*change.files, "\n".join(change.added)]
         if chosen is None:
@@ -281,3 +281,9 @@ def _say_stale(brain: Brain) -> None:
     for layer in brain.layers:
         if layer.stale:
             say(f"{layer.alias}: the last commit was searched, for {layer.stale}")
+
+
+def _read_diff(brain: Brain, revision: str) -> Diff:
+    from lessons_kb.brain.evidence import read_change
+
+    return read_change(brain, revision)
