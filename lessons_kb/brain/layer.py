@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from _thread import RLock  # what `threading` offers, without its import on a hook's path
@@ -10,7 +11,7 @@ from lessons_kb.brain.refresh import Refresh, is_current, refresh
 from lessons_kb.config import Semantic, Settings, settings_from_dict
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.recall.engines import open_engine
-from lessons_kb.storage.catalogue import Catalogue, is_disk_trouble
+from lessons_kb.storage.catalogue import Catalogue, get_inode, is_disk_trouble
 from lessons_kb.storage.disk import read_regular, storage_error
 from lessons_kb.storage.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.storage.lease import drop_lease
@@ -107,7 +108,7 @@ class Layer:
         """The open catalogue."""
         if self._catalogue is None:
             self._catalogue = Catalogue.open(self._path)
-            self._file = _inode(self._path)
+            self._file = get_inode(self._path)
             self._catalogue_verified = False
         return self._catalogue
 
@@ -152,8 +153,8 @@ class Layer:
 
     def _follow(self) -> None:
         """Take over what another process has committed; throw away what is damaged."""
-        if self._catalogue is not None and _inode(self._path) != self._file:
-            self._let_go()  # another process has found it damaged and made it anew
+        if self._is_replaced():
+            self._let_go()
         try:
             version = self.catalogue.version()
             if self._state is None or version != self._seen:
@@ -162,8 +163,7 @@ class Layer:
                 self._seen = version
                 self._accept(self.catalogue.state())
         except (sqlite3.DatabaseError, IndexBroken) as error:
-            self._raise_trouble(error)
-            self.discard()
+            self._discard_after(error)
 
     def verify_catalogue(self) -> None:
         """Raise IndexBroken where the catalogue is damaged; it is looked for once in a process."""
@@ -319,21 +319,31 @@ class Layer:
             try:
                 return work()
             except (sqlite3.DatabaseError, IndexBroken) as error:
-                self._raise_trouble(error)
-                used = self._state
-                self._let_go()
-                now = self.state
-                if used is None or now is None or now.generation == used.generation:
-                    self.discard()  # else another process has just begun a new one
+                self._discard_after(error)
                 return work()
         except sqlite3.Error as error:
             raise StorageError(f"{self.cache}: {error}; run `lessons doctor`") from None
         except OSError as error:
             raise storage_error(error, self.cache) from None
 
-    def _raise_trouble(self, error: Exception) -> None:
+    def _discard_after(self, error: Exception) -> None:
+        """Throw a damaged cache away, unless another process has just begun a new one."""
+        if self._is_replaced():
+            self._let_go()
+            return
         if is_disk_trouble(error):
             raise StorageError(f"{self.cache}: {error}; free space or wait a moment") from None
+        used, now = self._state, None
+        with contextlib.suppress(sqlite3.Error):
+            now = self.catalogue.state()
+        if used is not None and now is not None and now.generation != used.generation:
+            self._let_go()
+        else:
+            self.discard()
+
+    def _is_replaced(self) -> bool:
+        """Tell whether another process has found the catalogue damaged and made it anew."""
+        return self._catalogue is not None and get_inode(self._path) != self._file
 
     def accept(self, state: State) -> None:
         """Take over the state that this process has just committed."""
@@ -371,13 +381,6 @@ class Layer:
         self._cards = {}
         self._state = state
         self._settings = None
-
-
-def _inode(path: str) -> int:
-    try:
-        return os.stat(path).st_ino
-    except OSError:
-        return -1
 
 
 def _check_generation(directory: str, generation: int) -> None:

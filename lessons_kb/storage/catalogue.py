@@ -159,6 +159,8 @@ class Catalogue:
     def verify(self) -> None:
         """Raise IndexBroken where any row is not what was written; about 3 ms for 1,000 files."""
         with _one_transaction(self._db, "BEGIN"):
+            if self._db.execute("SELECT 1 FROM meta").fetchone() is None:
+                return  # nothing is committed yet
             self._check_sums(*_CHECKED)
             for table in _CHECKED:
                 for row in self._db.execute(f"SELECT * FROM {table}"):  # noqa: S608
@@ -322,6 +324,14 @@ def _text(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+def get_inode(path: str) -> int:
+    """Return what tells a file from the one that replaces it, -1 where there is none."""
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return -1
+
+
 def remove_any(path: str) -> None:
     """Delete whatever has this name, a folder with all it holds; OSError when it cannot be."""
     try:
@@ -365,11 +375,14 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
 def _connect(path: str) -> sqlite3.Connection:
     deadline = time.monotonic() + _PATIENCE
     while True:
+        file = get_inode(path)
         try:
             return _open_or_read(path)
         except sqlite3.OperationalError as error:
-            # Two processes that make the file at once are refused without any waiting.
-            if "locked" not in str(error) or time.monotonic() > deadline:
+            # Two processes that make the file at once are refused without any waiting, and one
+            # that opens it while another replaces it is told of a disk error.
+            again = "locked" in str(error) or get_inode(path) != file
+            if not again or time.monotonic() > deadline:
                 raise
         time.sleep(_POLL_SECONDS)
 

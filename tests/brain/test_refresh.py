@@ -282,3 +282,18 @@ def test_all_of_one_reading_sees_one_commit(root: pathlib.Path, write: Write) ->
 
     assert layer.read(work) == (1, "en")
     assert len(layer.read(lambda one: one.catalogue.all_cards())) == 2
+
+
+def test_a_cache_in_order_is_never_made_anew(root: pathlib.Path, write: Write) -> None:
+    write("lessons/a.md", card("zebra"))
+    layer = Layer.open(str(root))
+    assert layer.state is None
+    catalogue = pathlib.Path(layer.cache, "catalogue.db")
+    began = catalogue.stat().st_ino
+    for word in ("zebra", "giraffe", "zebra"):
+        write("lessons/a.md", card(word))
+        layer.refresh()
+        with Brain.open(root) as brain:
+            assert ids(brain, word) == ["lessons/a.md"]
+        assert catalogue.stat().st_ino == began
+    assert len(list(catalogue.parent.glob("index-*"))) == 1
