@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from lessons_kb.text.tokens import TokenCounter
 
 _PATIENCE = 1.0
-"""Seconds that a search waits for another writer; an index takes seconds for thousands of files."""
-_FIRST_PATIENCE = 10.0
-"""Where nothing is indexed yet."""
+"""Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
+_TURNS = 10
+"""Writers that it waits for, one after another."""
 HIT_LIMIT = 10
 """Hits judged for a preflight: more than can be injected, enough to say what was held back."""
 
@@ -175,9 +175,17 @@ class Brain:
         )
 
     def _refresh_soon(self) -> None:
-        """Refresh, but let no writer keep an answer waiting that the last commit can give."""
+        """Refresh, but let no one writer keep an answer waiting that the last commit can give."""
         for layer in self.layers:
-            layer.refresh(patience=_FIRST_PATIENCE if layer.state is None else _PATIENCE)
+            if layer.state is None:
+                layer.refresh()
+                continue
+            held = ""
+            for _ in range(_TURNS):
+                stale = layer.refresh(patience=_PATIENCE).stale
+                if stale in ("", held):
+                    break
+                held = stale  # it names who writes; another one may have its turn
 
     def search(
         self,
