@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import _thread
 import gc
+import json
 import os
 import sys
 import time
 
 from lessons_kb.agents.hook import MODULES, answer_event, log_failure
+from lessons_kb.brain.discovery import look
 from lessons_kb.service.daemon_state import start_daemon
+from lessons_kb.storage.settings import read_settings
 
 DEADLINE_SECONDS = 2.0
 DEADLINE_VARIABLE = "LESSONS_HOOK_DEADLINE"
@@ -29,20 +32,32 @@ def main() -> None:
     once = _thread.allocate_lock()
     silence = "" if agent in ("claude-code", "codex") else "{}"
     output, line = silence, ""
+    event = b""
     gc.disable()  # a process of 50 ms leaves nothing to collect
     try:
         _hold_standard_files()
         if agent not in MODULES:
             _leave(once, "", _USAGE)
         _thread.start_new_thread(_watch, (once, agent, silence))
+        event = _read_input()
         output, line = answer_event(
-            agent, _read_input(), os.environ, cwd=_current_directory(), leave_open=True
+            agent, event, os.environ, cwd=_current_directory(), leave_open=True
         )
     except BaseException as error:
         log_failure(agent, "input", error)
-    if os.environ.get("LESSONS_DAEMON") != "0" and hasattr(os, "fork"):
+    if os.environ.get("LESSONS_DAEMON") != "0" and hasattr(os, "fork") and _wants_daemon(event):
         start_daemon(os.environ)
     _leave(once, output, line)
+
+
+def _wants_daemon(event: bytes) -> bool:
+    """Tell whether the settings of the nearest brain let a daemon answer."""
+    try:
+        directory = json.loads(event).get("cwd") or _current_directory()
+        roots = look(directory, os.environ, in_agent=True).trusted
+        return all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1])
+    except Exception:  # told by the answer already
+        return True
 
 
 def _current_directory() -> str:

@@ -42,6 +42,8 @@ class Installation:
         packages = next((folder / "venv/lib").iterdir()) / "site-packages"
         lines = [str(self.package.parent), *site.getsitepackages(), *sys.path]
         (packages / "code.pth").write_text("\n".join(filter(None, lines)) + "\n")
+        self.project = folder / "project"
+        self.project.mkdir()
         (folder / "home").mkdir()
         shutil.copytree(EXAMPLE, self.brain)
 
@@ -62,7 +64,7 @@ class Installation:
         event = {
             "session_id": session,
             "hook_event_name": "UserPromptSubmit",
-            "cwd": str(self.brain),
+            "cwd": str(self.project),
             "prompt": PROMPT,
         }
         return self.hook(event, **variables)

@@ -45,6 +45,14 @@ def test_the_variable_turns_it_off(installation: Installation) -> None:
     assert installation.pids() == []
 
 
+def test_a_brain_turns_it_off(installation: Installation) -> None:
+    (installation.brain / "lessons.toml").write_text("[hooks]\ndaemon = false\n")
+    assert LESSON in installation.prompt("first")
+    assert LESSON in installation.prompt("second")
+    time.sleep(0.5)
+    assert installation.pids() == []
+
+
 def test_sixteen_first_hooks_start_one(installation: Installation) -> None:
     import concurrent.futures
 
