@@ -69,10 +69,11 @@ def refresh(
     state = layer.state
     if state is not None and not rebuild and is_current(state):
         if leased and is_leased(layer.cache):
+            layer.silent = state.silent
             return Refresh(files=scans.count_files(state.manifest))
         seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
         layer.silent = seen.silent
-        if seen.manifest == state.manifest:
+        if (seen.manifest, seen.silent) == (state.manifest, state.silent):
             return Refresh(files=len(seen.files))
     lock = os.path.join(layer.cache, "writer.lock")
     with hold_writer(lock, patience=patience, waiting=waiting) as refused:
@@ -139,9 +140,11 @@ class _Run:
         started = time.time_ns()
         seen = scan_brain(self.layer.root, settings, ignored)
         self.layer.silent = seen.silent
+        named = state.silent == seen.silent
+        state = state.replace(silent=seen.silent)
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
-        return self._apply(state, seen, settings, started)
+        return self._apply(state, seen, settings, started, named=named)
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         from lessons_kb.storage.catalogue import remove_any
@@ -174,7 +177,9 @@ class _Run:
                     remove_any(folder)
         return fresh
 
-    def _apply(self, state: State, seen: Scan, settings: Settings, started: int) -> Refresh:
+    def _apply(
+        self, state: State, seen: Scan, settings: Settings, started: int, *, named: bool
+    ) -> Refresh:
         known = scans.parse_manifest(state.manifest) if state.manifest else {}
         numbers = self.layer.catalogue.numbers()
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
@@ -189,7 +194,7 @@ class _Run:
             )
             stale = f"{waiting} changed files wait for `lessons index`" if waiting else ""
             todo = todo[: self.limit]
-        if todo or gone or state.manifest != seen.manifest:
+        if todo or gone or not named or state.manifest != seen.manifest:
             next_number = max((abs(number) for number, _digest in numbers.values()), default=0) + 1
             entries: list[tuple[int, Entry]] = []
             replaced = list(gone.values())

@@ -78,6 +78,8 @@ class State(Value):
     """``Settings.as_dict()`` of ``lessons.toml``."""
     ignored: tuple[tuple[str, bool], ...] = ()
     """``.lessonsignore`` compiled."""
+    silent: tuple[str, ...] = ()
+    """Folders left out because they are not trusted themselves."""
     engine: str = ""
     """``Engine.stamp()`` of what was indexed last."""
     cards: int = 0
@@ -134,6 +136,7 @@ class Catalogue:
         head, _, manifest = text.partition("\n")
         data = json.loads(head)
         data["ignored"] = tuple((regex, include) for regex, include in data["ignored"])
+        data["silent"] = tuple(data.get("silent", ()))
         return State(**data, manifest=manifest)
 
     def _read(self, key: str) -> str | None:

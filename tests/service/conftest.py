@@ -29,6 +29,7 @@ class Installation:
         self.python = folder / "venv/bin/python"
         self.package = folder / "code/lessons_kb"
         self.brain = folder / "brain"
+        self.project = folder / "project"
         self.environment = {
             "HOME": str(folder / "home"),
             "PATH": os.environ["PATH"],
@@ -45,6 +46,7 @@ class Installation:
         self.project = folder / "project"
         self.project.mkdir()
         (folder / "home").mkdir()
+        self.project.mkdir()
         shutil.copytree(EXAMPLE, self.brain)
 
     def hook(self, event: dict[str, Any], **variables: str) -> str:
@@ -70,6 +72,9 @@ class Installation:
         return self.hook(event, **variables)
 
     def lessons(self, *words: str) -> str:
+        return self.run(*words).stdout
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [self.python, "-I", "-m", "lessons_kb.cli.main", *words],
             capture_output=True,
@@ -78,7 +83,7 @@ class Installation:
             cwd="/",
         )
         assert done.returncode == 0, done.stderr
-        return done.stdout
+        return done
 
     def status(self) -> dict[str, Any] | None:
         found: dict[str, Any] | None = json.loads(self.lessons("daemon", "status", "--json"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import time
 import pytest
 
 from lessons_kb import hook_client
+from lessons_kb.storage.lease import LEASE_NAME
 from tests.service.conftest import Installation
 
 LESSON = "Telegram remote execution must require an allowlist"
@@ -155,3 +157,16 @@ def socket_of(installation: Installation) -> str:
         check=True,
     )
     return done.stdout.strip()
+
+
+def test_a_command_names_the_clone_that_a_watched_brain_leaves_out(
+    installation: Installation,
+) -> None:
+    clone = installation.brain / "clone"
+    subprocess.run(["git", "init", "-q", clone], check=True)
+    shutil.copytree(installation.brain / "lessons", clone / "lessons")
+    installation.start()
+    installation.prompt("the second opens the brain there")
+    home = pathlib.Path(installation.environment["HOME"])
+    installation.wait_until(lambda: list(home.rglob(LEASE_NAME)))
+    assert "not read: " in installation.run("list").stderr
