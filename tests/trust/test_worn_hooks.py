@@ -16,7 +16,7 @@ import pytest
 import lessons_kb
 from lessons_kb.service.daemon_state import note_failure, read_record, start_daemon
 from lessons_kb.storage.locate import state_home
-from lessons_kb.storage.state import make_private
+from lessons_kb.storage.state import make_private, state_dir
 
 CLIENT = pathlib.Path(lessons_kb.__file__).parent / "hook_client.py"
 PROMPT = "Add a telegram command that restarts the service"
@@ -70,6 +70,23 @@ def test_a_hook_that_may_open_no_file_is_silent() -> None:
         "cursor", b"{}", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
     )
     assert (done.returncode, done.stdout) == (0, b"{}\n")
+
+
+def test_a_journal_that_is_no_file_is_not_waited_for(
+    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = "---\ntype: lesson\ntitle: A telegram command must require an allowlist\n---\n"
+    (root / "lessons/telegram.md").write_text(card)
+    folder = pathlib.Path(state_dir(str(root)))
+    (folder / "journal.db").unlink(missing_ok=True)
+    os.mkfifo(folder / "journal.db")
+    monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "10")
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(root)}
+    started = time.monotonic()
+    done = hook("claude-code", json.dumps({**event, "prompt": PROMPT}).encode())
+    assert b"allowlist" in done.stdout
+    assert b"is no file" in done.stdout
+    assert time.monotonic() - started < 8
 
 
 def test_an_event_of_thirty_megabytes_is_answered(
