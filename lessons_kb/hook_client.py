@@ -33,7 +33,7 @@ _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 _PRIVATE_FOLDER = 0o40700
 
 
-def pack(*fields: bytes) -> bytes:
+def pack(*fields: bytes | bytearray) -> bytes:
     """Return ``fields`` (bytes) as one message: each behind its length in four bytes."""
     return b"".join(len(field).to_bytes(4, "big") + field for field in fields)
 
@@ -81,7 +81,7 @@ def socket_path(who: bytes) -> str:
     raise OSError("no folder for the daemon's socket")
 
 
-def ask(who: bytes, *fields: bytes) -> list[bytes]:
+def ask(who: bytes, *fields: bytes | bytearray) -> list[bytes]:
     """Return the fields of the daemon's answer; OSError when there is none in time."""
     until = time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -114,35 +114,40 @@ def main() -> None:
     silence = SILENCE.get(agent, b"{}\n")
     _signal.signal(_signal.SIGALRM, lambda *_: _leave((1, silence)))
     _signal.setitimer(_signal.ITIMER_REAL, deadline)
-    event, answer = b"", []
+    event, answer = bytearray(), []
     try:
         while part := posix.read(0, 1 << 20):
             event += part
         if variables.get(b"LESSONS_DAEMON") != b"0" and len(event) <= MAX_EVENT_BYTES:
+            name = agent.encode("utf-8", "surrogateescape")
             sent = [
                 b"%b=%b" % one for one in variables.items() if one[0].startswith(SENT_VARIABLES)
             ]
-            answer = ask(identity(variables), agent.encode(), posix.getcwdb(), event, *sent)
+            answer = ask(identity(variables), name, posix.getcwdb(), event, *sent)
     except OSError:  # no input, no working directory, no daemon, no answer in time
         pass
     if answer[2:] == [b"whole"]:  # behind what is for the agent and what is for its log
         _leave((1, answer[0]), (2, answer[1]))
-    source, sink = posix.pipe()
-    if posix.fork() == 0:  # a child hands the event over: a pipe alone may be too small for it
-        _leave((sink, event))
-    posix.dup2(source, 0)
-    posix.close(source)
-    posix.close(sink)
-    left = max(deadline - (time.monotonic() - started), 0.1)
-    _signal.setitimer(_signal.ITIMER_REAL, 0)
-    posix.execve(sys.executable, command, {**variables, DEADLINE_VARIABLE: b"%.3f" % left})
+    try:
+        source, sink = posix.pipe()
+        if posix.fork() == 0:  # a child hands the event over: a pipe alone may be too small for it
+            posix.close(source)  # else it would wait for itself where nobody reads to the end
+            _leave((sink, event))
+        posix.dup2(source, 0)
+        posix.close(source)
+        posix.close(sink)
+        left = max(deadline - (time.monotonic() - started), 0.1)
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        posix.execve(sys.executable, command, {**variables, DEADLINE_VARIABLE: b"%.3f" % left})
+    except OSError:  # no more files or processes
+        _leave((1, silence))
 
 
-def _leave(*outputs: tuple[int, bytes]) -> None:
+def _leave(*outputs: tuple[int, bytes | bytearray]) -> None:
     """Write each text to its file and end the process at once."""
     try:
         for file, left in outputs:
-            data = left
+            data = memoryview(left)
             while data:
                 data = data[posix.write(file, data) :]
     finally:

@@ -20,10 +20,11 @@ PROJECT_SETTINGS = (
     *(".claude/settings.json", ".claude/settings.local.json", ".mcp.json"),
     *(".codex/config.toml", ".gemini/settings.json", ".gemini/.env", ".env"),
     *(".cursor/mcp.json", ".vscode/settings.json", ".vscode/mcp.json"),
-    *("opencode.json", "opencode.jsonc", ".opencode/opencode.json"),
+    *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
 )
 """Files of a project by which it sets variables for an agent, or for the servers of one."""
 _MAX_SETTINGS_BYTES = 1_000_000
+_ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
 
 
 class Discovery(Value):
@@ -48,7 +49,7 @@ def look(
         if not os.path.isdir(root):
             raise BrainNotFound(f"{ENVIRONMENT} names {root}, which is no folder; correct it")
     project = os.path.realpath(locate.git_top(directory) or directory)
-    set_by_project = bool(named) and _sets_variable(project)
+    set_by_project = bool(named) and _is_set_around(os.path.realpath(directory), project)
     trusted: list[str] = []
     untrusted: list[str] = []
     for name in named:
@@ -112,15 +113,33 @@ def tell_untrusted(roots: Sequence[str]) -> str:
     return hint
 
 
-def _sets_variable(project: str) -> bool:
-    """Tell whether a project's own settings for agents set ``LESSONS_BRAIN``."""
+def _is_set_around(directory: str, project: str) -> bool:
+    """Tell whether settings in the project, or above it, set ``LESSONS_BRAIN``.
+
+    Agents look for them in each folder up to the home, whose own settings are the user's.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))
+    while True:
+        if (directory != home or directory == project) and _sets_variable(directory):
+            return True
+        if directory in (home, os.path.dirname(directory)):
+            return False
+        directory = os.path.dirname(directory)
+
+
+def _sets_variable(folder: str) -> bool:
+    """Tell whether the settings for agents in a folder set ``LESSONS_BRAIN``."""
     for name in PROJECT_SETTINGS:
         try:
-            data = read_regular(os.path.join(project, name), limit=_MAX_SETTINGS_BYTES, name=name)
+            data = read_regular(os.path.join(folder, name), limit=_MAX_SETTINGS_BYTES, name=name)
         except OSError:
             continue
         except StorageError:
             return True
+        if b"\\" in data:  # JSON and TOML may spell any letter by its number
+            import re
+
+            data = re.sub(_ESCAPED, lambda found: bytes.fromhex(found[1].decode()), data)
         if ENVIRONMENT.encode() in data:
             return True
     return False

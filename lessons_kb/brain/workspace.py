@@ -7,6 +7,7 @@ import threading
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import discover
+from lessons_kb.storage.state import identify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Workspace:
         """``directory`` is used where none is named; ``roots`` are used whatever is named."""
         self.directory = os.path.abspath(directory)
         self._roots = tuple(roots)
-        self._open: dict[tuple[str, tuple[str, ...]], Brain] = {}
+        self._open: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], Brain]] = {}
         self._lock = threading.Lock()
 
     def find(
@@ -31,31 +32,38 @@ class Workspace:
     ) -> Brain:
         """Return the open brain of a directory.
 
-        What is trusted is looked up anew each time. Raises Untrusted, BrainNotFound.
+        What is trusted, and which brain a path is, is looked up anew each time: what is kept of
+        one that was there before is closed. Raises Untrusted, BrainNotFound.
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
         roots = self._roots or tuple(discover(where, environment, in_agent=True).trusted)
-        key = (where, roots)
+        key, identities = (where, roots), tuple(identify(root).key for root in roots)
+        closed = []
         with self._lock:
-            brain = self._open.pop(key, None)
+            known, brain = self._open.pop(key, ((), None))
+            if brain is not None and known != identities:
+                closed.append(brain)
+                brain = None
             if brain is None:
                 brain = Brain.open(*roots, directory=where)
                 brain.watch()
-            self._open[key] = brain
-            last = next(iter(self._open)) if len(self._open) > MAX_OPEN else None
-            closed = self._open.pop(last) if last else None
-        if closed is not None:
-            closed.close()
+            self._open[key] = identities, brain
+            if len(self._open) > MAX_OPEN:
+                closed.append(self._open.pop(next(iter(self._open)))[1])
+        for old in closed:
+            old.close()
         return brain
 
     def roots(self) -> list[str]:
         """Return the root folders of the open brains."""
         with self._lock:
-            return sorted({layer.root for brain in self._open.values() for layer in brain.layers})
+            return sorted(
+                {layer.root for _, brain in self._open.values() for layer in brain.layers}
+            )
 
     def close(self) -> None:
         """Close every brain."""
         with self._lock:
-            brains, self._open = list(self._open.values()), {}
-        for brain in brains:
+            kept, self._open = list(self._open.values()), {}
+        for _, brain in kept:
             brain.close()

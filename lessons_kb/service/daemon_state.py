@@ -27,6 +27,7 @@ PAUSE_SECONDS = 900.0
 """After three starts in a row that failed."""
 AGAIN_SECONDS = 5.0
 """Between two starts, whoever asks: the first may not be listening yet."""
+_KEYS: Mapping[str, type] = {"failures": int, "error": str, "tried": float}
 _KEPT_VARIABLES = (
     *("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
     *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LESSONS_STATE_HOME"),
@@ -36,9 +37,11 @@ _KEPT_VARIABLES = (
 
 def read_record() -> Mapping[str, Any]:
     """Return ``failures`` (in a row), ``error`` (of the last) and ``tried`` (when, epoch)."""
-    with contextlib.suppress(OSError, ValueError, LessonsError):
+    with contextlib.suppress(OSError, ValueError, RecursionError, LessonsError):
         found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
-        if isinstance(found, dict):
+        if isinstance(found, dict) and all(
+            isinstance(found.get(name, wanted()), wanted) for name, wanted in _KEYS.items()
+        ):
             return found
     return {}
 

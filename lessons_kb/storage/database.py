@@ -175,7 +175,7 @@ class Database:
         for migration in self._migrations:
             db.executescript(migration)
         file = pathlib.Path(self.path).absolute().as_uri()
-        for way in _READ_ONLY if self._fallback else ():
+        for way in _READ_ONLY if self._fallback and os.path.isfile(self.path) else ():
             try:
                 db.execute("ATTACH ? AS kept", (f"{file}?{way}",))
                 db.executescript("BEGIN;" + ";".join(self._fallback or ()) + ";COMMIT")
@@ -205,6 +205,9 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         make_private(os.path.dirname(self.path))
+        # A FIFO would be waited for until somebody writes to it.
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise StorageError(f"{self.path} is no file; move it away")
         db = sqlite3.connect(
             self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
         )

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "lessons.toml"
 CACHE_NAME = ".lessons"
-BORDERS = frozenset({CONFIG_NAME, CACHE_NAME, ".git"})
+_FOREIGN_TOPS = (".hg", ".jj", ".sl", ".svn/wc.db", ".bzr")
+"""What lies at the top of a clone that another system than git has made."""
+BORDERS = frozenset(
+    {CONFIG_NAME, CACHE_NAME, ".git", *(name.partition("/")[0] for name in _FOREIGN_TOPS)}
+)
 """Names of which one at least lies in every ``is_border``."""
 APP_NAME = "lessons-kb"
 STATE_HOME_VARIABLE = "LESSONS_STATE_HOME"
@@ -47,12 +51,17 @@ def is_brain(folder: str) -> bool:
 def is_work_tree(folder: str) -> bool:
     """Tell whether a folder is the top of a git work tree."""
     mark = os.path.join(folder, ".git")
-    return os.path.isfile(os.path.join(mark, "HEAD")) or os.path.isfile(mark)
+    # HEAD may be a link to a branch that is packed, and so lead nowhere.
+    return os.path.lexists(os.path.join(mark, "HEAD")) or os.path.isfile(mark)
 
 
 def is_border(folder: str) -> bool:
     """Tell whether a folder is a brain or a repository of its own, and so a matter of trust."""
-    return is_brain(folder) or is_work_tree(folder)
+    return (
+        is_brain(folder)
+        or is_work_tree(folder)
+        or any(os.path.lexists(os.path.join(folder, name)) for name in _FOREIGN_TOPS)
+    )
 
 
 def git_top(cwd: str) -> str | None:

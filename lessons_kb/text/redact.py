@@ -49,14 +49,16 @@ _ESCAPED = 0xE000
 """The view's first escaped quote: one character for each kind of quote and depth."""
 _QUOTE = "[\"'`\ue000-\ue00f]"
 _SPELLED = (
-    r"(?P<first>[\[\\%<\"'`^\x1b«hidden»])(?:"  # a set of characters in front makes it fast
+    r"(?P<first>[\[\\%&<\"'`^\x1b«hidden»])(?:"  # a set of characters in front makes it fast
     r"(?<=\[)(?P<taken>redacted [a-z ]{1,30}\])"
     r"|(?<=\\)(?P<slashes>\\{0,6})(?:(?P<quote>[\"'])|(?P<line>[nr])|(?P<tab>t)|(?P<slash>/))"
     r"|(?:(?<=\\)\\{0,6}u00|(?<=%))(?P<code>2[27bBfF]|3[aAdD]|40)"
     r"|(?:(?<=\\)|(?<=[ \t][`^]))(?P<continued>\r?\n[ \t]{0,40})"
     r"|(?P<triple>(?<=\")\"\"\s{0,40}|(?<=')''\s{0,40})"
     r"|(?P<section>(?<=<)!\[CDATA\[)"
-    r"|(?P<colour>(?<=\x1b)\[[0-9;]{0,20}[mK])"
+    r"|(?<=&)(?P<entity>quot|apos|#0?3[49]);"
+    # colours, what tput and hyperlinks print
+    r"|(?<=\x1b)(?P<colour>\[[0-9;:]{0,20}[mK]|\([0-9AB]|\]8;[^\x07\x1b\n]{0,400}(?:\x07|\x1b\\))"
     # "a" + "b", "a" on one line and "b" on the next, 'a''b'
     r"|(?<=[^\s\"'`=(\[{,:][\"'])(?P<joined>(?:[ \t]{0,9}(?:\+|\.\.?|&[ \t]{0,3}_?)\s{0,40}"
     r"|\s{0,40}\n\s{0,40}(?:[+.&][ \t]{0,9})?|)[rbfu]?(?P=first)(?=[^\s\"'`,;:)\]}])))"
@@ -65,9 +67,13 @@ _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
 _LINK = (
     # name: type = …
     rf"[ \t]{{0,4}}:[ \t]{{0,20}}&?[A-Za-z][\w.\[\]|]{{0,40}}[ \t]{{1,4}}=(?!=)[ \t]{{0,20}}"
+    # "name": {…, "value": "…"}
+    rf"|{_QUOTE}[ \t]{{0,4}}:[ \t]{{0,4}}\{{\s{{0,20}}[^{{}}<>]{{0,300}}?"
+    rf"{_QUOTE}value{_QUOTE}[ \t]{{0,4}}:\s{{0,9}}"
     rf"|(?P<sign>{_QUOTE}?\]?[ \t]{{0,20}}(?P<symbol>=>|:=|===?|!==?|=|:)"
     r"(?:[ \t]{0,9}(?P<block>[|>][+-]?\d?[ \t]{0,9}[\n\x0b]\s{1,40})"
-    r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})|[ \t]{0,20}))"
+    r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})"
+    r"|[ \t]{0,20}(?:(?:Some|Just|Secret(?:Str)?)\((?=[\"'\ue000-\ue00f]))?))"
     # name="…" value="…"
     rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z])"
     rf"(?i:(?:parameter)?value|default){_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
@@ -180,6 +186,8 @@ def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
         elif kind == "code":
             plain = chr(int(found["code"], 16))
             plain = chr(_ESCAPED + (plain == "'")) if plain in "\"'" else plain
+        elif kind == "entity":
+            plain = chr(_ESCAPED + (found["entity"] in ("apos", "#39", "#039")))
         elif kind in _PLAIN:
             plain = _PLAIN[kind]
         yield *found.span(), plain

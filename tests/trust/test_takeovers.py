@@ -95,7 +95,8 @@ def prompted(
         "prompt": PROMPT,
         "prompt_id": f"p-{session}",
     }
-    variables = {"CLAUDE_PROJECT_DIR": str(folder), **(environment or {})}
+    named = {"LESSONS_BRAIN": os.environ.get("LESSONS_BRAIN", "")}
+    variables = {"CLAUDE_PROJECT_DIR": str(folder), **named, **(environment or {})}
     output, _line = answer_event("claude-code", json.dumps(event), variables)
     return json.loads(output) if output else {}
 
@@ -147,6 +148,30 @@ def test_a_clone_below_a_trusted_brain_is_silent(
     found = lessons(ws, "preflight", PROMPT)
     assert SAID in found.stdout
     assert "not read" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    "top", [".hg/requires", ".jj/repo/type", ".sl/requires", ".svn/wc.db", ".bzr/README", "HEAD"]
+)
+def test_a_clone_that_git_did_not_make_or_packed_is_silent_too(
+    tmp_path: pathlib.Path, top: str
+) -> None:
+    ws = cards(tmp_path / "ws", GOOD)
+    trust(str(ws), made=True)
+    inner = cards(ws / "evil", config=None)
+    if top == "HEAD":  # an old git's link to a branch that lies in packed-refs by now
+        git(inner, "init", "-q")
+        (inner / ".git/HEAD").unlink()
+        (inner / ".git/HEAD").symlink_to("refs/heads/packed")
+    else:
+        (inner / top).parent.mkdir(parents=True)
+        (inner / top).touch()
+    said = context(prompted(ws))
+    assert SAID not in said
+    assert "require an allowlist" in said
+
+    trust(str(inner))
+    assert SAID in context(prompted(ws, "second"))
 
 
 def test_trust_taken_back_silences_a_nested_brain_although_a_watcher_vouches(
@@ -204,6 +229,32 @@ def test_a_replaced_folder_is_not_trusted_and_says_so_once(
     assert lessons(repo, "trust").returncode == 0
     assert state_dir(str(repo)) != before
     assert lessons(repo, "events").stdout.strip() in ("", "no events")
+
+
+def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(tmp_path: pathlib.Path) -> None:
+    from lessons_kb.brain.workspace import Workspace
+
+    repo = repository(tmp_path / "repo", GOOD)
+    trust(str(repo), made=True)
+    workspace = Workspace(os.sep)
+    journal = workspace.find(str(repo)).layers[0].session_journal
+    assert workspace.find(str(repo)).layers[0].session_journal is journal
+    old = state_dir(str(repo))
+    shutil.rmtree(repo)
+    trust(str(repository(repo)))
+    assert state_dir(str(repo)) != old
+
+    def find(directory: str) -> Any:
+        return workspace.find(directory, {})
+
+    event = {"session_id": "new", "cwd": str(repo), "hook_event_name": "UserPromptSubmit"}
+    event |= {"prompt": PROMPT, "prompt_id": "p"}
+    output, _ = answer_event("claude-code", json.dumps(event), {}, find=find)
+    assert SAID in output
+    told = workspace.find(str(repo)).layers[0].session_journal
+    assert told is not journal
+    assert os.path.isfile(os.path.join(state_dir(str(repo)), "journal.db"))
+    workspace.close()
 
 
 def test_a_replaced_folder_outside_of_git_is_not_trusted(
@@ -404,6 +455,39 @@ def test_a_variable_of_the_projects_own_settings_is_no_trust(
     assert "lessons trust" in line(answer)
     trust(where[kind])
     assert SAID in context(prompted(repo, "second"))
+
+
+@pytest.mark.parametrize("kind", ["escaped", "in a folder below", "above, without git", "outer"])
+def test_nor_is_one_of_settings_that_hide_it_or_lie_where_agents_look_too(
+    tmp_path: pathlib.Path, kind: str
+) -> None:
+    project = tmp_path / "project"
+    session = project / "app"
+    session.mkdir(parents=True)
+    brain = cards((project if "above" in kind else tmp_path) / "beside")
+    place, text = project / ".claude/settings.json", json.dumps({"LESSONS_BRAIN": str(brain)})
+    if kind != "above, without git":
+        git(session if kind == "outer" else project, "init", "-q")
+    if kind == "escaped":
+        text = text.replace("_", "\\u005F", 1)
+    elif kind == "in a folder below":
+        place = session / ".gemini/.env"
+    place.parent.mkdir()
+    place.write_text(text)
+    named = f"{session}/../beside" if "above" in kind else str(brain)
+    answer = prompted(session, environment={"LESSONS_BRAIN": named})
+    assert context(answer) == ""
+    assert "lessons trust" in line(answer)
+
+
+def test_a_variable_of_the_users_own_settings_in_the_home_is_trust(tmp_path: pathlib.Path) -> None:
+    home = pathlib.Path.home()
+    brain = cards(tmp_path / "mine", GOOD)
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").write_text(json.dumps({"LESSONS_BRAIN": str(brain)}))
+    (home / "work").mkdir()
+    answer = prompted(home / "work", environment={"LESSONS_BRAIN": str(brain)})
+    assert "require an allowlist" in context(answer)
 
 
 def test_a_variable_of_the_users_own_names_a_brain_elsewhere(

@@ -1,0 +1,104 @@
+"""A hook whose state, agent, input or process limits are not what they should be."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import types
+from typing import Any
+
+import pytest
+
+import lessons_kb
+from lessons_kb.service.daemon_state import note_failure, read_record, start_daemon
+from lessons_kb.storage.locate import state_home
+from lessons_kb.storage.state import make_private, state_dir
+
+CLIENT = pathlib.Path(lessons_kb.__file__).parent / "hook_client.py"
+PROMPT = "Add a telegram command that restarts the service"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the client forks")
+
+
+def hook(agent: str, event: bytes, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    # What is printed is waited for to its end, as agents wait: whoever holds it open is waited for.
+    command = [sys.executable, "-I", "-S", CLIENT, agent]
+    return subprocess.run(command, input=event, capture_output=True, timeout=20, **options)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *('{"failures": "3"}', '{"failures": null}', '{"tried": null}', '{"tried": "now"}'),
+        *('{"error": 1}', "[" * 5000, "", "\0"),
+    ],
+)
+def test_a_damaged_record_of_the_daemon_costs_no_answer(
+    monkeypatch: pytest.MonkeyPatch, record: str
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(
+        "subprocess.Popen", lambda *a, **_: started.append(a) or types.SimpleNamespace()
+    )
+    make_private(state_home())
+    pathlib.Path(state_home(), "daemon.json").write_text(record)
+    assert start_daemon(os.environ)
+    assert len(started) == 1
+    pathlib.Path(state_home(), "daemon.json").write_text(record)
+    note_failure("no room")
+    assert read_record()["failures"] == 1
+
+
+def test_an_agent_that_nobody_knows_is_not_waited_for() -> None:
+    done = hook("somebody", json.dumps({"prompt": "x" * 2_000_000}).encode())
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_an_agents_name_that_is_no_text_is_no_failure() -> None:
+    command = [sys.executable, "-I", "-S", CLIENT, b"\xff"]
+    assert subprocess.run(command, input=b"{}", capture_output=True, timeout=20).returncode == 0
+
+
+def test_a_hook_that_may_open_no_file_is_silent() -> None:
+    import resource
+
+    done = hook(
+        "cursor", b"{}", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+    )
+    assert (done.returncode, done.stdout) == (0, b"{}\n")
+
+
+def test_a_journal_that_is_no_file_is_not_waited_for(
+    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = "---\ntype: lesson\ntitle: A telegram command must require an allowlist\n---\n"
+    (root / "lessons/telegram.md").write_text(card)
+    folder = pathlib.Path(state_dir(str(root)))
+    (folder / "journal.db").unlink(missing_ok=True)
+    os.mkfifo(folder / "journal.db")
+    monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "10")
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(root)}
+    started = time.monotonic()
+    done = hook("claude-code", json.dumps({**event, "prompt": PROMPT}).encode())
+    assert b"allowlist" in done.stdout
+    assert b"is no file" in done.stdout
+    assert time.monotonic() - started < 8
+
+
+def test_an_event_of_thirty_megabytes_is_answered(
+    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = "---\ntype: lesson\ntitle: A telegram command must require an allowlist\n---\n"
+    (root / "lessons/telegram.md").write_text(card)
+    monkeypatch.setenv("LESSONS_BRAIN", str(root))
+    monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "10")
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(root)}
+    event |= {"prompt": PROMPT, "more": "x" * 30_000_000}
+    started = time.monotonic()
+    done = hook("claude-code", json.dumps(event).encode())
+    assert b"allowlist" in done.stdout
+    assert time.monotonic() - started < 8
