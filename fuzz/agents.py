@@ -55,12 +55,12 @@ def payload(data: bytes) -> None:
         if "not a JSON object" not in error:
             troubles.append(f"{agent} {occasion}: {error}")
 
-    kept, hook._log = hook._log, note
+    kept, hook.log_failure = hook.log_failure, note
     try:
         event = data[1:].replace(b"@CWD@", os.fsencode(_Brain.folder))
         output, line = hook.answer_event(name, event, {}, find=lambda _folder: brain)
     finally:
-        hook._log = kept
+        hook.log_failure = kept
     assert not troubles, troubles
     assert not line or output or line.strip()
     if output:

@@ -1,8 +1,7 @@
 """``lessons-hook AGENT``: hand one event to the daemon and print its answer.
 
-Whatever is wrong with the daemon, a fresh Python answers the same event by the same code. Agents
-start this file for every event under ``python -I -S``: it imports nothing that is not built in,
-except ``_socket``. It exits with 0 within its deadline, whatever happens.
+Without an answer, a fresh Python answers by the same code. Agents start this file for every event
+under ``python -I -S``: it imports only what is built in, and ``_socket``. It always exits with 0.
 """
 
 import sys
@@ -17,20 +16,19 @@ PROTOCOL = b"1"
 PATIENCE_SECONDS = 0.3
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 DEADLINE_VARIABLE = b"LESSONS_HOOK_DEADLINE"
+AGAIN_VARIABLE = b"LESSONS_HOOK_AGAIN"
+"""Tells the fresh Python that a daemon may have seen the event, and noted what it never said."""
 MAX_EVENT_BYTES = 32_000_000
 SILENCE = {"claude-code": b"", "codex": b""}
 """What an agent takes for "nothing to say"; ``{}`` where it is not named."""
+_KINDS = (b"CACHE", b"DATA", b"STATE")
 SENT_VARIABLES = (
     *(b"HOME", b"PATH", b"TMPDIR", b"XDG_", b"LESSONS_", b"GIT_"),
     *(b"CLAUDE", b"CODEX", b"COPILOT", b"CURSOR", b"GEMINI", b"OPENCODE", b"VSCODE"),
 )
 """Prefixes of the environment variables that an answer may depend on."""
-IDENTITY_VARIABLES = (
-    *(b"HOME", b"XDG_CACHE_HOME", b"XDG_DATA_HOME", b"XDG_STATE_HOME", b"LESSONS_STATE_HOME"),
-)
+IDENTITY_VARIABLES = (b"HOME", b"LESSONS_STATE_HOME", *map(b"XDG_%b_HOME".__mod__, _KINDS))
 """Variables that say whose state a daemon keeps."""
-_FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
-_PRIVATE_FOLDER = 0o40700
 
 
 def pack(*fields: bytes | bytearray) -> bytes:
@@ -63,11 +61,11 @@ def identity(variables: dict[bytes, bytes]) -> bytes:
 def socket_path(who: bytes) -> str:
     """Return where the daemon with this identity listens, in a folder of this user alone.
 
-    Raises OSError when there is none.
+    Raises FileNotFoundError when there is none.
     """
-    number, uid = _FNV_OFFSET, posix.getuid()
+    number, uid = 0xCBF29CE484222325, posix.getuid()  # FNV-1a
     for byte in who:
-        number = ((number ^ byte) * _FNV_PRIME) % (1 << 64)
+        number = ((number ^ byte) * 0x100000001B3) % (1 << 64)
     places = (f"/run/user/{uid}", f"/tmp/lessons-{uid}")  # noqa: S108 (owner and mode are checked)
     if sys.platform == "darwin":
         places = (posix.confstr("CS_DARWIN_USER_TEMP_DIR").rstrip("/"),)
@@ -76,9 +74,9 @@ def socket_path(who: bytes) -> str:
             info = posix.lstat(place)
         except OSError:
             continue
-        if info.st_mode == _PRIVATE_FOLDER and info.st_uid == uid:
+        if (info.st_mode, info.st_uid) == (0o40700, uid):
             return f"{place}/lessons-{number:016x}.sock"
-    raise OSError("no folder for the daemon's socket")
+    raise FileNotFoundError("no folder for the daemon's socket")
 
 
 def ask(who: bytes, *fields: bytes | bytearray) -> list[bytes]:
@@ -114,18 +112,19 @@ def main() -> None:
     silence = SILENCE.get(agent, b"{}\n")
     _signal.signal(_signal.SIGALRM, lambda *_: _leave((1, silence)))
     _signal.setitimer(_signal.ITIMER_REAL, deadline)
-    event, answer = bytearray(), []
+    event, answer, again = bytearray(), [], b""
     try:
         while part := posix.read(0, 1 << 20):
             event += part
         if variables.get(b"LESSONS_DAEMON") != b"0" and len(event) <= MAX_EVENT_BYTES:
             name = agent.encode("utf-8", "surrogateescape")
-            sent = [
-                b"%b=%b" % one for one in variables.items() if one[0].startswith(SENT_VARIABLES)
-            ]
+            sent = [b"%b=%b" % v for v in variables.items() if v[0].startswith(SENT_VARIABLES)]
             answer = ask(identity(variables), name, posix.getcwdb(), event, *sent)
-    except OSError:  # no input, no working directory, no daemon, no answer in time
+            again = b"1"  # used only where this was no whole answer
+    except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
         pass
+    except OSError:  # no input, no answer in time
+        again = b"1"
     if answer[2:] == [b"whole"]:  # behind what is for the agent and what is for its log
         _leave((1, answer[0]), (2, answer[1]))
     try:
@@ -138,7 +137,8 @@ def main() -> None:
         posix.close(sink)
         left = max(deadline - (time.monotonic() - started), 0.1)
         _signal.setitimer(_signal.ITIMER_REAL, 0)
-        posix.execve(sys.executable, command, {**variables, DEADLINE_VARIABLE: b"%.3f" % left})
+        changed = {DEADLINE_VARIABLE: b"%.3f" % left, AGAIN_VARIABLE: again}
+        posix.execve(sys.executable, command, {**variables, **changed})
     except OSError:  # no more files or processes
         _leave((1, silence))
 

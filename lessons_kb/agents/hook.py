@@ -94,7 +94,13 @@ def _answer(
     )
     cwd = found.pop("cwd", "") or cwd
     occasion = Occasion(
-        what=what, agent=host, directory=directory, cwd=cwd, within=table.within, **found
+        what=what,
+        agent=host,
+        directory=directory,
+        cwd=cwd,
+        within=table.within,
+        again=environment.get("LESSONS_HOOK_AGAIN") == "1",
+        **found,
     )
     reach = Reach(
         context=name in table.context,

@@ -68,6 +68,8 @@ class Occasion(Value):
     """What came back: the error, the end of the output, the diff of an edit."""
     transcript: str = ""
     """The agent's own record, "" if there is none that we read."""
+    again: bool = False
+    """Another process may have noted it, and did not get to say anything."""
 
 
 class Reach(Value):

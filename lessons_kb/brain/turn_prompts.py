@@ -59,7 +59,8 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
     prompt = prepare(event_of(occasion, "prompt", scope))
     with turn_state(journal, occasion.session) as state:
         journal_missed(journal, missed, occasion, scope, state)
-        if not journal.events.write(prompt, within=occasion.within):
+        unheard = not journal.events.write(prompt, within=occasion.within)
+        if unheard and not occasion.again:
             return NOTHING
         state.begun = True
         waits = any(about == BLOCK for about, _text in state.waiting)
@@ -68,6 +69,11 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         state.waiting = [pair for pair in state.waiting if pair[0] == FILES]
     for layer in brain.layers if undelivered else ():  # what was never told may be given again
         layer.session_journal.forget_context(occasion.session, undelivered)
+    for layer in brain.layers if unheard else ():
+        notes = layer.session_journal
+        turn = notes.next_turn(occasion.session, by=0)
+        given = {card for card, _ in notes.in_context(occasion.session, since_turn=turn)}
+        notes.forget_context(occasion.session, given)
     brain, trouble = freshen(brain)
     settings = brain.layers[0].settings
     if not reach.lasting:

@@ -16,6 +16,7 @@ import struct
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,8 +61,8 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         return 1
 
 
-class _DaemonUnwanted(BaseException):
-    """``[hooks] daemon = false``. Not an Exception: those end as silence in ``answer_event``."""
+class _Declined(BaseException):
+    """The client shall answer by itself. Not an Exception: those end as silence."""
 
 
 class _Daemon:
@@ -78,6 +79,7 @@ class _Daemon:
         self._leaving = threading.Event()
         self._package = _package_signature()
         self._looked = time.monotonic()
+        self._warm: weakref.WeakSet[Brain] = weakref.WeakSet()
         self._answered = 0
         self._last_error = ""
 
@@ -163,12 +165,20 @@ class _Daemon:
         def find(directory: str) -> Brain:
             brain = self._workspace.find(directory, environment)
             if not brain.layers[0].settings.hooks.daemon:
-                raise _DaemonUnwanted
+                raise _Declined
+            if brain not in self._warm:
+                # Opening takes longer than a client waits; nothing may be noted by then.
+                for layer in brain.layers:
+                    layer.prepare()
+                brain.search("lesson", limit=1, fresh=False)
+                self._warm.add(brain)
+            if time.monotonic() > until:
+                raise _Declined
             return brain
 
         try:
             output, line = answer_event(os.fsdecode(asked), event, environment, cwd=cwd, find=find)
-        except _DaemonUnwanted:
+        except _Declined:
             return None
         self._answered += 1
         return _line(output), _line(line)

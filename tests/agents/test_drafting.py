@@ -52,8 +52,6 @@ def watched() -> Iterator[list[tuple[str, str]]]:
 @pytest.fixture
 def repository(project: pathlib.Path) -> pathlib.Path:
     """A real one, with a change that mended a test."""
-    (project / ".git" / "HEAD").unlink()
-    (project / ".git").rmdir()
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
     (project / "cart.py").write_text("total = 1\n")
     for command in (("init", "-q"), ("add", "cart.py"), (*who, "commit", "-qm", "start")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -222,40 +223,50 @@ def refuse(project: pathlib.Path, fire: Any, command: str, text: str, **more: An
     fire("claude-code", event(project, "Stop", last_assistant_message="finished"))
 
 
-def journal(project: pathlib.Path) -> tuple[list[tuple[str, str]], list[str]]:
-    with Brain.discover(project) as brain:
-        calls = [e for e in brain.journal.events(session="s1") if e.tool]
-        return [(e.tool, e.outcome) for e in calls], [d.kind for d in brain.drafts.all()]
+Journal = tuple[list[tuple[str, str]], list[str]]
 
 
-def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire) -> None:
+@pytest.fixture
+def journal(project: pathlib.Path, drafted: Callable[[], None]) -> Callable[[], Journal]:
+    """Return (tool, outcome) of the session's calls, and the kinds of the drafts made of it."""
+
+    def read() -> Journal:
+        drafted()
+        with Brain.discover(project) as brain:
+            calls = [e for e in brain.journal.events(session="s1") if e.tool]
+            return [(e.tool, e.outcome) for e in calls], [d.kind for d in brain.drafts.all()]
+
+    return read
+
+
+def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire, journal) -> None:
     refuse(project, fire, f"rm {FILE}", STOP, toolDenialBeforeRun=True)
-    assert journal(project) == ([("Bash", "permission_denied")], [])
+    assert journal() == ([("Bash", "permission_denied")], [])
     # What was declined is asked about again.
     assert FILE in asked(fire("claude-code", run(project, f"rm {FILE}", 2)))
 
 
-def test_what_the_user_says_at_the_question_still_makes_one(project, fire) -> None:
+def test_what_the_user_says_at_the_question_still_makes_one(project, fire, journal) -> None:
     refuse(project, fire, f"rm {FILE}", SAID, userFeedback="never touch the live schema")
-    assert journal(project) == ([("Bash", "permission_denied")], ["rejection"])
+    assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
-def test_a_refusal_at_the_agent_s_own_question_still_makes_one(project, fire) -> None:
+def test_a_refusal_at_the_agent_s_own_question_still_makes_one(project, fire, journal) -> None:
     refuse(project, fire, "rm -rf build", STOP, toolDenialBeforeRun=True)
-    assert journal(project) == ([("Bash", "permission_denied")], ["rejection"])
+    assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
-def test_esc_while_a_call_runs_is_cancelled_once(project, fire) -> None:
+def test_esc_while_a_call_runs_is_cancelled_once(project, fire, journal) -> None:
     refuse(project, fire, "python3 wait.py", STOP)
-    calls, drafts = journal(project)
+    calls, drafts = journal()
     assert calls == [("Bash", "cancelled")]
     assert drafts == ["interrupt"]
 
 
-def test_esc_while_a_call_runs_and_no_reason_is_no_draft(project, fire) -> None:
+def test_esc_while_a_call_runs_and_no_reason_is_no_draft(project, fire, journal) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt="wait", prompt_id="p1"))
     fire("claude-code", run(project, "python3 wait.py"))
     write_refusal(project, "python3 wait.py", STOP)
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on", prompt_id="p2"))
     fire("claude-code", event(project, "Stop", last_assistant_message="finished"))
-    assert journal(project) == ([("Bash", "cancelled")], [])
+    assert journal() == ([("Bash", "cancelled")], [])

@@ -210,9 +210,10 @@ def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(proje
     for folder in project.rglob("index-*"):
         (folder / "meta.json").write_text("{}")
     assert "Reject every chat id" in str(enter("claude-code", prompt(project, "s2"))[0])
-    stop = {"hook_event_name": "Stop", "last_assistant_message": "Done."}
+    left = "I left the test that covers the rejection for a follow-up."
+    stop = {"hook_event_name": "Stop", "last_assistant_message": left}
     said, _ = enter("claude-code", prompt(project, "s2") | stop)
-    assert "Reject every chat id" in said["systemMessage"]
+    assert "Cover the rejection" in said["systemMessage"]
 
 
 def test_a_corrupt_index_is_mended(project, enter) -> None:

@@ -18,7 +18,7 @@ from lessons_kb.storage.hook_log import read_troubles
 
 PROMPT = "Add a telegram command that restarts the service"
 WORKER = pathlib.Path(__file__).with_name("transaction_worker.py")
-HOOK = "from lessons_kb.agents.hook import main; main()"
+HOOK = "from lessons_kb.service.fallback import main; main()"
 RACERS = 32
 
 

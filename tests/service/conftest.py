@@ -29,7 +29,6 @@ class Installation:
         self.python = folder / "venv/bin/python"
         self.package = folder / "code/lessons_kb"
         self.brain = folder / "brain"
-        self.project = folder / "project"
         self.environment = {
             "HOME": str(folder / "home"),
             "PATH": os.environ["PATH"],
@@ -44,7 +43,6 @@ class Installation:
         lines = [str(self.package.parent), *site.getsitepackages(), *sys.path]
         (packages / "code.pth").write_text("\n".join(filter(None, lines)) + "\n")
         self.project = folder / "project"
-        self.project.mkdir()
         (folder / "home").mkdir()
         self.project.mkdir()
         shutil.copytree(EXAMPLE, self.brain)

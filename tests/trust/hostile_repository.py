@@ -301,8 +301,8 @@ WRITING: tuple[tuple[str, ...], ...] = (
 )
 """These write cards of the brain, or what is observed of it, and nothing else."""
 
-NOT_RUN = {"trust", "watch", "serve", "sync"}
-"""`trust` is how the user says yes; `watch` is `index` again and again."""
+NOT_RUN = {"trust", "watch", "serve", "sync", "daemon"}
+"""`trust` is how the user says yes; `watch` is `index` again and again; the daemon answers hooks."""
 
 
 def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:

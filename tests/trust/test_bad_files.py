@@ -57,7 +57,7 @@ def bad(root: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
 
 NAMED = {
     *BAD_FILES,
-    *("huge.md", "pipe.md", "x.md", "dangling.md", "circle.md", "up", "outside.md"),
+    *("huge.md", "pipe.md", "x.md", "dangling.md", "circle.md", "outside.md"),
 }
 
 
