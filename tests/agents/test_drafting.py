@@ -21,7 +21,7 @@ from lessons_kb.storage.hook_log import read_troubles
 from lessons_kb.storage.state import state_dir
 
 PROMPT = "Add a telegram command that restarts the service"
-OPEN_ITEM = "Reject every chat id"
+DENIED_ITEM = "Cover the rejection with a test"
 WAITING = 2_000
 REDS = 12
 NEW = "lessons: {} for `lessons review`"
@@ -108,8 +108,11 @@ def message(output: dict[str, Any]) -> str:
 def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, drafted) -> None:
     turn(tell, reds=REDS)
     with watched() as seen:
-        said = tell("Stop", last_assistant_message="Done.")
-    assert OPEN_ITEM in message(said)
+        said = tell(
+            "Stop",
+            last_assistant_message="I left the test that covers the rejection for a follow-up.",
+        )
+    assert DENIED_ITEM in message(said)
     started = [arguments for event, arguments in seen if event == "subprocess.Popen"]
     assert len(started) == 1
     assert "draft_session" in started[0]
