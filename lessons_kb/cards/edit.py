@@ -130,7 +130,19 @@ def _check_unread(header: Header, reading: Reading, key: str) -> None:
     name = re.escape(key).replace("\\-", "[-_ ]")
     opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
     like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
+    borrowed = re.compile(rf"(?i)[\"']?{name}[\"']?[ \t]*:[ \t]+(?P<value>(?:&|\*|!)\S.*)")
+    named = any(canonical(entry.key) == key for entry in reading.entries)
     for number, line in enumerate(header.lines):
+        if (found := borrowed.match(line)) and _is_read(reading.entries, key, number):
+            raise EditRefused(
+                f"line {header.line + number}: {key} is {found['value'].strip()!r}; "
+                "write the value alone"
+            )
+        if line.startswith("<<:") and not named:
+            raise EditRefused(
+                f"line {header.line + number}: '<<' may hold {key}; "
+                f"write `{key}: …` on a line of its own"
+            )
         if like.match(line) and not _is_read(reading.entries, key, number):
             raise EditRefused(
                 f"line {header.line + number}: {line.strip()[:40]!r} is not read as a key; "

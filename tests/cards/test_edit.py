@@ -378,6 +378,24 @@ def test_a_count_that_no_reader_sees_is_not_begun_anew(line: str) -> None:
     assert "\nstatus: ignored\n" in edit_header(text, {"status": "ignored"})
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title: A\nbase: &b\n  occurrences: 4\n<<: *b",
+         "line 5: '<<' may hold occurrences; write `occurrences: …` on a line of its own"),
+        ("title: A\noccurrences: &n 4", "line 3: occurrences is '&n 4'; write the value alone"),
+        ("title: A\noccurrences: !!int 4", "line 3: occurrences is '!!int 4'; write the value alone"),
+        ("title: A\nn: &n 4\noccurrences: *n", "line 4: occurrences is '*n'; write the value alone"),
+    ],
+)  # fmt: skip
+def test_a_value_that_yaml_takes_from_elsewhere_is_not_written_over(
+    text: str, message: str
+) -> None:
+    with pytest.raises(EditRefused) as caught:
+        edit_header(header(text), BUMP)
+    assert str(caught.value) == message
+
+
 def test_an_item_that_is_no_text_is_not_dropped_to_make_room() -> None:
     before = "examples:\n  - when: May\n    who: Kim\n  - b"
     kept = edit_header(header(before), {"examples": ("b", "c")})
