@@ -40,6 +40,7 @@ def doctor(
     from lessons_kb.agents.install.health import check_agents
     from lessons_kb.agents.install.mending import mend_agents
     from lessons_kb.brain.doctor import check_health, mend_health
+    from lessons_kb.service.daemon_state import check_daemon
     from lessons_kb.storage.locate import git_top
 
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
@@ -51,7 +52,7 @@ def doctor(
     here = os.path.realpath(os.getcwd())
     project = git_top(here) or here
     lines = [*mend_health(brain), *mend_agents(project)] if fix else []
-    lines += [*check_health(brain, here), *check_agents(project)]
+    lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
     if options().json:
         print_json([line.as_dict() for line in lines])
     else:

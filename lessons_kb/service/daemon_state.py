@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lessons_kb import hook_client
+from lessons_kb.brain.doctor import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.storage.disk import read_regular
 from lessons_kb.storage.locate import state_home
@@ -93,6 +94,20 @@ def ask_daemon(request: bytes) -> dict[str, Any] | None:
     except (OSError, ValueError, IndexError):
         return None
     return found
+
+
+def check_daemon(environment: Mapping[str, str]) -> list[Health]:
+    """Return the doctor's line on the daemon; none where it is turned off."""
+    if environment.get("LESSONS_DAEMON") == "0":
+        return []
+    if (status := ask_daemon(b"?status")) is not None:
+        return [Health(level="ok", what="daemon", detail=describe(status))]
+    record = read_record()
+    if failures := record.get("failures", 0):
+        detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
+        mend = "hooks answer without it; `lessons daemon` starts it here and shows the error"
+        return [Health(level="warning", what="daemon", detail=detail, mend=mend)]
+    return [Health(level="ok", what="daemon", detail="none is running; the next hook starts it")]
 
 
 def describe(status: Mapping[str, Any]) -> str:

@@ -77,6 +77,12 @@ def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
     assert "no daemon is running" in installation.lessons("daemon", "status")
 
 
+def test_the_doctor_shows_it(installation: Installation) -> None:
+    assert "✓ daemon: none is running" in installation.lessons("doctor")
+    installation.start()
+    assert "✓ daemon: version " in installation.lessons("doctor")
+
+
 def test_a_killed_one_is_replaced(installation: Installation) -> None:
     first = installation.start()["pid"]
     os.kill(first, signal.SIGKILL)
