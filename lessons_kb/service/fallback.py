@@ -14,14 +14,15 @@ import time
 
 from lessons_kb.agents.hook import MODULES, answer_event, log_failure
 from lessons_kb.brain.discovery import look
+from lessons_kb.hook_client import (
+    DEADLINE_SECONDS,
+    DEADLINE_VARIABLE,
+    LONGEST_SECONDS,
+    MAX_EVENT_BYTES,
+)
 from lessons_kb.service.daemon_state import start_daemon
 from lessons_kb.storage.settings import read_settings
 
-DEADLINE_SECONDS = 2.0
-DEADLINE_VARIABLE = "LESSONS_HOOK_DEADLINE"
-"""Overrides the deadline, in seconds."""
-MAX_INPUT_BYTES = 32_000_000
-_LONGEST = 600.0
 _LOG_SECONDS = 0.3
 _USAGE = "usage: lessons-hook AGENT  (an agent calls it; `lessons install AGENT` sets it up)"
 
@@ -85,22 +86,22 @@ def _read_input() -> bytes:
     size = 0
     while part := os.read(0, 1 << 20):
         size += len(part)
-        if size <= MAX_INPUT_BYTES:
+        if size <= MAX_EVENT_BYTES:
             parts.append(part)
         else:  # read to its end all the same: an agent may take a broken pipe for our failure
             parts.clear()
-    if size > MAX_INPUT_BYTES:
-        raise ValueError(f"an event of {size:,} bytes, more than {MAX_INPUT_BYTES:,}")
+    if size > MAX_EVENT_BYTES:
+        raise ValueError(f"an event of {size:,} bytes, more than {MAX_EVENT_BYTES:,}")
     return b"".join(parts)
 
 
 def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
     """Leave in silence when the time is up, whatever the main thread waits for."""
     try:
-        deadline = float(os.environ.get(DEADLINE_VARIABLE) or DEADLINE_SECONDS)
+        deadline = float(os.environ.get(DEADLINE_VARIABLE.decode()) or DEADLINE_SECONDS)
     except ValueError:
         deadline = DEADLINE_SECONDS
-    deadline = min(deadline, _LONGEST) if deadline > 0 else DEADLINE_SECONDS  # nan is not
+    deadline = min(deadline, LONGEST_SECONDS) if deadline > 0 else DEADLINE_SECONDS  # nan is not
     time.sleep(deadline)
     if not once.acquire(blocking=False):
         return
