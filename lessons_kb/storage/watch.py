@@ -35,6 +35,7 @@ _LONGEST_WAIT = 10
 """A batch is handed on after this many times ``debounce``, though changes go on."""
 _TICK_SECONDS = 0.25
 _CHECK_SECONDS = 1.0
+_STARTING = threading.Lock()
 _EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
 
 
@@ -134,32 +135,32 @@ class _Session:
         # The library warns (of nothing that matters) in its own thread when folders are made one
         # in another; where warnings are errors, that would end the thread.
         warnings.filterwarnings("ignore", "Callback with id ", RuntimeWarning)
-        others = set(threading.enumerate())
-        observer = None
-        try:
-            observer = (
-                Observer()
-                if poll is None
-                else PollingObserverVFS(os.lstat, self.listed, polling_interval=poll)
-            )
-            observer.schedule(Collector(), self.root, recursive=True, event_filter=wanted)
-            observer.start()
-        except OSError as error:
-            if observer is not None:
-                observer.stop()
-            if poll is None and error.errno in _EXHAUSTED:
-                return None
-            self.identify()
-            raise storage_error(error, self.root) from None
+        with _STARTING:  # one after another: each tells its own threads from those there before
+            others = set(threading.enumerate())
+            observer = None
+            try:
+                observer = (
+                    Observer()
+                    if poll is None
+                    else PollingObserverVFS(os.lstat, self.listed, polling_interval=poll)
+                )
+                observer.schedule(Collector(), self.root, recursive=True, event_filter=wanted)
+                observer.start()
+            except OSError as error:
+                if observer is not None:
+                    observer.stop()
+                if poll is None and error.errno in _EXHAUSTED:
+                    return None
+                self.identify()
+                raise storage_error(error, self.root) from None
+            started = set(threading.enumerate()) - others
         if poll is None and _is_exhausted(self.root):  # some folders were left out in silence
             observer.stop()
             observer.join()
             return None
-        self.threads = [
-            thread
-            for thread in threading.enumerate()
-            if thread not in others and type(thread).__module__.startswith("watchdog.")
-        ]
+        # An emitter may have ended already, because its folder is gone.
+        ours = {thread for thread in started if type(thread).__module__.startswith("watchdog.")}
+        self.threads = [*(ours | observer.emitters)]
         return observer
 
     def concerns(self, event: FileSystemEvent) -> bool:

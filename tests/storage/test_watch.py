@@ -229,6 +229,26 @@ def test_another_folder_in_its_place_is_watched_anew(root, watcher):
     watcher.sees("lessons/fresh.md")
 
 
+def test_a_folder_replaced_while_the_watch_starts_is_watched_all_the_same(root, monkeypatch):
+    from watchdog.observers import Observer
+
+    start, replaced = Observer.start, []
+
+    def replace_after_start(observer):
+        start(observer)
+        if not replaced:
+            replaced.append(shutil.rmtree(root))
+            os.makedirs(f"{root}/lessons")  # often with the inode of the one before
+            for emitter in observer.emitters:
+                emitter.join(PATIENCE)
+
+    monkeypatch.setattr(Observer, "start", replace_after_start)
+    with Watcher(root) as watcher:
+        watcher.wait_for(lambda: len(watcher.calls) > 1)
+        write(f"{root}/lessons/fresh.md")
+        watcher.sees("lessons/fresh.md")
+
+
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(BrainNotFound):
         watch.watch(str(tmp_path / "none"), print, stop=threading.Event())
