@@ -142,7 +142,7 @@ class _Session:
                 observer = (
                     Observer()
                     if poll is None
-                    else PollingObserverVFS(os.lstat, self.listed, polling_interval=poll)
+                    else PollingObserverVFS(os.lstat, self.listed, polling_interval=poll)  # type: ignore[arg-type]
                 )
                 observer.schedule(Collector(), self.root, recursive=True, event_filter=wanted)
                 observer.start()
