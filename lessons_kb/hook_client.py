@@ -12,8 +12,13 @@ if sys.platform != "win32":
     import _socket
     import posix
 
-PROTOCOL = b"1"
+PROTOCOL = b"2"
 PATIENCE_SECONDS = 0.3
+"""For a daemon to begin."""
+LONGER_SECONDS = 1.0
+"""For the answer of one that has begun: what it notes is noted, and would be lost on others."""
+BEGUN = b"begun"
+"""Field in front of an answer, sent before anything is noted."""
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 DEADLINE_VARIABLE = b"LESSONS_HOOK_DEADLINE"
 AGAIN_VARIABLE = b"LESSONS_HOOK_AGAIN"
@@ -79,8 +84,11 @@ def socket_path(who: bytes) -> str:
     raise FileNotFoundError("no folder for the daemon's socket")
 
 
-def ask(who: bytes, *fields: bytes | bytearray) -> list[bytes]:
-    """Return the fields of the daemon's answer; OSError when there is none in time."""
+def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) -> list[bytes]:
+    """Return the fields of the daemon's answer; OSError when there is none in time.
+
+    ``longer`` is how many seconds one that has begun is waited for.
+    """
     until = time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(PATIENCE_SECONDS)
@@ -89,10 +97,13 @@ def ask(who: bytes, *fields: bytes | bytearray) -> list[bytes]:
     connection.shutdown(_socket.SHUT_WR)
     answer = b""
     while part := connection.recv(1 << 16):
+        if not answer:
+            until = time.monotonic() + longer
         answer += part
         connection.settimeout(max(until - time.monotonic(), 0.001))
     connection.close()
-    return unpack(answer)
+    found = unpack(answer)
+    return found[1:] if found[:1] == [BEGUN] else found
 
 
 def main() -> None:
@@ -119,7 +130,9 @@ def main() -> None:
         if variables.get(b"LESSONS_DAEMON") != b"0" and len(event) <= MAX_EVENT_BYTES:
             name = agent.encode("utf-8", "surrogateescape")
             sent = [b"%b=%b" % v for v in variables.items() if v[0].startswith(SENT_VARIABLES)]
-            answer = ask(identity(variables), name, posix.getcwdb(), event, *sent)
+            longer = min(LONGER_SECONDS, deadline / 2)  # a fresh Python needs its time, too
+            folder = posix.getcwdb()
+            answer = ask(identity(variables), name, folder, event, *sent, longer=longer)
             again = b"1"  # used only where this was no whole answer
     except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
         pass

@@ -55,11 +55,17 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
     journal = house.journal
     call = occasion.id if reach.ask else ""
     with turn_state(journal, occasion.session) as state:
+        # What another process noted for this call, and did not get to say, is new once more.
+        unsaid = state.take_back(occasion.id) if occasion.again and occasion.id else set()
         asking = _asking(guarding, changed, state.asked_about())
         state.asked += [[call, key] for found in asking for key in _keys(found)]
-        shown = set(state.shown)
+        shown = {key for _call, key in state.shown}
         new = [found for found in guarding if not shown.issuperset(_keys(found))]
-        state.shown += [key for found in new for key in _keys(found) if key not in shown]
+        keys = dict.fromkeys(key for found in new for key in _keys(found))
+        state.shown += [[occasion.id, key] for key in keys if key not in shown]
+    for layer, card, files in guarding if unsaid else ():
+        if not unsaid.isdisjoint(_keys((layer, card, files))):
+            layer.session_journal.forget_context(occasion.session, {card.id})
     texts: list[tuple[str, str]] = []
     context, block = "", None
     given: list[list[str]] = []

@@ -41,10 +41,10 @@ class TurnState:
         """A prompt came that the guards have not seen: the next call shows it to them first."""
         self.cards: list[list[str]] = _pairs(data.get("cards"))
         """[root, card id] given in this turn."""
-        self.shown: list[str] = _texts(data.get("shown"))
-        """Files for which cards were looked up in this session."""
+        self.shown: list[list[str]] = _pairs(data.get("shown"))
+        """[call id, card and file] of every card that was looked up for a file in this session."""
         self.asked: list[list[str]] = _pairs(data.get("asked"))
-        """[call id, what is in ``shown``] of every file that the user was asked about."""
+        """[call id, card and file] of everything that the user was asked about."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no occasion could carry yet."""
         self.drafted: int = int(_number(data.get("drafted")))
@@ -67,6 +67,13 @@ class TurnState:
             "offset": self.offset,
         }
         return json.dumps(data)
+
+    def take_back(self, call: str) -> set[str]:
+        """Forget what was looked up and asked for a call; return what was looked up."""
+        gone = {key for one, key in self.shown if one == call}
+        self.shown = [pair for pair in self.shown if pair[0] != call]
+        self.asked = [[one, key] for one, key in self.asked if one != call and key not in gone]
+        return gone
 
     def asked_about(self) -> set[str]:
         """Return what the user was asked about in this session."""

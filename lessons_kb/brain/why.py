@@ -142,7 +142,7 @@ def _tell(
         soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
         verdicts = _recompute(brain, asked, soon, names)
     waiting = {verdict.id for verdict in verdicts if verdict.given}
-    shown = read_state(brain.layers[0].journal, session).shown
+    shown = [key for _call, key in read_state(brain.layers[0].journal, session).shown]
     tokens, later = 0, []
     for layer, row in now:
         name = names.of(layer, row.card)

@@ -162,8 +162,27 @@ class _Daemon:
         cwd, event = os.fsdecode(fields[3]), fields[4]
         environment = dict(os.fsdecode(field).split("=", 1) for field in fields[5:])
 
+        begun = False
+
+        def begin() -> None:
+            """Tell the client, before anything is noted, to wait for what is said."""
+            nonlocal begun
+            if begun:
+                return
+            if time.monotonic() > until:
+                raise _Declined
+            try:
+                connection.sendall(hook_client.pack(hook_client.BEGUN))
+            except OSError:  # it has gone, and answers by itself
+                raise _Declined from None
+            begun = True
+
         def find(directory: str) -> Brain:
-            brain = self._workspace.find(directory, environment)
+            try:
+                brain = self._workspace.find(directory, environment)
+            except LessonsError:
+                begin()
+                raise
             if not brain.layers[0].settings.hooks.daemon:
                 raise _Declined
             if brain not in self._warm:
@@ -172,8 +191,7 @@ class _Daemon:
                     layer.prepare()
                 brain.search("lesson", limit=1, fresh=False)
                 self._warm.add(brain)
-            if time.monotonic() > until:
-                raise _Declined
+            begin()
             return brain
 
         try:

@@ -104,6 +104,52 @@ def test_a_stopped_one_is_waited_for_no_longer_than_the_patience(
     assert events.count('"kind": "prompt"') == 1, "what the fallback answered counts once"
 
 
+GATE = """\
+---
+type: lesson
+title: Never drop a column in the release that stops writing it
+severity: high
+gate: ask
+paths: ["migrations/*.sql"]
+---
+
+## Prevention Checklist
+
+- Drop the column one release later
+"""
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    ["__import__('time').sleep(0.6)", "os.kill(os.getpid(), 9)"],
+    ids=["late", "killed"],
+)
+def test_a_question_it_has_noted_is_asked(installation: Installation, trouble: str) -> None:
+    (installation.brain / "lessons/drop-column.md").write_text(GATE)
+    installation.lessons("index")
+    source = installation.package / "service/daemon.py"
+    answered = "        self._answered += 1\n"
+    assert answered in source.read_text()
+    bad = f"        if b'PreToolUse' in event:\n            {trouble}\n{answered}"
+    source.write_text(source.read_text().replace(answered, bad))
+    installation.start()
+    installation.wait_until(
+        lambda: installation.prompt("another") and (installation.status() or {})["answered"]
+    )
+    said = installation.hook(
+        {
+            "session_id": "s",
+            "hook_event_name": "PreToolUse",
+            "cwd": str(installation.project),
+            "tool_name": "Edit",
+            "tool_use_id": "t1",
+            "tool_input": {"file_path": str(installation.project / "migrations/1.sql")},
+        }
+    )
+    assert '"permissionDecision": "ask"' in said
+    assert said.count("- [ ] Drop the column one release later") == 1
+
+
 def test_it_retires_when_the_package_changes(installation: Installation) -> None:
     pid = installation.start()["pid"]
     source = installation.package / "errors.py"
