@@ -80,6 +80,8 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
             context = state.deliver(texts, reach)
+            if context and call and question:
+                state.held.append([call, context])
     ask = f"{_PERMISSION} {question} {_PROCEED}" if question and reach.ask else ""
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING

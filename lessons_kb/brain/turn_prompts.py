@@ -9,6 +9,7 @@ from lessons_kb.brain.turn_drafts import offer_drafts
 from lessons_kb.brain.turn_record import Missed, read_missed, skip_record
 from lessons_kb.brain.turn_state import (
     BLOCK,
+    DECLINED,
     FILES,
     counter_for,
     event_of,
@@ -66,7 +67,7 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         waits = any(about == BLOCK for about, _text in state.waiting)
         undelivered = {card for _root, card in state.cards} if waits else set()
         state.after, state.cards = journal.events.last_number(), []
-        state.waiting = [pair for pair in state.waiting if pair[0] == FILES]
+        state.waiting = [pair for pair in state.waiting if pair[0] in (FILES, DECLINED)]
     for layer in brain.layers if undelivered else ():  # what was never told may be given again
         layer.session_journal.forget_context(occasion.session, undelivered)
     for layer in brain.layers if unheard else ():

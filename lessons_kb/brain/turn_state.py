@@ -24,9 +24,11 @@ _PART = "hook"
 """Name under which it lies beside the guards' states."""
 _MAX_LISTED = 500
 _MAX_WAITING = 8
+_MAX_HELD = 8
 _ENDLESS = 1_000_000_000
-BLOCK, FILES, GUARD = "block", "files", "guard"
-"""What a text that waits for the model is about. A new prompt leaves only files waiting."""
+BLOCK, FILES, GUARD, DECLINED = "block", "files", "guard", "declined"
+"""What a text that waits for the model is about; "declined" is what came with a call that the user
+declined. A new prompt leaves only files and that waiting."""
 
 
 class TurnState:
@@ -45,6 +47,8 @@ class TurnState:
         """[call id, card and file] of every card that was looked up for a file in this session."""
         self.asked: list[list[str]] = _pairs(data.get("asked"))
         """[call id, card and file] of everything that the user was asked about."""
+        self.held: list[list[str]] = _pairs(data.get("held"))
+        """[call id, text] of what was said with a question: the model gets it if the call runs."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no occasion could carry yet."""
         self.drafted: int = int(_number(data.get("drafted")))
@@ -61,6 +65,7 @@ class TurnState:
             "cards": self.cards[-_MAX_LISTED:],
             "shown": self.shown[-_MAX_LISTED:],
             "asked": self.asked[-_MAX_LISTED:],
+            "held": self.held[-_MAX_HELD:],
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
             "transcript": self.transcript,
@@ -73,6 +78,7 @@ class TurnState:
         gone = {key for one, key in self.shown if one == call}
         self.shown = [pair for pair in self.shown if pair[0] != call]
         self.asked = [[one, key] for one, key in self.asked if one != call and key not in gone]
+        self.held = [pair for pair in self.held if pair[0] != call]
         return gone
 
     def asked_about(self) -> set[str]:
@@ -80,7 +86,14 @@ class TurnState:
         return {key for _call, key in self.asked}
 
     def note_declined(self, event: Event) -> Event:
-        """Return a refused call with what the user had been asked about it, to be asked again."""
+        """Return a refused call with what the user had been asked about it, to be asked again.
+
+        What was said with the question waits from then on; after any other call it was heard.
+        """
+        if event.tool:
+            held = [[DECLINED, text] for call, text in self.held if call == event.id]
+            self.held = [pair for pair in self.held if pair[0] != event.id]
+            self.waiting += held if event.outcome == "permission_denied" else []
         keys = [key for call, key in self.asked if call and call == event.id]
         if not keys or event.outcome != "permission_denied":
             return event

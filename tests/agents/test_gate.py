@@ -246,6 +246,31 @@ def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire, journal
     assert FILE in asked(fire("claude-code", run(project, f"rm {FILE}", 2)))
 
 
+def test_esc_at_the_question_brings_the_lesson_with_the_next_prompt(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on", prompt_id="p1"))
+    declined = context(fire("claude-code", run(project, f"rm {FILE}")))
+    assert "Drop the column one release later" in declined
+    write_refusal(project, f"rm {FILE}", STOP, toolDenialBeforeRun=True)
+    prompts = [
+        event(project, "UserPromptSubmit", prompt=f"another way, {number}", prompt_id=f"p{number}")
+        for number in (2, 3)
+    ]
+    assert [context(fire("claude-code", prompt)) for prompt in prompts] == [declined, ""]
+    again = fire("claude-code", run(project, f"rm {FILE}", 2))
+    assert FILE in asked(again)
+    assert context(again) == ""
+
+
+def test_what_was_approved_brings_it_no_second_time(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on", prompt_id="p1"))
+    first = run(project, f"sed -i s/1/2/ {FILE}")
+    assert context(fire("claude-code", first))
+    ended = first | {"hook_event_name": "PostToolUse", "tool_response": {"stdout": ""}}
+    assert context(fire("claude-code", ended)) == ""
+    prompt = event(project, "UserPromptSubmit", prompt="another way", prompt_id="p2")
+    assert context(fire("claude-code", prompt)) == ""
+
+
 def test_what_the_user_says_at_the_question_still_makes_one(project, fire, journal) -> None:
     refuse(project, fire, f"rm {FILE}", SAID, userFeedback="never touch the live schema")
     assert journal() == ([("Bash", "permission_denied")], ["rejection"])
