@@ -72,7 +72,7 @@ AGENTS: Mapping[str, Agent] = {
         # Its PreToolUse takes no "ask"; a stop after a tool would replace the tool's result.
         events={n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
-        lines=("PostToolUse", "Stop"),
+        lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
         tokens=2_200,
         within=0.5,
     ),

@@ -23,6 +23,7 @@ from lessons_kb.brain.doctor import check_health
 from lessons_kb.storage import database
 from lessons_kb.storage.hook_log import read_troubles
 from lessons_kb.storage.state import state_dir
+from tests.agents.test_sessions import Cursor
 
 PROMPT = "Add a telegram command that restarts the service"
 ADVICE = "Reject every chat id"
@@ -195,13 +196,12 @@ def test_a_process_that_stays_remembers_again(project, monkeypatch) -> None:
 
 
 def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, enter) -> None:
-    asked = prompt(project, "s") | {"turn_id": "t"}
-    enter("codex", asked | {"session_id": "before"})
+    script = Cursor(project)
+    asked = script.prompt(PROMPT, 1)
+    enter("cursor", asked | {"conversation_id": "before"})
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
     with held_by_a_stopped_process(journal):
-        output, _ = enter("codex", asked)
-        assert ADVICE in str(output)
+        output, _ = enter("cursor", asked)
         assert "remembered" not in str(output)
-        stop = event(project, "s", "Stop", last_assistant_message="Done.", turn_id="t")
-        assert LINE in enter("codex", stop)[0]["systemMessage"]
+        assert LINE in str(enter("cursor", script.compact()[0])[0])
     assert len([t for t in read_troubles() if "locked" in t.message]) == 1

@@ -502,6 +502,16 @@ def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Pa
     hold_one_hint(told, script.agent)
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "vscode"])
+def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter) -> None:
+    from lessons_kb.brain.making import trust_brain
+
+    trust_brain(str(project), revoke=True)
+    script = next(script for script in SCRIPTS if script.agent == agent)(project)
+    output, _line = enter(agent, script.start("startup"))
+    assert "not trusted" in output.get("systemMessage", "")
+
+
 def hold_one_hint(told: list[str], agent: str) -> None:
     """Hold that the user, and nobody else, was told once why nothing is said, if that can be."""
     assert len(told) == bool(AGENTS[agent].lines)
