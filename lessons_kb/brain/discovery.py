@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
 from lessons_kb.storage import locate, trust
 from lessons_kb.storage.disk import read_regular
@@ -24,6 +25,7 @@ PROJECT_SETTINGS = (
 )
 """Files of a project by which it sets variables for an agent, or for the servers of one."""
 _MAX_SETTINGS_BYTES = 1_000_000
+_MAX_FOLDERS = 100
 _ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
 
 
@@ -33,7 +35,7 @@ class Discovery(Value):
     trusted: dict[str, str]
     """Root → alias."""
     untrusted: tuple[str, ...]
-    """Roots that wait for ``lessons trust``."""
+    """Roots that wait for ``lessons trust``, and repositories with cards that no scan enters."""
 
 
 def look(
@@ -58,8 +60,11 @@ def look(
         doubtful = set_by_project or (in_agent and (inside or not os.path.isabs(name)))
         believed = not doubtful or trust.is_trusted(root)
         (trusted if believed else untrusted).append(root)
-    for root in locate.find_brains(directory):
+    around = locate.find_brains(directory)
+    for root in around:
         (trusted if trust.is_trusted(root) else untrusted).append(root)
+    if around and around[0] in trusted:
+        untrusted += _find_unread(directory, around[0])
     own = locate.user_brain()
     if os.path.isdir(own):
         trusted.append(os.path.realpath(own))
@@ -111,6 +116,28 @@ def tell_untrusted(roots: Sequence[str]) -> str:
     for root in roots:
         trust.note_told(root)
     return hint
+
+
+def _find_unread(directory: str, brain: str) -> list[str]:
+    """List the repositories around a folder whose cards a trusted brain above leaves out."""
+    return [
+        folder
+        for folder in locate.find_borders(directory, brain)
+        if not (trust.is_same(folder, brain) or trust.is_trusted(folder)) and _has_cards(folder)
+    ]
+
+
+def _has_cards(root: str) -> bool:
+    """Tell whether a well-known folder of cards in a repository holds Markdown."""
+    import itertools
+
+    from lessons_kb.storage.scan import SUFFIXES
+
+    for name in KNOWN_FOLDERS:
+        places = itertools.islice(os.walk(os.path.join(root, name)), _MAX_FOLDERS)
+        if any(file.endswith(SUFFIXES) for _place, _folders, files in places for file in files):
+            return True
+    return False
 
 
 def _is_set_around(directory: str, project: str) -> bool:

@@ -57,6 +57,7 @@ def open_brain() -> Brain:
     brain = Brain.discover(here)
     if untrusted:
         say(tell_untrusted(untrusted))
+        _told.update(untrusted)
     return _kept(brain)
 
 
@@ -74,6 +75,8 @@ def check_folder(option: str, name: str) -> None:
 
 
 _open: list[Brain] = []
+_told: set[str] = set()
+"""Folders of which the user was told that they are not trusted."""
 
 
 def _kept(brain: Brain) -> Brain:
@@ -89,11 +92,14 @@ def close_brains() -> None:
         for layer in brain.layers:
             silent |= dict.fromkeys(os.path.join(layer.root, path) for path in layer.silent)
         brain.close()
-    if silent:
-        first, *others = silent
+    named = [path for path in silent if path not in _told]
+    _told.clear()
+    if named:
+        first, *others = named
         more = f" and {counted(len(others), 'other folder')}" if others else ""
+        inside = f"{os.path.realpath(os.curdir)}{os.sep}".startswith(first + os.sep)
         say(
-            f"not read: {os.path.relpath(first)}{more}, not trusted "
+            f"not read: {first if inside else os.path.relpath(first)}{more}, not trusted "
             "(a repository or brain of its own); `lessons trust DIR` lets it speak"
         )
 

@@ -41,6 +41,13 @@ def find_brains(cwd: str) -> list[str]:
     return [folder for folder in _upwards(cwd) if is_brain(folder)]
 
 
+def find_borders(cwd: str, brain: str) -> list[str]:
+    """List the repositories between a brain and a folder in it, the innermost first."""
+    folders = _upwards(cwd)
+    below = folders[: folders.index(brain)] if brain in folders else []
+    return [folder for folder in below if is_border(folder)]
+
+
 def is_brain(folder: str) -> bool:
     """Tell whether a folder is marked as a brain."""
     return os.path.isfile(os.path.join(folder, CONFIG_NAME)) or os.path.isdir(

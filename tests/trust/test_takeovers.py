@@ -150,6 +150,63 @@ def test_a_clone_below_a_trusted_brain_is_silent(
     assert "not read" not in found.stderr
 
 
+@pytest.mark.parametrize("place", ["", "src/deep"])
+def test_a_session_inside_such_a_clone_is_told_once(
+    tmp_path: pathlib.Path, lessons: Lessons, place: str
+) -> None:
+    ws = tmp_path / "ws"
+    ws.mkdir()
+    assert lessons(ws, "init").returncode == 0
+    evil = repository(ws / "evil", config=None)
+    inside = evil / place
+    inside.mkdir(parents=True, exist_ok=True)
+    first = prompted(inside)
+    assert SAID not in context(first)
+    assert f"{evil} holds lessons you have not trusted" in line(first)
+    assert f"lessons trust {evil}" in line(first)
+    assert line(prompted(inside)) == ""
+    (told,) = [row for row in lessons(inside, "list").stderr.splitlines() if "trust" in row]
+    assert str(evil) in told
+
+    assert lessons(inside, "trust", str(evil)).returncode == 0
+    assert SAID in context(prompted(inside, session="trusted"))
+    assert "trust" not in lessons(inside, "list").stderr
+
+
+@pytest.mark.parametrize("kind", ["no cards", "no brain above", "a worktree"])
+def test_a_clone_that_withholds_nothing_is_not_named(
+    tmp_path: pathlib.Path, lessons: Lessons, kind: str
+) -> None:
+    ws = tmp_path / "ws"
+    ws.mkdir()
+    git(ws, "init", "-q")
+    if kind != "no brain above":
+        assert lessons(ws, "init").returncode == 0
+    if kind == "a worktree":
+        (ws / "lessons/good.md").write_text(GOOD)
+        git(ws, "add", "-A")
+        git(ws, "commit", "-qm", "cards")
+        git(ws, "worktree", "add", "-q", "other")
+        inner = ws / "other"
+    else:
+        inner = repository(ws / "other", config=None)
+        if kind == "no cards":
+            (inner / "lessons").rename(inner / "readings")
+    assert "trust" not in line(prompted(inner))
+
+
+def test_a_command_inside_a_clone_names_it_in_full(
+    tmp_path: pathlib.Path, lessons: Lessons
+) -> None:
+    ws = tmp_path / "ws"
+    ws.mkdir()
+    assert lessons(ws, "init").returncode == 0
+    evil = repository(ws / "evil", config=None)
+    (evil / "lessons").rename(evil / "readings")
+    assert f"not read: {evil}, not trusted" in lessons(evil, "list").stderr
+    assert "not read: evil, not trusted" in lessons(ws, "list").stderr
+
+
 @pytest.mark.parametrize(
     "top", [".hg/requires", ".jj/repo/type", ".sl/requires", ".svn/wc.db", ".bzr/README", "HEAD"]
 )
