@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEBUG_VARIABLE = "LESSONS_DEBUG"
 """Has the log tell more than what went wrong."""
+_LATE_SECONDS = 3.0
+"""Within which the process that answers after a late one has noted the same, where it has no id."""
 MODULES = {
     "claude-code": "claude_code",
     "codex": "codex",
@@ -93,13 +95,14 @@ def _answer(
         host, payload, environment, table, session=found["session"], standing=cwd
     )
     cwd = found.pop("cwd", "") or cwd
+    again = environment.get("LESSONS_HOOK_AGAIN") == "1"
     occasion = Occasion(
         what=what,
         agent=host,
         directory=directory,
         cwd=cwd,
-        within=table.within,
-        again=environment.get("LESSONS_HOOK_AGAIN") == "1",
+        within=max(table.within, _LATE_SECONDS) if again else table.within,
+        again=again,
         **found,
     )
     reach = Reach(

@@ -63,9 +63,8 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
         new = [found for found in guarding if not shown.issuperset(_keys(found))]
         keys = dict.fromkeys(key for found in new for key in _keys(found))
         state.shown += [[occasion.id, key] for key in keys if key not in shown]
-    for layer, card, files in guarding if unsaid else ():
-        if not unsaid.isdisjoint(_keys((layer, card, files))):
-            layer.session_journal.forget_context(occasion.session, {card.id})
+    for layer in brain.layers if unsaid else ():
+        layer.session_journal.forget_context(occasion.session, unsaid)
     texts: list[tuple[str, str]] = []
     context, block = "", None
     given: list[list[str]] = []
@@ -79,6 +78,7 @@ def about_to_call(house: House, occasion: Occasion, reach: Reach) -> Answer:
         with turn_state(journal, occasion.session) as state:
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
+            state.brought += [[occasion.id, card] for _root, card in given]
             context = state.deliver(texts, reach)
             if context and call and question:
                 state.held.append([call, context])

@@ -63,14 +63,14 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         unheard = not journal.events.write(prompt, within=occasion.within)
         if unheard and not occasion.again:
             return NOTHING
-        state.begun = True
+        state.begun, turn = True, state.turn
         waits = any(about == BLOCK for about, _text in state.waiting)
         undelivered = {card for _root, card in state.cards} if waits else set()
         state.after, state.cards = journal.events.last_number(), []
         state.waiting = [pair for pair in state.waiting if pair[0] in (FILES, DECLINED)]
     for layer in brain.layers if undelivered else ():  # what was never told may be given again
         layer.session_journal.forget_context(occasion.session, undelivered)
-    for layer in brain.layers if unheard else ():
+    for layer in brain.layers if unheard and _is_answered(journal, occasion, turn) else ():
         notes = layer.session_journal
         turn = notes.next_turn(occasion.session, by=0)
         given = {card for card, _ in notes.in_context(occasion.session, since_turn=turn)}
@@ -106,6 +106,15 @@ def prompted(house: House, occasion: Occasion, reach: Reach) -> Answer:
         footer=settings.hooks.footer,
         trouble=trouble,
     )
+
+
+def _is_answered(journal: Journal, occasion: Occasion, turn: int) -> bool:
+    """Tell whether lessons were looked up for the latest prompt; ``turn`` is the last one told."""
+    from lessons_kb.brain.memory import OUTCOME
+
+    latest = journal.events.find(session=occasion.session, kinds=("prompt",), limit=1)
+    noted = any(OUTCOME in event.record for event in latest)
+    return noted or journal.next_turn(occasion.session, by=0) != turn
 
 
 def compacted(house: House, occasion: Occasion, reach: Reach) -> Answer:

@@ -24,6 +24,7 @@ _PART = "hook"
 """Name under which it lies beside the guards' states."""
 _MAX_LISTED = 500
 _MAX_WAITING = 8
+_MAX_BROUGHT = 64
 _MAX_HELD = 8
 _ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD, DECLINED = "block", "files", "guard", "declined"
@@ -47,6 +48,8 @@ class TurnState:
         """[call id, card and file] of every card that was looked up for a file in this session."""
         self.asked: list[list[str]] = _pairs(data.get("asked"))
         """[call id, card and file] of everything that the user was asked about."""
+        self.brought: list[list[str]] = _pairs(data.get("brought"))
+        """[call id, card id] of what a call put in front of the model."""
         self.held: list[list[str]] = _pairs(data.get("held"))
         """[call id, text] of what was said with a question: the model gets it if the call runs."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
@@ -65,6 +68,7 @@ class TurnState:
             "cards": self.cards[-_MAX_LISTED:],
             "shown": self.shown[-_MAX_LISTED:],
             "asked": self.asked[-_MAX_LISTED:],
+            "brought": self.brought[-_MAX_BROUGHT:],
             "held": self.held[-_MAX_HELD:],
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
@@ -74,12 +78,14 @@ class TurnState:
         return json.dumps(data)
 
     def take_back(self, call: str) -> set[str]:
-        """Forget what was looked up and asked for a call; return what was looked up."""
+        """Forget what was looked up and asked for a call; return the cards that it brought."""
         gone = {key for one, key in self.shown if one == call}
         self.shown = [pair for pair in self.shown if pair[0] != call]
         self.asked = [[one, key] for one, key in self.asked if one != call and key not in gone]
         self.held = [pair for pair in self.held if pair[0] != call]
-        return gone
+        cards = {card for one, card in self.brought if one == call}
+        self.brought = [pair for pair in self.brought if pair[0] != call]
+        return cards
 
     def asked_about(self) -> set[str]:
         """Return what the user was asked about in this session."""
