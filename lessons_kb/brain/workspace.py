@@ -24,7 +24,7 @@ class Workspace:
         """``directory`` is used where none is named; ``roots`` are used whatever is named."""
         self.directory = os.path.abspath(directory)
         self._roots = tuple(roots)
-        self._open: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], Brain]] = {}
+        self._open: dict[tuple[str, tuple[str, ...]], tuple[object, Brain]] = {}
         self._lock = threading.Lock()
 
     def find(
@@ -33,7 +33,8 @@ class Workspace:
         """Return the open brain of a directory.
 
         What is trusted, and which brain a path is, is looked up anew each time: what is kept of
-        one that was there before is closed. Raises Untrusted, BrainNotFound.
+        one that was there before, or whose cache was taken away, is closed. Raises Untrusted,
+        BrainNotFound.
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
         roots = self._roots or tuple(discover(where, environment, in_agent=True).trusted)
@@ -41,13 +42,14 @@ class Workspace:
         closed = []
         with self._lock:
             known, brain = self._open.pop(key, ((), None))
-            if brain is not None and known != identities:
+            if brain is not None and known != (identities, _caches(brain)):
                 closed.append(brain)
                 brain = None
             if brain is None:
                 brain = Brain.open(*roots, directory=where)
                 brain.watch()
-            self._open[key] = identities, brain
+                known = identities, _caches(brain)
+            self._open[key] = known, brain
             if len(self._open) > MAX_OPEN:
                 closed.append(self._open.pop(next(iter(self._open)))[1])
         for old in closed:
@@ -67,3 +69,16 @@ class Workspace:
             kept, self._open = list(self._open.values()), {}
         for _, brain in kept:
             brain.close()
+
+
+def _caches(brain: Brain) -> list[tuple[int, int]]:
+    """Return what tells the cache folders of a brain from others at their place."""
+    found = []
+    for layer in brain.layers:
+        try:
+            info = os.stat(layer.cache)
+        except OSError:
+            found.append((0, 0))
+        else:
+            found.append((info.st_dev, info.st_ino))
+    return found

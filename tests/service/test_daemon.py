@@ -159,6 +159,28 @@ def test_it_retires_when_the_package_changes(installation: Installation) -> None
     installation.wait_until(lambda: pid not in installation.pids())
 
 
+@pytest.mark.parametrize("taken", [".lessons", "all that git does not track"])
+def test_it_speaks_after_its_cache_was_taken_away(installation: Installation, taken: str) -> None:
+    def run(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=installation.brain, check=True)
+
+    run("init", "-q")
+    run("add", "-A")
+    run("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "cards")
+    installation.lessons("trust", str(installation.brain))
+    pid = installation.start()["pid"]
+    installation.wait_until(
+        lambda: installation.prompt("another") and (installation.status() or {})["answered"]
+    )
+    assert list((installation.brain / ".lessons").iterdir())
+    if taken == ".lessons":
+        shutil.rmtree(installation.brain / ".lessons")
+    else:
+        run("clean", "-qfdx")
+    assert [LESSON in installation.prompt(f"after {number}") for number in range(3)] == [True] * 3
+    assert (installation.status() or {})["pid"] == pid
+
+
 def test_it_notices_an_edit(installation: Installation) -> None:
     installation.start()
     card = installation.brain / "lessons/telegram-allowlist.md"
