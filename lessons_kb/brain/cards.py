@@ -120,7 +120,7 @@ class Cards:
         today: str | None = None,
     ) -> Card:
         """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown."""
-        from lessons_kb.brain.composing import compose
+        from lessons_kb.brain.composing import compose, redact_card
         from lessons_kb.cards import slug
         from lessons_kb.learn.drafts import Sketch
         from lessons_kb.storage.locks import hold_new
@@ -157,15 +157,16 @@ class Cards:
                 severity=severity,
                 created=_today(today),
             )
-            return self.add(text, kind=kind, title=title)
+            return self.add(redact_card(text), kind=kind, title=title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
         """Write a card's whole text under a name made from its title; nothing is overwritten."""
         from lessons_kb.brain.digest import read_document
         from lessons_kb.cards import slug
+        from lessons_kb.text.redact import redact
 
         layer = self._brain.layers[0]
-        path = self._write_new(layer, f"{kind}s/{slug(title)}", text.encode("utf-8"))
+        path = self._write_new(layer, f"{kind}s/{slug(redact(title))}", text.encode("utf-8"))
         settings = layer.settings
         limit = settings.index.max_file_bytes
         document = read_document(layer.root, path, settings.folders, limit)[1]
@@ -311,13 +312,18 @@ if TYPE_CHECKING:
 
 
 def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, Change]]:
+    if task:
+        from lessons_kb.text.redact import redact
+
+        task = redact(" ".join(task.split()))
+
     def change(document: Document) -> Mapping[str, Change]:
         card = document.card
         count = card.occurrences if card else 1
         raised = min(count + 1, MAX_OCCURRENCES)
         changes: dict[str, Change] = {"occurrences": raised, "last-seen": today}
         if task and card:
-            changes["examples"] = (*card.examples, " ".join(task.split()))[-MAX_EXAMPLES:]
+            changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
         return changes
 
     return change

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from lessons_kb.cards import edit_header, is_vague, new_card
+from lessons_kb.cards.header import split_header
 from lessons_kb.cards.outline import normal_newlines
+from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.sections import CAUSE, read_checklist, read_sections, text_of
+from lessons_kb.errors import EditRefused
 from lessons_kb.learn.bar import find_missing
 from lessons_kb.learn.drafts import fill
 from lessons_kb.storage.templates import read_template
+from lessons_kb.text.redact import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +48,37 @@ def compose(
     if sketch.example:
         changes["examples"] = (sketch.example,)
     return fill(edit_header(text, changes), sketch.sections)
+
+
+def redact_card(text: str) -> str:
+    """Return a card's text without secrets, its header as readable as before.
+
+    What stands for a secret may close a list or a quote too early, and a key that is not closed
+    hides all that follows: then each value is written anew. Raises EditRefused where not even
+    that leaves a header.
+    """
+    split = split_header(text)
+    head, body = text[: len(text) - len(split.body)], redact(split.body)
+    hidden = redact(head)
+    if hidden != head and _shape(hidden) != _shape(head):
+        values = {
+            entry.key: redact(entry.texts[0] or "")
+            if entry.shape == "scalar"
+            else tuple(redact(item) for item in entry.texts if item)
+            for entry in read_header(split).entries
+            if any(item and redact(item) != item for item in entry.texts)
+        }
+        head = edit_header(head, values)
+        hidden = redact(head)
+        if _shape(hidden) != _shape(head):
+            raise EditRefused("a secret in the header cannot be taken out; remove it by hand")
+    return hidden + body
+
+
+def _shape(text: str) -> tuple[str, list[tuple[str, str, int]]]:
+    """Return what a header is made of, whatever its values."""
+    reading = read_header(split_header(text))
+    return reading.reader, [(one.key, one.shape, len(one.texts)) for one in reading.entries]
 
 
 def find_lacks(document: Document) -> tuple[str, ...]:

@@ -310,8 +310,7 @@ class Drafts:
         header: Mapping[str, Any] | None = None,
         at: float | None = None,
     ) -> str:
-        from lessons_kb.brain.composing import compose
-        from lessons_kb.text.redact import redact
+        from lessons_kb.brain.composing import compose, redact_card
 
         text = compose(
             sketch,
@@ -321,7 +320,7 @@ class Drafts:
             created=_date(time.time() if at is None else at),
             header={"source": "auto", **(header or {})},
         )
-        return redact(text)
+        return redact_card(text)
 
     def _read(self, name: str) -> Draft | None:
         facts, text = self._folder.facts_of(name), self._folder.read(name)
@@ -357,14 +356,14 @@ class Drafts:
 
     def _text(self, draft: Draft, today: str | None) -> str:
         """Return the card that a draft becomes: dated, counted, without secrets."""
+        from lessons_kb.brain.composing import redact_card
         from lessons_kb.cards import edit_header
-        from lessons_kb.text.redact import redact
 
         date = today or _date(time.time())
         changes: dict[str, Any] = {"created": date, "last-seen": _date(draft.at)}
         if draft.seen > 1:
             changes["occurrences"] = draft.seen
-        return redact(edit_header(draft.text, changes))
+        return redact_card(edit_header(draft.text, changes))
 
     def _check_room(self) -> None:
         limit = self._layer.settings.learn.max_auto_cards

@@ -14,6 +14,7 @@ from lessons_kb.exchange.incoming import origin_key
 from lessons_kb.model import NOTE
 from lessons_kb.storage import files, sources
 from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.redact import redact
 from lessons_kb.value import Value
 
 TYPE_CHECKING = False
@@ -232,7 +233,7 @@ class _Shelf:
         """Return the name that the card would get."""
         if is_safe_id(lesson.id) and lesson.id not in self._taken:
             return lesson.id
-        stem = f"{lesson.kind}s/{slug(lesson.title)}"
+        stem = f"{lesson.kind}s/{slug(redact(lesson.title))}"
         number = 1
         while (path := f"{stem}.md" if number == 1 else f"{stem}-{number}.md") in self._taken:
             number += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lessons_kb.brain.composing import redact_card
 from lessons_kb.cards import edit_header
 from lessons_kb.cards.header import canonical, split_header
 from lessons_kb.cards.reading import read_header
@@ -35,7 +36,7 @@ def card_text(lesson: Incoming, *, created: str) -> str:
     Secrets are taken out. ``created`` is the date for a lesson that has none.
     """
     if lesson.text:
-        return redact(lesson.text)
+        return redact_card(lesson.text)
     parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
     header: dict[str, Change] = {
         "type": lesson.kind,

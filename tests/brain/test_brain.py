@@ -338,3 +338,13 @@ def test_the_budget_of_the_caller_is_a_hard_ceiling(root: pathlib.Path, telegram
         assert brain.preflight(PROMPT, budget=budget).tokens <= budget
     few_words = brain.preflight(PROMPT, budget=120, counter=lambda text: len(text.split()))
     assert len(few_words.text.split()) <= 30
+
+
+def test_no_secret_reaches_a_card_by_its_task_or_its_title(root: pathlib.Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    brain = Brain.open(root)
+    card = brain.create(f"The token {token} was committed", topics=[f"GITHUB_TOKEN={token}"])
+    brain.bump(card.id, task=f"Deploy with {token}")
+    assert token.casefold() not in card.id
+    assert token not in (root / card.id).read_text()
+    assert brain.cards.get(card.id).examples == ("Deploy with [redacted github token]",)

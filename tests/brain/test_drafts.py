@@ -398,3 +398,36 @@ def test_words_of_any_kind_make_a_readable_draft(brain: Brain, tell: Tell) -> No
     (draft,) = brain.drafts.collect("s")
     assert len(draft.missing) == 4
     assert draft.title.startswith("TODO name the mistake (why does it keep failing")
+
+
+@pytest.mark.parametrize(
+    ("where", "secret"),
+    [
+        ("paths", 'export DB_PASS="x y z 123Q"'),
+        ("topics", 'export DB_PASS="x y z 123Q"'),
+        ("example", "-----BEGIN " + "RSA PRIVATE KEY-----"),
+        ("title", "-----BEGIN " + "RSA PRIVATE KEY-----"),
+    ],
+)
+def test_taking_a_secret_out_of_a_header_leaves_a_header(
+    brain: Brain, where: str, secret: str
+) -> None:
+    title = f"Leaked {secret} in the log" if where == "title" else "The cart showed a wrong total"
+    given = {"example": f"Deploy with {secret}"} if where == "example" else {}
+    if where in ("paths", "topics"):
+        given = {where: [secret, "other"]}
+    draft = brain.drafts.propose(title, **GOOD, **given)  # type: ignore[arg-type]
+    card = brain.drafts.accept(draft.id)
+    assert "[redacted" in str(card.as_dict())
+    assert brain.cards.get(card.id).symptoms == tuple(GOOD["symptoms"])
+    assert not [one for one in brain.lint() if one.path == card.id and "YAML" in one.message]
+
+
+def test_a_secret_that_a_human_put_into_a_title_does_not_name_the_card(brain: Brain) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    draft = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
+    path = pathlib.Path(draft.path)
+    path.write_text(path.read_text().replace("a wrong total", f"the token {token}"))
+    card = brain.drafts.accept(draft.id)
+    assert token.casefold() not in card.id
+    assert token not in card.title
