@@ -114,6 +114,8 @@ class Drafts:
     ) -> Draft:
         """Write a draft in somebody's own words; one of the same title is written anew.
 
+        One that was edited since stays, and this is another beside it.
+
         ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items.
         """
         from lessons_kb.cards import normal_title
@@ -128,11 +130,16 @@ class Drafts:
         )
         header: dict[str, Any] = {"symptoms": tuple(symptoms) or None}
         text = self._compose(sketch, kind=kind, topics=topics, severity=severity, header=header)
-        name = _name(PROPOSED, normal_title(title))
+        first = name = _name(PROPOSED, normal_title(title))
         at = time.time() if now is None else now
         with self._folder.locked():
+            number = 1
+            while (over := self._folder.read(name)) is not None and self._is_edited(name, over):
+                number += 1
+                name = f"{first}-{number}"
             facts = {"kind": PROPOSED, "key": normal_title(title), "ids": [], "at": at, "seen": 1}
-            self._folder.write(name, text, {**facts, "state": _OPEN, "digest": _digest(text)})
+            facts |= {"state": _OPEN, "digest": _digest(text)}
+            self._folder.write(name, text, facts, over=over)
         return self.get(name)
 
     def all(self) -> list[Draft]:
@@ -169,7 +176,12 @@ class Drafts:
         Raises InputError naming what it lacks, or that too many cards from triggers are active;
         DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
         """
-        draft = self.get(name)
+        from lessons_kb.storage.locks import hold_new
+
+        with hold_new(self._layer.root):
+            return self._accept(self.get(name), on_duplicate, today)
+
+    def _accept(self, draft: Draft, on_duplicate: str, today: str | None) -> Card:
         if draft.missing:
             raise InputError(
                 f"{draft.id} lacks {'; '.join(draft.missing)}; write it in {draft.path}"
@@ -188,22 +200,28 @@ class Drafts:
                         existing=twin.card.id,
                     )
         made = self._brain.cards.add(self._text(draft, today), kind=card.kind, title=card.title)
-        self._settle(draft, _ACCEPTED, made.id)
+        self._settle(draft, _ACCEPTED, made.id, over=draft.text)
         return made
 
     def merge(
         self, name: str, card: str, *, today: str | None = None, at: float | None = None
     ) -> Card:
         """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task."""
-        draft = self.get(name)
-        known = self._parse(draft).card
-        task = known.examples[-1] if known and known.examples else None
-        merged = self._brain.cards.bump(card, task=task, today=today, at=at)[0]
-        self._settle(draft, _MERGED, merged.id)
+        from lessons_kb.storage.locks import hold_new
+
+        with hold_new(self._layer.root):
+            draft = self.get(name)
+            known = self._parse(draft).card
+            task = known.examples[-1] if known and known.examples else None
+            merged = self._brain.cards.bump(card, task=task, today=today, at=at)[0]
+            self._settle(draft, _MERGED, merged.id)
         return merged
 
     def discard(self, name: str) -> Draft:
-        """Remove a draft; the same observations make no other one."""
+        """Remove a draft; the same observations make no other one.
+
+        One that was edited goes to the trash, as it does when it is merged.
+        """
         draft = self.get(name)
         self._settle(draft, _DISCARDED, "")
         return draft
@@ -272,6 +290,10 @@ class Drafts:
             self._folder.write(name, text, facts)
         return self.get(name)
 
+    def _is_edited(self, name: str, text: str) -> bool:
+        """Tell whether a draft's text is another than the one that was written here."""
+        return _digest(text) != (self._folder.facts_of(name) or {}).get("digest")
+
     def _renew(self, name: str, facts: dict[str, Any], trigger: Trigger) -> Draft | None:
         """Say more in a draft that nobody has touched, when its turn has gone on."""
         fresh = [one for one in trigger.ids if one not in facts["ids"]]
@@ -282,9 +304,9 @@ class Drafts:
         if facts.get("state") != _OPEN or text is None or _digest(text) != facts.get("digest"):
             self._folder.note(name, grown)
             return None
-        text = self._compose_trigger(trigger)
-        grown |= {"kind": trigger.kind, "key": trigger.key, "digest": _digest(text)}
-        self._folder.write(name, text, grown)
+        fuller = self._compose_trigger(trigger)
+        grown |= {"kind": trigger.kind, "key": trigger.key, "digest": _digest(fuller)}
+        self._folder.write(name, fuller, grown, over=text)
         return self.get(name)
 
     def _compose_trigger(self, trigger: Trigger) -> str:
@@ -377,10 +399,13 @@ class Drafts:
                 "away with `lessons archive --stale` or `lessons archive ID`, then accept this one"
             )
 
-    def _settle(self, draft: Draft, state: str, card: str) -> None:
+    def _settle(self, draft: Draft, state: str, card: str, *, over: str | None = None) -> None:
+        """Note what became of a draft; ``over`` is the text that is kept elsewhere."""
         with self._folder.locked():
-            facts = self._folder.facts_of(draft.id) or {}
-            self._folder.settle(draft.id, {**facts, "state": state, "card": card}, now=time.time())
+            if over is None and not self._is_edited(draft.id, draft.text):
+                over = draft.text
+            facts = {**(self._folder.facts_of(draft.id) or {}), "state": state, "card": card}
+            self._folder.settle(draft.id, facts, now=time.time(), over=over)
 
 
 def _name(kind: str, key: str) -> str:

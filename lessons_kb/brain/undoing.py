@@ -152,7 +152,8 @@ class Undoing:
             with self._folder.locked():
                 if self._folder.read(draft.id) != after:
                     raise EditRefused(f"{draft.id} was changed since: nothing was undone")
-                self._folder.write(draft.id, draft.text, self._folder.facts_of(draft.id) or {})
+                facts = self._folder.facts_of(draft.id) or {}
+                self._folder.write(draft.id, draft.text, facts)
             return ""
 
         self._keep(f"edit of {draft.id}", None, "", back)

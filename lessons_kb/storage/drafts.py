@@ -11,8 +11,16 @@ import json
 import os
 
 from lessons_kb.errors import StorageError
-from lessons_kb.storage.disk import read_regular
+from lessons_kb.storage.disk import (
+    TEMP_PREFIX,
+    read_regular,
+    storage_error,
+    sync_folder,
+    write_temp,
+)
+from lessons_kb.storage.displaced import put_aside
 from lessons_kb.storage.state import make_private, state_dir, write_private
+from lessons_kb.storage.swap import exchange, rename_new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +39,7 @@ class DraftFolder:
     """The drafts of the brain at ``root``; everything raises StorageError."""
 
     def __init__(self, root: str) -> None:
+        self._root = root
         self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
         self._known: dict[str, tuple[tuple[int, ...], dict[str, Any] | None]] = {}
         """File of facts → its stamp, and what it said then: a folder may hold thousands."""
@@ -79,10 +88,22 @@ class DraftFolder:
         data = self._read(name + _TEXT)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def write(self, name: str, text: str, facts: Mapping[str, Any]) -> None:
-        """Write a draft, new or anew."""
+    def write(
+        self, name: str, text: str, facts: Mapping[str, Any], *, over: str | None = None
+    ) -> None:
+        """Write a draft, new or anew: what stands there goes to the trash unless it is ``over``."""
         make_private(self._folder)
-        write_private(self.path(name), text.encode("utf-8", "replace"))
+        full = self.path(name)
+        try:
+            temp = write_temp(self._folder, text.encode("utf-8", "replace"), private=True)
+            try:
+                rename_new(temp, full)
+            except FileExistsError:
+                exchange(temp, full)
+                self._put_aside(name, temp, over, why="a newer draft took its place")
+            sync_folder(self._folder)
+        except OSError as error:
+            raise storage_error(error, full) from None
         self.note(name, facts)
 
     def note(self, name: str, facts: Mapping[str, Any]) -> None:
@@ -91,15 +112,35 @@ class DraftFolder:
         data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace")
         write_private(os.path.join(self._folder, name + _FACTS), data)
 
-    def settle(self, name: str, facts: Mapping[str, Any], *, now: float) -> None:
-        """Remove the text of a draft and remember what became of it; forget what is very old."""
+    def settle(
+        self, name: str, facts: Mapping[str, Any], *, now: float, over: str | None = None
+    ) -> None:
+        """Remove the text of a draft and remember what became of it; forget what is very old.
+
+        A text that is not ``over``, and one that is saved late, goes to the trash.
+        """
         self.note(name, {**facts, "settled": now})
-        self._remove(name + _TEXT)
+        temp = os.path.join(self._folder, TEMP_PREFIX + os.urandom(8).hex())
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                os.rename(self.path(name), temp)
+            except FileNotFoundError:
+                raise
+            except OSError as error:
+                raise storage_error(error, self.path(name)) from None
+            why = f"its draft was {facts.get('state', 'settled')}"
+            self._put_aside(name, temp, over, why=why)
         waiting = set(self.ids())
         for file, info in self._files():
             other = file.removesuffix(_FACTS)
             if file != other and other not in waiting and info.st_mtime < now - _KEPT_SECONDS:
                 self._remove(file)
+
+    def _put_aside(self, name: str, temp: str, over: str | None, *, why: str) -> None:
+        expected = None if over is None else over.encode()
+        if self._read(os.path.basename(temp)) != expected:
+            expected = None
+        put_aside(self._root, f"lessons/{name}{_TEXT}", temp, expected=expected, why=why)
 
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         try:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from lessons_kb.brain import Brain
+from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
-from lessons_kb.model import Event
+from lessons_kb.model import Card, Event
 
 RED = """\
     def test_total_of_cart():
@@ -431,3 +432,89 @@ def test_a_secret_that_a_human_put_into_a_title_does_not_name_the_card(brain: Br
     card = brain.drafts.accept(draft.id)
     assert token.casefold() not in card.id
     assert token not in card.title
+
+
+def in_trash(root: pathlib.Path) -> list[str]:
+    """Return the text of each file in the trash of a brain."""
+    from lessons_kb.storage import trash
+    from lessons_kb.storage.kept import CARD, trash_dir
+
+    folder = pathlib.Path(trash_dir(str(root)))
+    return [(folder / entry.name / CARD).read_text() for entry in trash.entries(str(root))]
+
+
+def test_a_proposal_made_again_leaves_what_a_human_wrote_into_the_first(brain: Brain) -> None:
+    first = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
+    path = pathlib.Path(first.path)
+    path.write_text(edited := path.read_text() + "\nWritten by hand.\n")
+    again = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
+    assert path.read_text() == edited
+    assert again.id != first.id
+    third = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
+    assert third.id == again.id
+
+
+@pytest.mark.parametrize("way", ["merge", "discard"])
+def test_what_a_human_wrote_into_a_draft_outlives_it(
+    brain: Brain, root: pathlib.Path, way: str
+) -> None:
+    card = brain.create("A payment was sent twice")
+    for edit in ("", "\nWritten by hand.\n"):
+        draft = brain.drafts.propose("The cart was wrong", **GOOD)  # type: ignore[arg-type]
+        with open(draft.path, "a") as file:
+            file.write(edit)
+        if way == "merge":
+            brain.drafts.merge(draft.id, card.id)
+        else:
+            brain.drafts.discard(draft.id)
+    assert [text.endswith(edit) for text in in_trash(root)] == [True]
+
+
+@pytest.mark.parametrize("saving", ["in place", "by renaming"])
+def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(
+    brain: Brain, root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, saving: str
+) -> None:
+    draft = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
+    path = pathlib.Path(draft.path)
+    late = path.read_text() + "\nSaved a moment later.\n"
+    add = Cards.add
+
+    def save_then_add(cards: Cards, text: str, *, kind: str, title: str) -> Card:
+        if saving == "in place":
+            path.write_text(late)
+        else:
+            (path.parent / "swap").write_text(late)
+            (path.parent / "swap").replace(path)
+        return add(cards, text, kind=kind, title=title)
+
+    monkeypatch.setattr(Cards, "add", save_then_add)
+    brain.drafts.accept(draft.id)
+    assert in_trash(root) == [late]
+
+
+def test_processes_that_accept_one_draft_at_once_make_one_card(
+    brain: Brain, root: pathlib.Path
+) -> None:
+    draft = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
+    code = """
+import pathlib, sys
+from lessons_kb import Brain
+brain = Brain.open(sys.argv[1])
+draft = brain.drafts.get("prop")
+brain.drafts.find_twins(draft)
+print("ready", flush=True)
+sys.stdin.read()
+brain.drafts.accept(draft.id)
+"""
+    command = [sys.executable, "-c", code, str(root)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = [subprocess.Popen(command, text=True, **pipes) for _ in range(3)]  # type: ignore[call-overload]
+    for process in started:
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        process.stdin.close()
+        process.stdin = None
+    errors = [process.communicate()[1] for process in started]
+    assert sorted(process.returncode for process in started) == [0, 1, 1], errors
+    assert len(list((root / "lessons").iterdir())) == 1
+    assert brain.drafts.all() == [], draft.id
