@@ -159,6 +159,17 @@ def _is_read(entries: Iterable[Entry], key: str, number: int) -> bool:
     )
 
 
+def read_comments(inside: str) -> list[str]:
+    """Return the comments of a header's lines, without those above a key."""
+    end = inside[len(inside.rstrip("\r\n")) :] or "\n"
+    split = split_header(f"---{end}{inside}---{end}")
+    if split.header is None:
+        return []
+    lines = split.header.lines
+    entries = read_header(split).entries
+    return [c for one in entries for c in _find_comments(lines, one, one.line, one.end)]
+
+
 def _find_comments(lines: Sequence[str], entry: Entry, first: int, end: int) -> list[str]:
     """Return the comments on some lines of an entry, and what only looks like one."""
     spans = entry.spans if entry.shape != "nested" else ()

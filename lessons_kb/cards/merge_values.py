@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.edit import edit_header, read_comments
+from lessons_kb.cards.header import split_header
 from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES, read_value
+from lessons_kb.cards.reading import read_header
 from lessons_kb.errors import LessonsError
 from lessons_kb.value import Value
 
@@ -48,8 +50,30 @@ class Three(Value):
 def merge_value(three: Three) -> str:
     """Return the lines of a key that both sides changed, "" when it is gone.
 
-    Raises Contradiction where no rule decides.
+    Raises Contradiction where no rule decides, and where one side's comment would be lost.
     """
+    text = _merged(three)
+    base, *sides = (read_comments(side.text) for side in (three.base, three.ours, three.theirs))
+    kept = read_comments(text)
+    for comment in dict.fromkeys(comment for side in sides for comment in side):
+        stays = comment not in base or all(comment in side for side in sides)
+        if stays and not any(comment in one for one in kept):
+            text = _with_comment(text, comment)
+    return text
+
+
+def _with_comment(text: str, comment: str) -> str:
+    """Return the lines of a key with one more comment at their end."""
+    line = text.rstrip("\r\n")
+    end = text[len(line) :]
+    entries = read_header(split_header(f"---{end}{text}---{end}")).entries
+    beside = entries and (entries[0].flow or entries[0].shape == "scalar")
+    if not beside or entries[0].styles in ("|", ">"):
+        raise Contradiction
+    return f"{line.rstrip()} {comment}{end}"
+
+
+def _merged(three: Three) -> str:
     rule = _RULES.get(three.name)
     ours, theirs = three.ours.entry, three.theirs.entry
     if rule is None and ours and theirs:
@@ -151,10 +175,12 @@ def _texts(side: Side) -> tuple[str, ...]:
 
 def _write(three: Three, value: int | tuple[str, ...]) -> str:
     """Return the lines of the key with this value, in the manner of the side that has it."""
-    for side in (three.ours, three.theirs):
-        if side.entry is not None and _read(side) == value:
-            return side.text
-    model = three.ours if three.ours.entry else three.theirs
+    same = [s for s in (three.ours, three.theirs) if s.entry is not None and _read(s) == value]
+    if same:
+        return max(same, key=lambda side: len(read_comments(side.text))).text
+    # The lines of the side that says more beside its value.
+    sides = [side for side in (three.ours, three.theirs) if side.entry]
+    model = max(sides, key=lambda side: len(read_comments(side.text)))
     end = model.text[len(model.text.rstrip("\r\n")) :]
     fence = f"---{end}"
     try:

@@ -396,3 +396,35 @@ def test_counts_dates_and_examples_do_not_depend_on_the_side(
     first, second = card_of(one.text), card_of(other.text)
     assert (first.occurrences, first.last_seen) == (second.occurrences, second.last_seen)
     assert set(first.examples) == set(second.examples) or len(first.examples) == 5
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (("  - Pay out refunds\n", "  - Pay out refunds\n  - Again\n"),
+         ("  - Pay out refunds\n", "  # from the audit\n  - Pay out refunds\n")),
+        (("occurrences: 3", "occurrences: 4"), ("occurrences: 3", "occurrences: 4 # from the audit")),
+        (("last-seen: 2026-03-01", "last-seen: 2026-04-01"),
+         ("last-seen: 2026-03-01", "last-seen: 2026-03-02 # from the audit")),
+        (("[money, billing]", "[money, billing, tax]"),
+         ("[money, billing]", "[money, billing] # from the audit")),
+        (("severity: medium", "severity: medium # seen by both"),
+         ("severity: medium", "severity: 'medium' # from the audit")),
+    ],
+)  # fmt: skip
+def test_a_comment_that_one_side_wrote_is_never_dropped(
+    ours: tuple[str, str], theirs: tuple[str, str]
+) -> None:
+    for one, other in ((ours, theirs), (theirs, ours)):
+        merged = merge(CARD, CARD.replace(*one), CARD.replace(*other))
+        assert "# from the audit" in merged.text
+        assert "# seen by both" in merged.text or "# seen by both" not in ours[1]
+
+
+def test_a_count_that_both_raised_adds_up_whichever_side_has_the_comment() -> None:
+    plain = CARD.replace("occurrences: 3", "occurrences: 4")
+    told = CARD.replace("occurrences: 3", "occurrences: 4 # from the audit")
+    for one, other in ((plain, told), (told, plain)):
+        merged = merge(CARD, one, other)
+        assert "occurrences: 5 # from the audit\n" in merged.text
+        assert not merged.conflict
