@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     Meaning = dict[str, str | tuple[str, ...] | None]
 
 _TYPED_FORMS = ("count", "date")
+_ALONE = {
+    "date": re.compile(r"[\w.-]+|\d{4}-\d{1,2}-\d{1,2}[T ][\d:.,+Z -]*"),
+    "choice": re.compile(r"[\w.-]+"),
+}
+"""Form of a key → its value, right or wrong, with nothing else said beside it."""
+_UNSEEN = re.compile(r"[\ufeff\s]*^---[ \t]*$(?P<inside>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -63,6 +69,7 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if not needed:
         return text
     if split.header is None:
+        _check_unseen(text, needed)
         result = _with_new_header(text, needed)
     else:
         _check_kept(split.header, reading, needed)
@@ -109,6 +116,10 @@ def _unlike(entry: Entry, value: str | int | tuple[str, ...]) -> str:
             read_value(entry)
         except ValueError as error:
             return f"is {error}; write {wanted}"
+    if entry.shape == "scalar" and form in _ALONE and entry.span[0] == entry.span[2]:
+        said = _fold(entry.texts[0] or "")
+        if said and not _ALONE[form].fullmatch(said):
+            return f"is {said[:40]!r}; write {wanted}"
     if entry.shape == "nested":
         return f"is nested; write {wanted}"
     if entry.shape == "list":
@@ -123,6 +134,17 @@ def _unlike(entry: Entry, value: str | int | tuple[str, ...]) -> str:
         "one item a line, each behind a hyphen" if isinstance(value, tuple) else "it on one line"
     )
     return f"goes on below its line; write {where}"
+
+
+def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
+    """Refuse to put a header above one that is not read as such and holds a key to be changed."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    found = _UNSEEN.match(plain.replace("\ufeff", ""))
+    lines = found["inside"].splitlines() if found else ()
+    names = {canonical(line.partition(":")[0].strip("\"' ")) for line in lines if ":" in line}
+    if found and not names.isdisjoint(map(canonical, changes)):
+        line = 1 + found[0][: found.start("inside")].count("\n")
+        raise EditRefused(f"line {line}: this header is not read; move it to the first line")
 
 
 def _check_unread(header: Header, reading: Reading, key: str) -> None:

@@ -408,3 +408,35 @@ def test_items_that_a_card_shows_cleaned_stay_as_they_were_written() -> None:
     before = 'examples:\n  - "zero\\u200bwidth"\n  # about b\n  - b'
     edited = edit_header(header(before), {"examples": ("zerowidth", "b", "c")})
     assert edited == header(f"{before}\n  - c")
+
+
+@pytest.mark.parametrize(
+    ("line", "changes", "wanted"),
+    [
+        ("last-seen: 2026-01-01 (after the outage)", BUMP, "a date such as 2026-01-31"),
+        ("last-seen: '2026-01-01 by Kim'", BUMP, "a date such as 2026-01-31"),
+        ("last_seen: before the outage", BUMP, "a date such as 2026-01-31"),
+        ("status: done, see the review", {"status": "archived"}, "one of active, ignored"),
+        ("status: active; ask Kim", {"status": "archived"}, "one of active, ignored"),
+    ],
+)
+def test_words_beside_a_date_or_a_status_are_not_written_over(
+    line: str, changes: dict[str, str], wanted: str
+) -> None:
+    with pytest.raises(EditRefused, match=f"line 3: .*{wanted}"):
+        edit_header(header(f"occurrences: 5\n{line}"), changes)
+
+
+@pytest.mark.parametrize("first", ["%YAML 1.1", "? a\n: b", "<<: x", "...", "\ufeff"])
+def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(first: str) -> None:
+    text = f"\n---\n{first}\noccurrences: 5\n---\n# T\n"
+    if first == "\ufeff":
+        text = "\n\ufeff---\noccurrences: 5\n---\n# T\n"
+    with pytest.raises(EditRefused, match=r"line 2: .*first line"):
+        edit_header(text, BUMP)
+
+
+def test_a_rule_across_the_page_is_no_header() -> None:
+    assert edit_header("\n---\nSome words.\n\n---\nMore.\n", BUMP).endswith(
+        "---\n\n---\nSome words.\n\n---\nMore.\n"
+    )
