@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.layer import Layer
     from lessons_kb.cards.duplicates import Twin
+    from lessons_kb.errors import LessonsError
     from lessons_kb.model import Card, Document
 
 MAX_EXAMPLES = 5
@@ -194,21 +195,24 @@ class Cards:
         """
         found = [self.find(name) for name in names]
         moment = time.time() if at is None else at
-        return [
-            self._bump(layer, card.id, _bumped(task, today or _now(layer.root, card.id)), moment)
-            for layer, card in found
-        ]
+
+        def bump(layer: Layer, card: Card) -> Card:
+            change = _bumped(task, today or _now(layer.root, card.id))
+            return self._bump(layer, card.id, change, moment)
+
+        return _each(found, bump)
 
     def set_status(self, status: str, *names: str) -> list[Card]:
         """Make cards ``active``, ``ignored`` or ``archived``."""
         _choose("status", status, STATUSES)
         found = [self.find(name) for name in names]
-        return [
-            card
-            if card.status == status
-            else self._change(layer, card.id, lambda _document: {"status": status})
-            for layer, card in found
-        ]
+
+        def change(layer: Layer, card: Card) -> Card:
+            if card.status == status:
+                return card
+            return self._change(layer, card.id, lambda _document: {"status": status})
+
+        return _each(found, change)
 
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
@@ -223,20 +227,34 @@ class Cards:
 
         Returns its id and what was done, ``undeleted``, ``activated`` or ``unchanged``.
         """
+        problem: LessonsError = CardNotFound(
+            f"no card {name!r}; `lessons list` shows what there is"
+        )
+        found = None
         try:
             layer, card = self.find(name)
-        except CardNotFound as error:
+            full = os.path.join(layer.root, *card.id.split("/"))
+            found = (layer, card) if os.path.lexists(full) else None
+        except (CardNotFound, AmbiguousCard) as error:
+            problem = error
+        if found is None or not _fitting(
+            _unaliased(name, found[0]), {found[1].id: None}, exact=True
+        ):
+            # A name that is a deleted card's own is meant before one that merely begins like it.
+            exact = found is not None or isinstance(problem, AmbiguousCard)
             for layer in self._brain.layers:
                 names = [entry.path for entry in trash.entries(layer.root)]
-                fitting = _fitting(name, dict.fromkeys(names))
+                fitting = _fitting(name, dict.fromkeys(names), exact=exact)
                 if len(fitting) == 1:
                     layer.touch()
                     return trash.restore(layer.root, fitting[0]), "undeleted"
                 if fitting:
                     raise AmbiguousCard(
                         f"{name!r} fits several in the trash: {', '.join(fitting[:_SHOWN])}"
-                    ) from None
-            raise error from None
+                    )
+        if found is None:
+            raise problem
+        layer, card = found
         if card.status == "active":
             return card.id, "unchanged"
         self._change(layer, card.id, lambda _document: {"status": "active"})
@@ -311,6 +329,24 @@ if TYPE_CHECKING:
     Change = str | int | tuple[str, ...] | None
 
 
+def _each(found: Sequence[tuple[Layer, Card]], change: Callable[[Layer, Card], Card]) -> list[Card]:
+    """Change every card; those that refuse are named when the others are done."""
+    cards: list[Card] = []
+    refused: list[LessonsError] = []
+    for layer, card in found:
+        try:
+            cards.append(change(layer, card))
+        except (EditRefused, StorageError) as error:
+            refused.append(error)
+    if refused:
+        if len(found) == 1:
+            raise refused[0]
+        more = f"; {len(refused) - 1} more refused" if refused[1:] else ""
+        done = ", ".join(card.id for card in cards) or "none"
+        raise type(refused[0])(f"{refused[0]}{more}; done: {done}")
+    return cards
+
+
 def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, Change]]:
     if task:
         from lessons_kb.text.redact import redact
@@ -360,8 +396,15 @@ def _card_at(path: str) -> Callable[[Layer], Card | None]:
     return read
 
 
-def _fitting(name: str, ids: Mapping[str, object]) -> list[str]:
-    """Return the ids that ``name`` fits best: as id, as slug, as prefix of id, of slug."""
+def _unaliased(name: str, layer: Layer) -> str:
+    alias, _, rest = name.partition(":")
+    return rest if alias == layer.alias and rest else name
+
+
+def _fitting(name: str, ids: Mapping[str, object], *, exact: bool = False) -> list[str]:
+    """Return the ids that ``name`` fits best: as id, as slug and, unless it is to be ``exact``,
+    as prefix of id, of slug.
+    """
     slugs = {card_id: os.path.splitext(card_id.rsplit("/", 1)[-1])[0] for card_id in ids}
     if not name:
         return []
@@ -371,7 +414,7 @@ def _fitting(name: str, ids: Mapping[str, object]) -> list[str]:
         lambda i: i.startswith(name),
         lambda i: slugs[i].startswith(name),
     )
-    for test in tests:
+    for test in tests[:2] if exact else tests:
         if fitting := sorted(card_id for card_id in ids if test(card_id)):
             return fitting
     return []

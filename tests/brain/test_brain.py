@@ -348,3 +348,45 @@ def test_no_secret_reaches_a_card_by_its_task_or_its_title(root: pathlib.Path) -
     assert token.casefold() not in card.id
     assert token not in (root / card.id).read_text()
     assert brain.cards.get(card.id).examples == ("Deploy with [redacted github token]",)
+
+
+def test_a_deleted_card_comes_back_although_another_begins_like_it(
+    root: pathlib.Path, write: Write
+) -> None:
+    write("lessons/queue.md", "---\ntitle: Queue\n---\n")
+    write("lessons/queue-full.md", "---\ntitle: Queue is full\nstatus: archived\n---\n")
+    write("lessons/queue-late.md", "---\ntitle: Queue is late\n---\n")
+    cards = Brain.open(root).cards
+    cards.delete("lessons/queue.md")
+    assert cards.restore("queue") == ("lessons/queue.md", "undeleted")
+    cards.delete("queue-late", "queue")
+    assert cards.restore("queue") == ("lessons/queue.md", "undeleted")
+    assert cards.get("queue-full").status == "archived"
+
+
+def test_a_card_that_is_gone_is_not_said_to_be_active(root: pathlib.Path, write: Write) -> None:
+    path = write("lessons/queue.md", "---\ntitle: Queue\n---\n")
+    brain = Brain.open(root)
+    cards = brain.cards
+    assert cards.get("queue").status == "active"
+    layer, card = cards.find("queue")
+    path.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(cards), "find", lambda *_: (layer, card))  # an index that lags behind
+        with pytest.raises(CardNotFound, match="no card 'queue'"):
+            cards.restore("queue")
+
+
+def test_one_card_that_refuses_keeps_no_other_back(root: pathlib.Path, write: Write) -> None:
+    for name in ("a", "c"):
+        write(f"lessons/{name}.md", f"---\ntitle: {name}\noccurrences: 1\n---\n")
+    write("lessons/b.md", "---\ntitle: b\noccurrences: 1_000\nstatus: active; ask Kim\n---\n")
+    cards = Brain.open(root).cards
+    with pytest.raises(
+        EditRefused, match=r"b.md was left.*1_000.*; done: lessons/a.md, lessons/c.md"
+    ):
+        cards.bump("a", "b", "c")
+    assert [cards.get(name).occurrences for name in "abc"] == [2, 1, 2]
+    with pytest.raises(EditRefused, match=r"ask Kim.*; done: lessons/a.md, lessons/c.md"):
+        cards.set_status("archived", "a", "b", "c")
+    assert [cards.get(name).status for name in "abc"] == ["archived", "active", "archived"]
