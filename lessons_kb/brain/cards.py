@@ -227,38 +227,38 @@ class Cards:
 
         Returns its id and what was done, ``undeleted``, ``activated`` or ``unchanged``.
         """
-        problem: LessonsError = CardNotFound(
-            f"no card {name!r}; `lessons list` shows what there is"
-        )
-        found = None
         try:
             layer, card = self.find(name)
-            full = os.path.join(layer.root, *card.id.split("/"))
-            found = (layer, card) if os.path.lexists(full) else None
         except (CardNotFound, AmbiguousCard) as error:
-            problem = error
-        if found is None or not _fitting(
-            _unaliased(name, found[0]), {found[1].id: None}, exact=True
-        ):
-            # A name that is a deleted card's own is meant before one that merely begins like it.
-            exact = found is not None or isinstance(problem, AmbiguousCard)
-            for layer in self._brain.layers:
-                names = [entry.path for entry in trash.entries(layer.root)]
-                fitting = _fitting(name, dict.fromkeys(names), exact=exact)
-                if len(fitting) == 1:
-                    layer.touch()
-                    return trash.restore(layer.root, fitting[0]), "undeleted"
-                if fitting:
-                    raise AmbiguousCard(
-                        f"{name!r} fits several in the trash: {', '.join(fitting[:_SHOWN])}"
-                    )
-        if found is None:
-            raise problem
-        layer, card = found
+            back = self._undelete(name, exact=isinstance(error, AmbiguousCard))
+            if back is None:
+                raise
+            return back, "undeleted"
+        there = os.path.lexists(os.path.join(layer.root, *card.id.split("/")))
+        own = there and _fitting(_unaliased(name, layer), {card.id: None}, exact=True)
+        # What is a deleted card's own name is meant of it before one that merely begins like it.
+        if not own and (back := self._undelete(name, exact=there)):
+            return back, "undeleted"
+        if not there:
+            raise CardNotFound(f"no card {name!r}; `lessons list` shows what there is")
         if card.status == "active":
             return card.id, "unchanged"
         self._change(layer, card.id, lambda _document: {"status": "active"})
         return card.id, "activated"
+
+    def _undelete(self, name: str, *, exact: bool) -> str | None:
+        """Bring back what ``name`` means in the trash and return its id, None without any."""
+        for layer in self._brain.layers:
+            paths = dict.fromkeys(entry.path for entry in trash.entries(layer.root))
+            fitting = _fitting(name, paths, exact=exact)
+            if len(fitting) == 1:
+                layer.touch()
+                return trash.restore(layer.root, fitting[0])
+            if fitting:
+                raise AmbiguousCard(
+                    f"{name!r} fits several in the trash: {', '.join(fitting[:_SHOWN])}"
+                )
+        return None
 
     def _find_twins(self, title: str, text: str = "") -> list[Twin]:
         from lessons_kb.cards.duplicates import Duplicates

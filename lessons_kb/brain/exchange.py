@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 import re
@@ -9,7 +10,7 @@ import re
 from lessons_kb.brain.imported import add_origin, card_text, count_in, is_safe_id, read_origins
 from lessons_kb.cards import edit_header, parse_bytes, parse_card, slug
 from lessons_kb.cards.duplicates import NEAR, SAME, Duplicates, compare
-from lessons_kb.errors import EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.exchange.incoming import origin_key
 from lessons_kb.model import NOTE
 from lessons_kb.storage import files, sources
@@ -59,6 +60,9 @@ class Plan(Value):
     """What was not understood, one line each."""
     lessons: tuple[Incoming | None, ...] = ()
     """For each step what it is about; None where the source itself was passed over."""
+    near: str = "skip"
+    known: tuple[str, ...] = ()
+    """Ids of the cards that were there."""
 
     def count(self, action: str) -> int:
         """Return how many steps are of this action."""
@@ -93,6 +97,7 @@ class Exchange:
             raise InputError(f"{'; '.join(reading.notes)}; name a review that holds claims")
         lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
         shelf = _Shelf(self._brain, near)
+        known = shelf.known
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
             Step(action=SKIP, title=one.title, where=one.where, reason=one.reason)
@@ -102,6 +107,8 @@ class Exchange:
             steps=(*steps, *passed),
             notes=reading.notes,
             lessons=(*lessons, *(None for _ in passed)),
+            near=near,
+            known=known,
         )
 
     def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[Step, ...]:
@@ -109,7 +116,23 @@ class Exchange:
 
         A step that cannot be done becomes a skip that says why; the others go on. What the disk
         refuses is raised: the next would fare no better, and doing it all again repeats nothing.
+        Where cards came or went since, each step is planned anew: of two imports of one file that
+        run at once, the second finds the cards of the first.
         """
+        from lessons_kb.storage.locks import hold_new
+
+        with hold_new(self._brain.layers[0].root):
+            return self._carry_out(self._renewed(plan), today=today)
+
+    def _renewed(self, plan: Plan) -> Plan:
+        shelf = _Shelf(self._brain, plan.near)
+        if shelf.known == plan.known:
+            return plan
+        pairs = zip(plan.steps, plan.lessons, strict=True)
+        steps = [step if lesson is None else shelf.judge(lesson) for step, lesson in pairs]
+        return plan.replace(steps=tuple(steps))
+
+    def _carry_out(self, plan: Plan, *, today: str | None) -> tuple[Step, ...]:
         date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
         written: dict[str, str] = {}
         homes = _homes(self._brain)
@@ -156,11 +179,11 @@ class Exchange:
     def _create(self, lesson: Incoming, date: str) -> str:
         root = self._brain.layers[0].root
         text = card_text(lesson, created=date)
-        if lesson.text and is_safe_id(lesson.id):
-            try:
-                return files.create(root, lesson.id, text.encode("utf-8"))
-            except LessonsError:
-                text = add_origin(text, lesson.origin)  # its name is taken: remember it so
+        if lesson.text:
+            if is_safe_id(lesson.id):
+                with contextlib.suppress(DuplicateCard, InputError):
+                    return files.create(root, lesson.id, text.encode("utf-8"))
+            text = add_origin(text, lesson.origin)  # it gets another name: remember it so
         made = self._brain.cards.add(text, kind=lesson.kind, title=lesson.title)
         return made.id
 
@@ -178,6 +201,7 @@ class _Shelf:
         self._nearest = brain.layers[0]
         self._ids = {card.id: card for card in cards}
         self._taken = set(self._ids)
+        self.known = tuple(sorted(self._ids))
 
     def judge(self, lesson: Incoming) -> Step:
         """Return what becomes of a lesson, and remember it for those that follow."""

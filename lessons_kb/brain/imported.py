@@ -8,6 +8,7 @@ from lessons_kb.brain.composing import redact_card
 from lessons_kb.cards import edit_header
 from lessons_kb.cards.header import canonical, split_header
 from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.slugs import is_reserved
 from lessons_kb.errors import EditRefused
 from lessons_kb.exchange.incoming import origin_key
 from lessons_kb.text.redact import redact
@@ -26,7 +27,9 @@ ORIGIN_KEY = "imported-from"
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 
-_SAFE_PART = re.compile(r"[^._\s/\\:*?\"<>|\x00-\x1f][^/\\:*?\"<>|\x00-\x1f]{0,120}")
+_SAFE_PART = re.compile(
+    r"[^._\-\s/\\:*?\"<>|\x00-\x1f](?:[^/\\:*?\"<>|\x00-\x1f]{0,119}[^. /\\:*?\"<>|\x00-\x1f])?"
+)
 _NO_FOLDER = ("node_modules",)
 
 
@@ -118,5 +121,6 @@ def is_safe_id(card_id: str) -> bool:
     return (
         card_id.endswith((".md", ".markdown"))
         and all(_SAFE_PART.fullmatch(part) and part not in _NO_FOLDER for part in parts)
+        and not any(is_reserved(part) for part in parts)
         and card_id.isprintable()
     )

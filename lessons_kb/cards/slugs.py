@@ -39,6 +39,11 @@ def slug(title: str) -> str:
     return f"{name}-card" if name in _RESERVED else name
 
 
+def is_reserved(name: str) -> bool:
+    """Tell whether a file name, with or without suffix, cannot be one on Windows."""
+    return name.partition(".")[0].strip().casefold() in _RESERVED
+
+
 def normal_title(title: str) -> str:
     """Return a title in the form by which two cards are the same lesson.
 

@@ -281,3 +281,31 @@ def test_an_unknown_source_is_named(exchange: Exchange) -> None:
 def test_an_unknown_format_is_named(exchange: Exchange) -> None:
     with pytest.raises(InputError, match="must be one of json, jsonl, markdown"):
         exchange.export("xml")
+
+
+def test_two_imports_of_one_file_at_once_make_each_card_once(
+    root: pathlib.Path, memory: pathlib.Path
+) -> None:
+    first, second = Exchange(Brain.open(root)), Exchange(Brain.open(root))
+    plans = [one.plan("memory", str(memory)) for one in (first, second)]
+    assert [step.action for step in first.carry_out(plans[0], today=TODAY)] == ["create"] * 2
+    done = second.carry_out(plans[1], today=TODAY)
+    assert [(step.action, step.reason) for step in done] == [("skip", "it is here already")] * 2
+    assert len(list((root / "lessons").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil.md", "lessons/CON.md", "aux/x.md", "-rf.md", "lessons /a.md", "lessons./a.md"]
+)
+def test_an_export_whose_name_cannot_be_kept_is_imported_once(
+    exchange: Exchange, root: pathlib.Path, tmp_path: pathlib.Path, name: str
+) -> None:
+    text = "---\ntitle: The queue was never emptied\noccurrences: 3\n---\n"
+    line = {"format": "lessons-kb/1", "id": name, "title": "The queue was never emptied"}
+    path = tmp_path / "cards.jsonl"
+    path.write_text(json.dumps({**line, "occurrences": 3, "text": text}) + "\n")
+    for wanted in ("create", "skip"):
+        [step] = exchange.carry_out(exchange.plan("jsonl", str(path)), today=TODAY)
+        assert step.action == wanted
+    assert step.card == "lessons/the-queue-was-never-emptied.md"
+    assert "occurrences: 3\n" in (root / step.card).read_text()

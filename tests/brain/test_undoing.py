@@ -116,7 +116,7 @@ def test_a_key_that_was_not_there_goes_again(brain: Brain, telegram: pathlib.Pat
 
 
 def test_undo_writes_again_what_a_human_wrote(brain: Brain, telegram: pathlib.Path) -> None:
-    head = "---\ntype: lesson\nstatus: wontfix\nlast-seen: in May\n---\n"
+    head = "---\ntype: lesson\nstatus: wontfix\nlast-seen: May\n---\n"
     telegram.write_text(f"{head}Text\n", encoding="utf-8")
     undoing = Undoing(brain)
     undoing.set_status("archived", NAME)
