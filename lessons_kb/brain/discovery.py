@@ -44,7 +44,8 @@ def look(
     """Find the brains of ``directory``: ``LESSONS_BRAIN``, its ancestors, the user's own.
 
     A variable that the project itself may have set is no trust; ``in_agent``, where an agent
-    hands on what its settings say, that is one that leads into the project.
+    hands on what its settings say, that is one that leads into the project. This holds for those
+    that say where the user's own brain is, and where it is noted who is trusted.
     """
     named = [part for part in environment.get(ENVIRONMENT, "").split(os.pathsep) if part]
     for root in named:
@@ -52,26 +53,49 @@ def look(
             raise BrainNotFound(f"{ENVIRONMENT} names {root}, which is no folder; correct it")
     project = os.path.realpath(locate.git_top(directory) or directory)
     set_by_project = bool(named) and _is_set_around(os.path.realpath(directory), project)
+    found = locate.find_brains(directory)
+    vouched = not (in_agent and _is_moved(locate.state_home(), (project, *found)))
     trusted: list[str] = []
     untrusted: list[str] = []
     for name in named:
         root = os.path.realpath(name)
-        inside = f"{root}{os.sep}".startswith(project.rstrip(os.sep) + os.sep)
+        inside = _is_inside(root, project)
         doubtful = set_by_project or (in_agent and (inside or not os.path.isabs(name)))
-        believed = not doubtful or trust.is_trusted(root)
+        believed = not doubtful or (vouched and trust.is_trusted(root))
         (trusted if believed else untrusted).append(root)
-    around = locate.find_brains(directory)
-    for root in around:
-        (trusted if trust.is_trusted(root) else untrusted).append(root)
-    if around and around[0] in trusted:
-        untrusted += _find_unread(directory, around[0])
-    own = locate.user_brain()
+    for root in found:
+        (trusted if vouched and trust.is_trusted(root) else untrusted).append(root)
+    if found and found[0] in trusted:
+        untrusted += _find_unread(directory, found[0])
+    own = os.path.realpath(locate.user_brain())
     if os.path.isdir(own):
-        trusted.append(os.path.realpath(own))
+        moved = in_agent and _is_moved(own, (project, *found))
+        (untrusted if moved else trusted).append(own)
     return Discovery(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
     )
+
+
+def account_home() -> str:
+    """Return the home of this account, whatever variables say."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except (ImportError, KeyError):
+        return os.path.expanduser("~")
+
+
+def _is_moved(folder: str, roots: Sequence[str]) -> bool:
+    """Tell whether a folder of the user's lies in a project that is not around the user's home."""
+    real = os.path.realpath(folder)
+    around = [root for root in roots if _is_inside(real, root)]
+    return bool(around) and not any(_is_inside(account_home(), root) for root in around)
+
+
+def _is_inside(folder: str, root: str) -> bool:
+    return f"{os.path.realpath(folder)}{os.sep}".startswith(root.rstrip(os.sep) + os.sep)
 
 
 def discover(
@@ -103,6 +127,13 @@ _REASONS: Mapping[str, str] = {
 
 def untrusted_hint(roots: Sequence[str]) -> str:
     """Say in one line why brains are silent, and what to do."""
+    if (own := os.path.realpath(locate.user_brain())) in roots:
+        return f"{own} is your own brain only by a variable (XDG_DATA_HOME or HOME); unset that"
+    if _is_moved(locate.state_home(), roots):
+        return (
+            f"{', '.join(roots)} holds the folder that notes whom you trust; set "
+            "LESSONS_STATE_HOME to one outside of the project"
+        )
     reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
     import shlex  # not on the path of a hook in a trusted brain
 

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain.discovery import look, untrusted_hint
 from lessons_kb.brain.making import make_brain, trust_brain
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.storage.locate import user_brain
@@ -110,3 +111,44 @@ def test_init_makes_a_brain_once(tmp_path: pathlib.Path) -> None:
     assert make_brain(str(tmp_path / "new")) == (root, [])
     assert (tmp_path / "new/lessons.toml").read_text() == "# mine\n"
     assert Brain.discover(root)
+
+
+@pytest.mark.parametrize(
+    ("variable", "below"),
+    [("XDG_DATA_HOME", "lessons-kb"), ("HOME", ".local/share/lessons-kb")],
+)
+def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
+    repo: pathlib.Path, monkeypatch: pytest.MonkeyPatch, variable: str, below: str
+) -> None:
+    own = repo / "moved" / below
+    (own / "lessons").mkdir(parents=True)
+    (own / "lessons/a.md").write_text(CARD)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv(variable, str(repo / "moved"))
+    found = look(str(repo / "src"), in_agent=True)
+    assert found.trusted == {}
+    assert set(found.untrusted) == {str(repo), str(own)}
+    assert "by a variable" in untrusted_hint(found.untrusted)
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_state_folder_inside_the_project_vouches_for_nothing(
+    repo: pathlib.Path, monkeypatch: pytest.MonkeyPatch, absolute: bool
+) -> None:
+    monkeypatch.chdir(repo)
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(repo / "state") if absolute else "state")
+    trust_brain(str(repo))  # as a forged record would
+    found = look(str(repo), in_agent=True)
+    assert (found.trusted, found.untrusted) == ({}, (str(repo),))
+    assert "outside of the project" in untrusted_hint(found.untrusted)
+    assert look(str(repo)).trusted  # on a command line the variable is the user's
+
+
+def test_a_project_that_holds_the_users_home_may_hold_the_users_brain(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = pathlib.Path(os.environ["HOME"])
+    subprocess.run(["git", "init", "-q", str(home)], check=True)
+    monkeypatch.setattr("lessons_kb.brain.discovery.account_home", lambda: str(home))
+    make_brain(user_brain())
+    assert look(str(home), in_agent=True).trusted
