@@ -66,6 +66,17 @@ class Cards:
             for layer, card in found.values()
         ]
 
+    def check_free(self, path: str) -> None:
+        """Raise InputError for the path, on disk, of a card, even of one that cannot be read."""
+        full = os.path.realpath(path)
+        if not full.endswith((".md", ".markdown")) or not os.path.isfile(full):
+            return
+        notes = {card.id for card in self.all(notes=True) if card.kind == NOTE}
+        for layer in self._brain.layers:
+            inside = os.path.relpath(full, layer.root).replace(os.sep, "/")
+            if inside.partition("/")[0] != ".." and inside not in notes:
+                raise InputError(f"{inside} is a card; name another file")
+
     def find(self, name: str) -> tuple[Layer, Card]:
         """Return the card that ``name`` means and its brain.
 

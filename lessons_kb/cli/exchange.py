@@ -120,12 +120,14 @@ def export(
     from lessons_kb.brain.exchange import FORMATS, Exchange
 
     check_choice("FORMAT", form, FORMATS)
-    lines = Exchange(open_brain()).export(form)
+    brain = open_brain()
+    lines = Exchange(brain).export(form)
     if output is None:
         for line in lines:
             print(line)
         return
     from lessons_kb.storage.sources import write_export
 
+    brain.cards.check_free(output)
     write_export(output, lines)
     say(f"written to {output}")

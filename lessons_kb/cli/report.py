@@ -67,6 +67,7 @@ def report(
     if output == STDOUT:
         print(page)
         return
+    brain.cards.check_free(path)
     write_export(path, page.split("\n"))
     if options().json:
         figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")

@@ -81,3 +81,20 @@ def test_import_takes_a_transcript_into_the_journal(
     data = json.loads(lessons("import", "transcript", path, "--json").out)
     assert data["sessions"][0]["new"] == 0
     assert "Why does it keep failing?" in lessons("events").out
+
+
+def test_no_output_is_written_over_a_card(
+    lessons: Callable[..., object], brain: pathlib.Path
+) -> None:
+    card = brain / "lessons" / "queue.md"
+    card.parent.mkdir(exist_ok=True)
+    for text in (b"---\ntitle: Queue\n---\nby hand\n", b"---\ntitle: \xff\n---\nby hand\n"):
+        card.write_bytes(text)
+        for command in (("export", "markdown"), ("report",)):
+            done = lessons(*command, "-o", card)
+            assert done.code == 2
+            assert "lessons/queue.md is a card; name another file\n" in done.err
+            assert card.read_bytes() == text
+    digest = brain / "DIGEST.md"
+    for _ in range(2):
+        assert lessons("export", "markdown", "-o", digest).code == 0
