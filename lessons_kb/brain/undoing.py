@@ -288,7 +288,12 @@ class _Change:
     def _former(self) -> dict[str, Change]:
         """Return what the keys held, as it was written; None for those that were not there."""
         entries = read_header(split_header(self._before.decode("utf-8"))).entries
-        held = {canonical(entry.key): entry.texts[0] or "" for entry in entries if entry.texts}
+        held: dict[str, Change] = {}
+        for entry in entries:
+            name = canonical(entry.key)
+            listed = entry.shape == "list" or isinstance(self._written.get(name), tuple)
+            texts = tuple(text for text in entry.texts if text)
+            held[name] = texts if listed else "".join(texts[:1])
         return {key: held.get(key) for key in self._written}
 
 

@@ -251,3 +251,24 @@ def test_several_brains_are_told_apart(tmp_path: pathlib.Path) -> None:
 def test_what_is_not_there_is_said(brain: Brain) -> None:
     with pytest.raises(CardNotFound, match="nearest"):
         Undoing(brain).bump("telegramm")
+
+
+@pytest.mark.parametrize(
+    "examples",
+    ["examples:\n  - one\n  - two\n", "examples: [one, two]\n", "examples:\n",
+     "examples:\n  - 1\n  - 2\n  - 3\n  - 4\n  - 5\n"],
+)  # fmt: skip
+def test_undo_gives_a_list_back_although_the_body_was_edited(
+    brain: Brain, telegram: pathlib.Path, examples: str
+) -> None:
+    head = f"---\ntype: lesson\ntitle: Allow-list\noccurrences: 2\n{examples}---\n"
+    telegram.write_text(f"{head}Text\n", encoding="utf-8")
+    draft = brain.drafts.propose("The cart was wrong", example="Sum the cart")
+    undoing = Undoing(brain)
+    undoing.merge(draft.id, NAME)
+    telegram.write_text(telegram.read_text("utf-8") + "More\n", encoding="utf-8")
+    assert undoing.undo().line.startswith("undone")
+    was = brain.cards.get(NAME)
+    telegram.write_text(f"{head}Text\nMore\n", encoding="utf-8")
+    assert was.examples == brain.cards.get(NAME).examples
+    assert was.occurrences == 2
