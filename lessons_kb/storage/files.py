@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 
 from lessons_kb.errors import DuplicateCard, StorageError
 from lessons_kb.storage import disk
@@ -68,7 +70,7 @@ def create(root: str, path: str, data: bytes) -> str:
     full = disk.resolve(root, path, follow=False, writing=True)
     folder = os.path.dirname(full)
     try:
-        os.makedirs(folder, exist_ok=True)
+        _make_folders(folder)
         temp = disk.write_temp(folder, data)
         try:
             rename_new(temp, full)
@@ -97,7 +99,7 @@ def move(root: str, source: str, target: str) -> str:
         try:
             if not os.path.lexists(old):
                 raise FileNotFoundError(2, os.strerror(2))
-            os.makedirs(os.path.dirname(new), exist_ok=True)
+            _make_folders(os.path.dirname(new))
             rename_new(old, new)
             disk.sync_folder(os.path.dirname(new))
             disk.sync_folder(os.path.dirname(old))
@@ -106,6 +108,14 @@ def move(root: str, source: str, target: str) -> str:
         except OSError as error:
             raise disk.storage_error(error, source) from None
     return disk.relative(root, new)
+
+
+def _make_folders(folder: str) -> None:
+    """Make a folder and those above it; NotADirectoryError where something else has the name."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
 
 
 def _taken(path: str) -> DuplicateCard:
@@ -131,6 +141,10 @@ class _Rewrite:
             data = self.change(base)
             if data == base:
                 return base
+            if not os.stat(self.full).st_mode & stat.S_IWUSR:
+                raise StorageError(
+                    f"{disk.shown(self.path)}: read-only; `chmod u+w` it and run this again"
+                )
             temp = self.write(data)
             try:
                 now = self.read(self.full)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -152,3 +153,20 @@ def test_a_folder_that_cannot_be_changed(root, card):
             subprocess.run(["chattr", "-i", folder], check=True)
     assert read(card) == CARD
     assert only_the_card(root)
+
+
+def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a.md").write_text("by hand")
+    (tmp_path / "a.md").chmod(0o444)
+    with pytest.raises(
+        StorageError, match="^a.md: read-only; `chmod u\\+w` it and run this again$"
+    ):
+        files.rewrite(str(tmp_path), "a.md", lambda data: data + b"!")
+    assert (tmp_path / "a.md").read_text() == "by hand"
+    assert files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
+
+
+def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "lessons").write_text("")
+    with pytest.raises(StorageError, match=r"a part of the path is not a folder"):
+        files.create(str(tmp_path), "lessons/a.md", b"x")
