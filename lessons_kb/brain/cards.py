@@ -87,6 +87,9 @@ class Cards:
         self._brain.refresh()
         alias, _, rest = name.partition(":")
         everything: list[str] = []
+        broken = ""
+        if name.encode("utf-8", "ignore").decode() != name:
+            raise CardNotFound(_not_found(name, everything))
         for layer in self._brain.layers:
             wanted = rest if alias == layer.alias and rest else name
             if (exact := layer.read(_card_at(wanted))) is not None:
@@ -101,6 +104,12 @@ class Cards:
                 raise AmbiguousCard(
                     f"{name!r} fits {len(fitting)} cards: {shown}; write more of it"
                 )
+            others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
+            broken = broken or next(iter(_fitting(wanted, dict.fromkeys(others))), "")
+        if broken:
+            raise CardNotFound(
+                f"{broken} cannot be read as a card; `lessons lint` says how to fix it"
+            )
         raise CardNotFound(_not_found(name, everything))
 
     def get(self, name: str) -> Card:

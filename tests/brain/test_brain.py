@@ -390,3 +390,17 @@ def test_one_card_that_refuses_keeps_no_other_back(root: pathlib.Path, write: Wr
     with pytest.raises(EditRefused, match=r"ask Kim.*; done: lessons/a.md, lessons/c.md"):
         cards.set_status("archived", "a", "b", "c")
     assert [cards.get(name).status for name in "abc"] == ["archived", "active", "archived"]
+
+
+def test_a_card_that_cannot_be_read_is_named_as_such(root: pathlib.Path, write: Write) -> None:
+    write("lessons/queue.md", "---\ntitle: Queue\n---\n").write_bytes(b"---\ntitle: \xff\n---\n")
+    write("lessons/open.md", "---\ntitle: never closed")
+    brain = Brain.open(root)
+    for name in ("queue", "lessons/queue.md", "que", "open"):
+        with pytest.raises(CardNotFound, match=r"^lessons/(queue|open)\.md cannot .*lint"):
+            brain.bump(name)
+
+
+def test_a_name_that_is_no_text_is_no_card(root: pathlib.Path) -> None:
+    with pytest.raises(CardNotFound, match=r"no card '\\udcff'"):
+        Brain.open(root).cards.get("\udcff")
