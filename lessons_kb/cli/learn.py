@@ -41,7 +41,8 @@ def review(
         typer.Option(metavar="ID CARD", help="Count a draft as an occurrence of a card."),
     ] = None,
     discard: Annotated[
-        str | None, typer.Option(metavar="ID", help="Remove a draft; one you edited goes to the trash.")
+        str | None,
+        typer.Option(metavar="ID", help="Remove a draft; one you edited goes to the trash."),
     ] = None,
     on_duplicate: Annotated[
         str, typer.Option(help="fail or new, if the lesson is there already.")

@@ -16,6 +16,8 @@ TEMP_PREFIX = ".lessons-tmp-"
 """Names of files that exist for a moment beside a card; none of them ends like a card's."""
 
 _FORBIDDEN = frozenset({".git", ".lessons"})
+_READ_TRIES = 50
+"""How often a file that was replaced while it was opened is opened anew."""
 _READ = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not keep us waiting for its writer
@@ -108,15 +110,16 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         resolve(root, path)
     full = os.path.join(root, path)
-    file = _open_regular(full, path)
-    try:
-        if not _is_at(file, full) and not os.path.samestat(
-            os.fstat(file), os.lstat(resolve(root, path))
-        ):
-            raise StorageError(f"{shown(path)}: changed while it was read; run it again")
-        return _read_all(file, limit, path)
-    finally:
-        os.close(file)
+    for _ in range(_READ_TRIES):
+        file = _open_regular(full, path)
+        try:
+            if _is_at(file, full) or os.path.samestat(
+                os.fstat(file), os.lstat(resolve(root, path))
+            ):
+                return _read_all(file, limit, path)
+        finally:
+            os.close(file)
+    raise StorageError(f"{shown(path)}: changed while it was read; run it again")
 
 
 def read_regular(full: str, *, limit: int, name: str) -> bytes:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import socket
 import stat
 import threading
@@ -180,3 +181,22 @@ def test_a_brain_that_is_not_there(tmp_path):
     with pytest.raises(BrainNotFound):
         files.create(str(tmp_path / "none"), "x.md", b"")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_file_that_is_saved_all_the_time_is_read(tmp_path: pathlib.Path) -> None:
+    card, stop = tmp_path / "a.md", threading.Event()
+    card.write_text("saved")
+
+    def save() -> None:
+        while not stop.is_set():
+            (tmp_path / "swap").write_text("saved")
+            (tmp_path / "swap").replace(card)
+
+    editor = threading.Thread(target=save)
+    editor.start()
+    try:
+        for _ in range(2_000):
+            assert files.read_bytes(str(tmp_path), "a.md", limit=100) == b"saved"
+    finally:
+        stop.set()
+        editor.join()
