@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks import clock, metrics
 from benchmarks.entries import bare_python, run_code
 from benchmarks.generate import learn_statistics, make_card, make_prompt, open_brain_folder
 from benchmarks.ours import own_brain
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +27,8 @@ INDEX = (
 )
 
 
-class Row(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
     """One figure with its target."""
 
     name: str

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from benchmarks import metrics
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,21 +17,23 @@ if TYPE_CHECKING:
     from benchmarks.metrics import Spread
 
 
-class Command(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
     """A program to start: what it reads, where, and what it must print to count as working."""
 
     argv: tuple[str, ...]
     stdin: Callable[[int], str] | None = None
     """Number of the run → standard input."""
     cwd: str = "."
-    environment: Mapping[str, str] = MappingProxyType({})
+    environment: Mapping[str, str] = field(default_factory=dict)
     """Added to the environment."""
     must_print: str = ""
     before: Callable[[int], None] | None = None
     """Called with the number of the run, outside the time."""
 
 
-class Run(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
     """One finished process."""
 
     seconds: float

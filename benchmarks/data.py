@@ -9,12 +9,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import platformdirs
-
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +45,8 @@ class DataError(Exception):
     """Data that is absent or cannot be used; the message says what to do next."""
 
 
-class Doc(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doc:
     """One document of a retrieval set."""
 
     id: str
@@ -54,7 +54,8 @@ class Doc(Value):
     text: str
 
 
-class Prompt(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
     """One query of a retrieval set, or one everyday request."""
 
     id: str
@@ -63,7 +64,8 @@ class Prompt(Value):
     """``dev`` or ``held-out`` for everyday prompts."""
 
 
-class RetrievalSet(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetrievalSet:
     """Documents, queries and which belong together."""
 
     name: str

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import DataError, data_folder
-from lessons_kb.cards.duplicates import PROPOSED, SAME, Duplicates, compare, similarity
+from lessons_kb.duplicates.near_duplicates import PROPOSED, SAME, Duplicates, compare, similarity
 from lessons_kb.model import Card
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +47,8 @@ _TIMES = (
 )
 
 
-class Pair(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pair:
     """Two texts and whether people say they mean the same."""
 
     one: str

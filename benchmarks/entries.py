@@ -10,6 +10,7 @@ import sys
 import time
 import tomllib
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ def hook(brain: Path, event: Callable[[int], dict[str, Any]], *, must_print: str
 
     command = script("lessons-hook", "claude-code", must_print=must_print)
     environment = {**command.environment, "LESSONS_BRAIN": str(brain)}
-    return command.replace(stdin=payload, cwd=str(brain), environment=environment)
+    return replace(command, stdin=payload, cwd=str(brain), environment=environment)
 
 
 def prompt_event(prompt: str) -> Callable[[int], dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def measure_index(bench: Bench) -> list[Row]:
     for real_size, target in ((False, 8.0), (True, 15.0)):
         folder = bench.brain(bench.large, real_size=real_size)
         command = run_code(INDEX, str(folder), must_print="indexed")
-        command = command.replace(before=lambda _n, folder=folder: _forget_index(folder))
+        command = replace(command, before=lambda _n, folder=folder: _forget_index(folder))
         runs = [clock.start(command) for _ in range(1 if bench.quick else 3)]
         kind = "real-size cards" if real_size else "cards"
         megabytes = max(run.megabytes for run in runs)
@@ -82,9 +83,9 @@ def measure_hook(bench: Bench) -> list[Row]:
     targets["after a tool call, 1,000 cards"] = 3
     rows = time_fresh(bench, "hook: ", commands, targets)
     edited = {
-        f"prompt after one edit, {bench.large:,} cards": hook(
-            large, event, must_print=BLOCK
-        ).replace(before=partial(edit_one, large))
+        f"prompt after one edit, {bench.large:,} cards": replace(
+            hook(large, event, must_print=BLOCK), before=partial(edit_one, large)
+        )
     }
     rows += time_fresh(bench, "hook: ", edited, {})
     runs = [clock.start(commands[f"prompt, {bench.large:,} cards"], n) for n in range(900, 903)]

@@ -10,13 +10,13 @@ is hit@3 of what is injected over hit@3 of the ranking without the gate.
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report, sixcards
 from benchmarks.data import Doc, RetrievalSet, read_everyday, read_sets, share_documents
 from benchmarks.generate import learn_statistics, make_card
 from benchmarks.ours import open_ours
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +51,8 @@ _HEADERS = (
 )
 
 
-class Tally(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
     """Outcomes prompt by prompt; tallies of several brains add up."""
 
     size: int
@@ -69,7 +70,7 @@ class Tally(Value):
 
     def __add__(self, other: Tally) -> Tally:
         names = ("found", "kept", "others", "everyday", "short", "drew")
-        return self.replace(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def take_small(given: RetrievalSet, size: int, rng: random.Random) -> RetrievalS
     rest = [doc for doc in given.docs if doc.id not in chosen]
     docs = [*chosen.values(), *rng.sample(rest, max(0, size - len(chosen)))]
     queries = [query for query in given.queries if chosen.keys() & given.relevant[query.id].keys()]
-    return given.replace(docs=tuple(docs), queries=tuple(queries))
+    return replace(given, docs=tuple(docs), queries=tuple(queries))
 
 
 def _foreign(
@@ -185,12 +186,12 @@ def _measure_together(
     own: list[Prompt] = []
     for given in sets:
         home = next(other.name for other in sets if share_documents(given.name, other.name))
-        docs |= {f"{home} {doc.id}": doc.replace(id=f"{home} {doc.id}") for doc in given.docs}
+        docs |= {f"{home} {doc.id}": replace(doc, id=f"{home} {doc.id}") for doc in given.docs}
         for prompt in _sample(rng, given.queries, _OWN_TOGETHER):
             name = f"{given.name} {prompt.id}"
             grades = given.relevant[prompt.id]
             relevant[name] = {f"{home} {doc}": grade for doc, grade in grades.items()}
-            own.append(prompt.replace(id=name))
+            own.append(replace(prompt, id=name))
     statistics = learn_statistics()
     for number in range(_TOGETHER - len(docs)):
         _, text = make_card(statistics, number, seed=1, real_size=False)

@@ -14,11 +14,11 @@ import itertools
 import random
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.brains import slug, write_settings
 from benchmarks.data import cache_folder, find_real_cards
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,8 @@ _KINDS = ("lesson",) * 18 + ("playbook", "qa-finding")
 _JOINS = ("{0}{1}", "{0}_{1}", "{0}-{1}", "{0}.{1}", "src/{0}/{1}.ts", "{0}/{1}.py")
 
 
-class Statistics(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statistics:
     """What real cards are made of."""
 
     words: tuple[str, ...]

@@ -12,6 +12,7 @@ import datetime as dt
 import shutil
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -19,10 +20,10 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from benchmarks import report
-from lessons_kb.brain import Brain
-from lessons_kb.brain.turn import Occasion, Reach, respond
+from lessons_kb import Brain
 from lessons_kb.learn.effect import VERDICTS
-from lessons_kb.value import Value
+from lessons_kb.session.event import Capabilities, HookEvent
+from lessons_kb.session.respond import respond
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,8 @@ COMPLAINS = 0.3
 """Share of the mistakes about which the user complains instead of a failing command."""
 
 
-class Nature(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nature:
     """What a lesson truly does."""
 
     verdict: str
@@ -61,7 +63,8 @@ NATURES = {
 }
 
 
-class Subject(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
     """Something to work on, the mistake made there, and the lesson about it."""
 
     title: str
@@ -283,7 +286,7 @@ class _Player:
         )
 
     def _occur(self, session: str, what: str, **more: Any) -> Any:
-        occasion = Occasion(
+        occasion = HookEvent(
             what=what,
             agent="claude-code",
             session=session,
@@ -291,7 +294,7 @@ class _Player:
             at=self._clock.move(20),
             **more,
         )
-        return respond(occasion, Reach(), find=lambda _directory: self._brain)
+        return respond(occasion, Capabilities(), find=lambda _directory: self._brain)
 
 
 def _write(brain: Brain, subject: Subject, day: str) -> str:

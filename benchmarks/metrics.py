@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lessons_kb.recall.evaluation import (
+from lessons_kb.relevance.measures import (
     compute_hit,
     compute_ndcg,
     compute_recall,
     compute_reciprocal_rank,
     mean,
 )
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,8 @@ __all__ = [
 ]
 
 
-class Spread(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spread:
     """A median with its extremes."""
 
     median: float

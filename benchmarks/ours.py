@@ -66,12 +66,12 @@ def open_ours(docs: Sequence[Doc], *, engine: str = "tantivy") -> Iterator[Ours]
 def open_indexed(folder: Path) -> Iterator[Brain]:
     """Open a brain folder, its index brought up to date."""
     from lessons_kb import Brain
-    from lessons_kb.brain.meaning import encode_all
 
     own_brain(folder)
     with Brain.open(folder, directory=folder) as brain:
         brain.refresh()
-        encode_all(brain)
+        for layer in brain.layers:
+            layer.encode()
         yield brain
 
 
@@ -80,7 +80,7 @@ def own_brain(folder: Path) -> Path:
 
     An index of an earlier run is removed: its state is gone, so nothing would read it.
     """
-    from lessons_kb.storage.trust import cache_dir, read_record, trust
+    from lessons_kb.store.trust import cache_dir, read_record, trust
 
     if read_record(str(folder)) is None:
         shutil.rmtree(folder / ".lessons", ignore_errors=True)

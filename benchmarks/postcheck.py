@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import EXAMPLE, HERE, DataError
 from lessons_kb.brain.evidence import find_evidence
+from lessons_kb.check.items import find_unaddressed_items
 from lessons_kb.model import Card, Event
-from lessons_kb.recall.postcheck import find_unaddressed_items
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +33,8 @@ _ITEMS = 4
 _ROUNDS, _QUICK_ROUNDS = 30, 5
 
 
-class Case(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
     """A checklist item, what an agent said and did, and whether a reader finds it addressed."""
 
     item: str
@@ -45,7 +46,8 @@ class Case(Value):
     split: str
 
 
-class Counts(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
     """How many cases there are, how many are not addressed, flagged, and both."""
 
     cases: int
@@ -122,12 +124,12 @@ def surround(case: Case, reads: Sequence[str]) -> list[Event]:
         Event(kind="command", id=f"read {number}", text=f"cat {number}", output=output)
         for number, output in enumerate((*reads, f"notes.txt:7: {case.item}\n"))
     ]
-    seen += [event.replace(kind="read", id=f"also {event.id}", text="") for event in seen]
+    seen += [replace(event, kind="read", id=f"also {event.id}", text="") for event in seen]
     done = []
     for number, text in enumerate(case.evidence):
         is_edit = "\n" in text.strip()
         call = Event(kind="edit" if is_edit else "command", id=f"done {number}")
-        done.append(call.replace(output=text) if is_edit else call.replace(text=text))
+        done.append(replace(call, output=text) if is_edit else replace(call, text=text))
     return [*seen[::2], *done, *seen[1::2]]
 
 

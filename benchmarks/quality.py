@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 import time
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report
 from benchmarks.data import read_sets
 from benchmarks.ours import open_ours
 from benchmarks.references import LEXICAL, SEMANTIC
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,8 @@ MARGIN = 0.01
 """On average ours stands at least this much above the best lexical tool of each set."""
 
 
-class Outcome(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
     """One tool on one set: a figure for each query, in the order of the queries."""
 
     ndcg: tuple[float, ...]

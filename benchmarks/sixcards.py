@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from benchmarks.brains import write_settings
 from benchmarks.generate import learn_statistics, write_cards
 from benchmarks.ours import open_indexed, private_state
 from lessons_kb.model import KINDS
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 OTHERS = (0, 1_000, 10_000)
 
 
-class Case(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
     """A card and the prompts that should draw it."""
 
     name: str

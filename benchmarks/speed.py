@@ -13,6 +13,7 @@ from benchmarks import clock, fresh, report, warm
 from benchmarks.bench import Bench, Row
 from benchmarks.entries import NotBuiltError
 from benchmarks.ours import private_state
+from lessons_kb.model import as_data
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     report.print_table("Speed", headers, [_cells(row) for row in rows])
     for title, why in missing.items():
         print(f"\n{title}: not measured: {why}")
-    return {"rows": [row.as_dict() for row in rows], "missing": missing}
+    return {"rows": [as_data(row) for row in rows], "missing": missing}
 
 
 def _cells(row: Row) -> list[str]:

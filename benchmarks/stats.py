@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -15,9 +16,9 @@ from unittest import mock
 from benchmarks import report
 from benchmarks.clock import Command, ratios, time_in_turn
 from benchmarks.generate import learn_statistics, make_prompt, open_brain_folder
-from lessons_kb.brain import Brain
-from lessons_kb.storage.journal import JOURNAL_NAME
-from lessons_kb.storage.state import state_dir
+from lessons_kb import Brain
+from lessons_kb.store.journal import JOURNAL_NAME
+from lessons_kb.store.state import state_dir
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         stats = Command(argv=argv, environment=environment, must_print="Most given")
         commands = {
             "bare Python": Command(argv=(sys.executable, "-I", "-c", "pass")),
-            "stats, the first time": stats.replace(before=lambda _number: forget(journal)),
+            "stats, the first time": replace(stats, before=lambda _number: forget(journal)),
             "stats": stats,
         }
         runs = time_in_turn(commands, QUICK_ROUNDS if options.quick else ROUNDS)

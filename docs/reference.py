@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -275,7 +276,7 @@ def _files() -> list[tuple[str, ...]]:
                     agent=name, project="/.", scope=scope, shared=shared, entries=entries
                 )
                 paths = dict.fromkeys(target.path for target in find_targets(request))
-                same = shared and is_committed(request.replace(shared=False))
+                same = shared and is_committed(replace(request, shared=False))
                 shown = "<br>".join(
                     f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths
                 )

@@ -41,8 +41,8 @@ def agent_settings(data: bytes) -> None:
 
 def payload(data: bytes) -> None:
     """A hook's event, of any agent: an answer or silence, and nothing in the hook log."""
-    from lessons_kb.agents import hook
     from lessons_kb.agents.table import AGENTS
+    from lessons_kb.service import hooks as hook
 
     names = sorted(AGENTS)
     name = names[data[0] % len(names)] if data else names[0]
@@ -81,7 +81,7 @@ class _Brain:
             atexit.register(shutil.rmtree, cls.folder, ignore_errors=True)
             os.environ["LESSONS_STATE_HOME"] = os.path.join(cls.folder, "state")
             from lessons_kb import Brain
-            from lessons_kb.brain.making import make_brain
+            from lessons_kb.brain.init import make_brain
 
             root = os.path.join(cls.folder, "project")
             make_brain(root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lessons_kb.cards import parse_card
 from lessons_kb.cards.merge import merge_cards
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.exchange.gitattributes import build_patterns, find_patterns, put_block, take_block
+from lessons_kb.importers.gitattributes import build_patterns, find_patterns, put_block, take_block
 
 BETWEEN = b"\n====\n"
 

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fuzz import seeds
@@ -15,8 +16,8 @@ from fuzz.sharing import attributes, merge
 from lessons_kb.cards import check_card, edit_header, new_card, parse_bytes, parse_card, slug
 from lessons_kb.config import KNOWN_FOLDERS, flat_settings, parse_settings, settings_from_dict
 from lessons_kb.errors import EditRefused, LessonsError
+from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean, clean_line, defang
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,8 @@ MAX_SECONDS = 5.0
 MAX_BYTES = 20_000
 
 
-class Target(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
     """One reader and where its first inputs come from."""
 
     check: Check
@@ -90,7 +92,7 @@ def edit(data: bytes) -> None:
     assert edit_header(result, wanted) == result, "done twice it changes something"
     if before.card is not None and after.card is not None:
         touched = {name.replace("-", "_") for name in wanted} | {"topics", "examples"}
-        one, two = before.card.as_dict(), after.card.as_dict()
+        one, two = as_data(before.card), as_data(after.card)
         for name in set(one) - touched - {"checklist"}:
             assert one[name] == two[name], (name, one[name], two[name])
     _check_lines(text, result, wanted)
@@ -120,7 +122,7 @@ def settings(data: bytes) -> None:
         return
     unknown = {*origins} - {*flat_settings(found)}
     assert all(name.startswith("folders.") for name in unknown), unknown
-    assert settings_from_dict(json.loads(json.dumps(found.as_dict()))) == found
+    assert settings_from_dict(json.loads(json.dumps(as_data(found)))) == found
     for pattern in found.triggers.patterns[:MAX_PATTERNS]:
         _check_pattern(pattern, check_pattern(pattern))
 
@@ -163,7 +165,7 @@ def globs(data: bytes) -> None:
 
 def markup(data: bytes) -> None:
     """Text of cards and answers: cleaned once is clean, nothing in it poses as the frame."""
-    from lessons_kb.exchange.markup import strip_tool_markup
+    from lessons_kb.importers.markup import strip_tool_markup
 
     text = _text(data)
     cleaned = clean(text)
@@ -199,8 +201,9 @@ def words(data: bytes) -> None:
 
 def transcript(data: bytes) -> None:
     """A session's record, of any agent, cut anywhere: entries, never an error."""
-    from lessons_kb.exchange import claude_tail, codex_tail
-    from lessons_kb.exchange.transcripts import AGENTS, Transcript, read_tail
+    from lessons_kb.transcripts import claude_code_tail as claude_tail
+    from lessons_kb.transcripts import codex_tail
+    from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
 
     for agent in ("", *AGENTS):
         reader = Transcript(agent)
@@ -228,28 +231,28 @@ def _imported(read: Callable[[], Any]) -> None:
 
 def review(data: bytes) -> None:
     """The claim tables of a review."""
-    from lessons_kb.exchange.review import read_review
+    from lessons_kb.importers.review import read_review
 
     _imported(lambda: read_review(_text(data), name="review.md"))
 
 
 def memory(data: bytes) -> None:
     """The bullet lists of an AGENTS.md."""
-    from lessons_kb.exchange.memory import read_memory
+    from lessons_kb.importers.memory import read_memory
 
     _imported(lambda: read_memory(_text(data), name="AGENTS.md"))
 
 
 def jsonl(data: bytes) -> None:
     """Lines of JSON, ours or another tool's."""
-    from lessons_kb.exchange.jsonl import read_lines
+    from lessons_kb.importers.jsonl import read_lines
 
     _imported(lambda: read_lines(enumerate(_text(data).split("\n"), 1), name="a.jsonl"))
 
 
 def galangal(data: bytes) -> None:
     """Rows of another tool's database: any type may stand in any column."""
-    from lessons_kb.exchange.galangal import COLUMNS, read_mistakes
+    from lessons_kb.importers.galangal import COLUMNS, read_mistakes
 
     try:
         rows = json.loads(_text(data))
@@ -265,7 +268,7 @@ def galangal(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """Any title makes a card that says that title, or is refused in one line."""
-    from lessons_kb.storage.templates import read_template
+    from lessons_kb.store.templates import read_template
 
     title, _, topics = _text(data).partition("\n")
     for kind in ("lesson", "qa-finding"):
@@ -289,8 +292,8 @@ def template(data: bytes) -> None:
 
 def answer(data: bytes) -> None:
     """An answer held against a checklist, of which both may be anything."""
+    from lessons_kb.check.items import find_unaddressed_items
     from lessons_kb.model import Card
-    from lessons_kb.recall.postcheck import find_unaddressed_items
 
     items, _, text = _text(data).partition("\n\n")
     given = Card(id="lessons/a.md", kind="lesson", title="A", checklist=tuple(items.split("\n")))

@@ -7,9 +7,11 @@
 
 from __future__ import annotations
 
+from lessons_kb.version import __version__ as __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lessons_kb.brain import Brain as Brain
+    from lessons_kb.brain.brain import Brain as Brain
     from lessons_kb.errors import LessonsError as LessonsError
     from lessons_kb.model import Card as Card
     from lessons_kb.model import Check as Check
@@ -18,10 +20,8 @@ if TYPE_CHECKING:
     from lessons_kb.model import Preflight as Preflight
     from lessons_kb.model import Unaddressed as Unaddressed
 
-__version__ = "0.1.0"
-
 _HOMES = {
-    "Brain": "lessons_kb.brain",
+    "Brain": "lessons_kb.brain.brain",
     "Card": "lessons_kb.model",
     "Check": "lessons_kb.model",
     "Finding": "lessons_kb.model",

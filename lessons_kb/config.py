@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from lessons_kb.errors import ConfigError
-from lessons_kb.model import KINDS
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from lessons_kb.model import KINDS, as_data
 
 KNOWN_FOLDERS: Mapping[str, str] = {
     "docs/solutions": "lesson",
@@ -24,7 +21,8 @@ KNOWN_FOLDERS: Mapping[str, str] = {
 """Folders that hold cards in repositories untouched by us."""
 
 
-class Ranking(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ranking:
     """``[ranking]``: field weights and the factors that multiply BM25."""
 
     title: float = 0.6
@@ -50,14 +48,16 @@ class Ranking(Value):
     """A longer query is reduced to this many most telling terms."""
 
 
-class Gate(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
     """``[gate]``: how sure a card must be before it is put in front of an agent."""
 
     min_confidence: float = 0.5
     """0 lets everything through, 1 nothing."""
 
 
-class PreflightSettings(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PreflightSettings:
     """``[preflight]``: the size and shape of the block."""
 
     budget: int = 3200
@@ -75,7 +75,8 @@ class PreflightSettings(Value):
     """The model's window in tokens, 0 = large. Budgets never pass a twentieth of it."""
 
 
-class Index(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Index:
     """``[index]``: what is read and how it is searched."""
 
     engine: str = "tantivy"
@@ -83,7 +84,8 @@ class Index(Value):
     max_file_bytes: int = 1_000_000
 
 
-class Semantic(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Semantic:
     """``[semantic]``: likeness in meaning beside likeness in words; needs the extra."""
 
     enabled: bool = False
@@ -91,7 +93,8 @@ class Semantic(Value):
     """A folder (relative to the brain), or a name in the local Hugging Face cache."""
 
 
-class HookSettings(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookSettings:
     """``[hooks]``: what happens inside a coding agent."""
 
     context: bool = False
@@ -102,14 +105,16 @@ class HookSettings(Value):
     """Let the resident process answer."""
 
 
-class JournalSettings(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalSettings:
     """``[journal]``: what is remembered of sessions."""
 
     retention_days: int = 90
     """Events older than this are forgotten; daily counts per card are kept."""
 
 
-class TrashSettings(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrashSettings:
     """``[trash]``: how long what was deleted can be brought back."""
 
     retention_days: int = 180
@@ -118,14 +123,16 @@ class TrashSettings(Value):
     """The oldest are removed beyond this size; the latest stays, whatever its size."""
 
 
-class Triggers(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Triggers:
     """``[triggers]``: what a user may say to call for a lesson."""
 
     patterns: tuple[str, ...] = ()
     """Regular expressions of RE2 beyond our own: see ``lessons_kb.learn.bounded``."""
 
 
-class Learn(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learn:
     """``[learn]``: how many lessons may come from triggers, and when cards are stale."""
 
     max_auto_cards: int = 50
@@ -134,20 +141,22 @@ class Learn(Value):
     """A card seen once and not used for so long may be archived."""
 
 
-class EffectSettings(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EffectSettings:
     """``[effect]``: what follows from what a lesson was seen to do."""
 
     withhold_harmful: bool = False
     """Give no card whose verdict is ``harms``; `lessons stats` names them."""
 
 
-class Settings(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
     """Effective settings of one brain."""
 
     project: str = ""
     """"" = the name of the git top-level folder."""
     language: str = "en"
-    folders: dict[str, str] = dict(KNOWN_FOLDERS)
+    folders: dict[str, str] = field(default_factory=lambda: dict(KNOWN_FOLDERS))
     """Folder → kind, the well-known ones included."""
     index: Index = Index()
     ranking: Ranking = Ranking()
@@ -163,7 +172,7 @@ class Settings(Value):
 
 
 DEFAULTS = Settings()
-SECTIONS: Mapping[str, type[Value]] = {
+SECTIONS: Mapping[str, type[Any]] = {
     "index": Index,
     "ranking": Ranking,
     "gate": Gate,
@@ -252,7 +261,7 @@ def settings_from_dict(data: Mapping[str, Any]) -> Settings:
 def flat_settings(settings: Settings) -> dict[str, Any]:
     """Return every setting by its dotted name, in the order of the classes above."""
     flat: dict[str, Any] = {}
-    for key, value in settings.as_dict().items():
+    for key, value in as_data(settings).items():
         if isinstance(value, dict):
             flat |= {f"{key}.{inner}": inner_value for inner, inner_value in value.items()}
         else:

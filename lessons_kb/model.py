@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lessons_kb.value import Value
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
 
 KINDS = ("lesson", "playbook", "qa-finding")
 NOTE = "note"
@@ -16,7 +17,8 @@ FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
 """Indexed fields. ``body`` holds the text of the whole file, the others repeat parts of it."""
 
 
-class Card(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Card:
     """What the catalogue knows of a file: a lesson, playbook, finding or note."""
 
     id: str
@@ -51,7 +53,8 @@ class Card(Value):
     """Items to verify, plain text, one line each. Empty for notes."""
 
 
-class Finding(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
     """One thing wrong with one file, and how to mend it."""
 
     path: str
@@ -66,7 +69,8 @@ class Finding(Value):
     """``error`` (the file is out of use), ``warning`` or ``info``."""
 
 
-class Document(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
     """A Markdown file as parsed."""
 
     card: Card | None
@@ -78,13 +82,14 @@ class Document(Value):
     """The Markdown after the header."""
     checklist_lines: tuple[int, ...] = ()
     """1-based line in the file of each item of ``card.checklist``."""
-    key_lines: dict[str, int] = {}
+    key_lines: dict[str, int] = field(default_factory=dict)
     """1-based line in the file of each key of the header."""
     body_line: int = 1
     """1-based line in the file at which ``body`` begins."""
 
 
-class Query(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
     """What is asked of a brain."""
 
     text: str
@@ -98,7 +103,8 @@ class Query(Value):
     limit: int = 10
 
 
-class Hit(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
     """A card found for a query, with everything that explains its place."""
 
     card: Card
@@ -118,8 +124,14 @@ class Hit(Value):
     brain: str = ""
     """Alias of the brain; set only where several are searched."""
 
+    @property
+    def matches_path(self) -> bool:
+        """Whether the card's globs match a file at hand, whatever the words of the prompt."""
+        return any(name == "path" for name, _ in self.factors)
 
-class Preflight(Value):
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preflight:
     """What is put in front of the agent."""
 
     text: str
@@ -131,7 +143,8 @@ class Preflight(Value):
     tokens: int = 0
 
 
-class Unaddressed(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unaddressed:
     """A checklist item that is not visible in an answer or in what the agent did."""
 
     card: Card
@@ -144,7 +157,8 @@ class Unaddressed(Value):
     """Whether ``sentence`` says that it was not done."""
 
 
-class Check(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
     """The outcome of a post-check."""
 
     unaddressed: tuple[Unaddressed, ...]
@@ -179,7 +193,8 @@ OUTCOMES = (*DONE, "cancelled", *FAILURES)
 LEVELS = ("note", "nudge", "escalate")
 
 
-class Event(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
     """One observation of a session. A tool call is one event, made when its outcome is known."""
 
     kind: str
@@ -205,12 +220,13 @@ class Event(Value):
     """What was said or run: the prompt, the answer, the feedback, the summary, the command line."""
     output: str = ""
     """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
-    record: dict[str, object] = {}
+    record: dict[str, object] = field(default_factory=dict)
     """Plain JSON data beyond this: ``run`` (how a captured command ended), ``signals`` (what the
     guards said, their records), ``lessons`` (what was given for a prompt and what held back)."""
 
 
-class Signal(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Signal:
     """What a guard has to say about an event."""
 
     guard: str
@@ -222,3 +238,14 @@ class Signal(Value):
     """For the user; "" = nothing to show."""
     record: dict[str, object]
     """Plain JSON data for the journal; ``kind`` names it."""
+
+
+def as_data(value: Any) -> Any:
+    """Return plain JSON data: a dataclass as a dict of its fields, a tuple as a list."""
+    if is_dataclass(value):
+        return {one.name: as_data(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, (tuple, list)):
+        return [as_data(item) for item in value]
+    if isinstance(value, dict):
+        return {key: as_data(item) for key, item in value.items()}
+    return value

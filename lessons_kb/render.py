@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from lessons_kb.recall.preflight import shown_name
-from lessons_kb.text.counted import counted
+from lessons_kb.model import Card, Check, Finding, Hit, Preflight, Unaddressed
+from lessons_kb.preflight.block import shown_name
+from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from lessons_kb.brain.why import Verdict, Why
-    from lessons_kb.model import Card, Check, Finding, Hit, Preflight, Unaddressed
 
 _WORDS = {
     "en": {
@@ -71,8 +66,13 @@ def scope_footer(block: Preflight, language: str = "en") -> str:
     """Return one line that names the lessons of a block, "" if it has none."""
     if not block.lessons:
         return ""
-    ids = ", ".join(clean_line(shown_name(hit)) for hit in block.lessons)
-    return _WORDS[language]["footer"].format(count=len(block.lessons), ids=ids)
+    return footer([shown_name(hit) for hit in block.lessons], language)
+
+
+def footer(names: Sequence[str], language: str = "en") -> str:
+    """Return one line that says how many lessons were given, and which."""
+    ids = ", ".join(clean_line(name) for name in names)
+    return _WORDS[language]["footer"].format(count=len(names), ids=ids)
 
 
 def format_warnings(
@@ -131,72 +131,15 @@ def hit_data(hit: Hit) -> dict[str, Any]:
     }
 
 
-def why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[str]:
-    """Yield the lines that say what a prompt brought and what was held back by which setting.
-
-    ``when`` says when it was; nothing is wrapped.
-    """
-    words = _words_by_term(why.prompt)
-    given = [one for one in why.verdicts if one.given]
-    held = [one for one in why.verdicts if not one.given]
-    if when:
-        agent = f" ({clean_line(why.agent)})" if why.agent else ""
-        session = clean_line(why.session)
-        yield f"{f'Session {session}{agent}' if session else 'Outside of any session'}, {when}"
-    if why.prompt:
-        yield f"Prompt: {_shortened(clean_line(why.prompt))}"
-    if given:
-        ids = ", ".join(clean_line(one.id) for one in given)
-        yield _WORDS[language]["footer"].format(count=len(given), ids=ids)
-    yield ""
-    yield f"Given ({counted(why.tokens, 'token')}):" if given and why.tokens else "Given:"
-    yield from _verdict_lines(given, "✓", words)
-    yield "Held back:"
-    yield from _verdict_lines(held, "✗", words)
-    for title, verdicts in (
-        ("Given since:", why.later),
-        ("In the context from before:", why.earlier),
-    ):
-        if verdicts:
-            yield title
-            yield from _verdict_lines(verdicts, "✓", words)
-
-
-def _verdict_lines(
-    verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
-) -> Iterator[str]:
-    for one in verdicts:
-        facts = [clean_line(one.id)]
-        if one.given:
-            yield f"  {mark} {clean_line(one.title) or 'a card that is gone'}"
-        if one.confidence is not None:
-            facts.append(f"confidence {one.confidence:.2f}")
-        if one.changed:
-            facts.append("changed since")
-        yield f"    {', '.join(facts)}" if one.given else f"  {mark} {', '.join(facts)}"
-        reason = _in_words(clean_line(one.reason), words).removeprefix("held back: ")
-        if reason:
-            yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
-    if not verdicts:
-        yield "  nothing"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_PROMPT else text[: _MAX_PROMPT - 1] + "…"
-
-
-_MAX_PROMPT = 300
-
-
 def explain_hit(hit: Hit, query: str = "") -> str:
     """Return two lines: how the score came about, and what the gate says.
 
     With the ``query`` its own words are named, not the stems that the index knows.
     """
-    words = _words_by_term(query)
+    words = words_by_term(query)
     factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
     terms = ", ".join(_spoken(hit.matched, words)) or "none"
-    reason = _in_words(hit.reason, words)
+    reason = in_words(hit.reason, words)
     verdict = f"passes: {reason}" if hit.passed else reason
     text = f"bm25 {hit.bm25:.2f}"
     if hit.meaning:
@@ -207,10 +150,8 @@ def explain_hit(hit: Hit, query: str = "") -> str:
     )
 
 
-def _words_by_term(text: str) -> dict[str, str]:
+def words_by_term(text: str) -> dict[str, str]:
     """Return each index term of a text with the first word of the text that it comes from."""
-    from lessons_kb.text.analyzer import analyze
-
     found: dict[str, str] = {}
     for word in dict.fromkeys(re.findall(r"\w(?:[\w.'/-]*\w)?", text)):
         for term in analyze(word):
@@ -222,7 +163,7 @@ def _spoken(terms: Iterable[str], words: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(clean_line(words.get(term, term)) for term in terms))
 
 
-def _in_words(reason: str, words: Mapping[str, str]) -> str:
+def in_words(reason: str, words: Mapping[str, str]) -> str:
     """Return a reason of the gate with words in the place of the terms that it lists."""
     return _TERMS.sub(lambda m: m[1] + ", ".join(_spoken(m[2].split(", "), words)), reason)
 

@@ -14,55 +14,46 @@ PACKAGE = pathlib.Path(__file__).parents[1] / "lessons_kb"
 FILES = sorted(PACKAGE.rglob("*.py"))
 NAMES = [str(path.relative_to(PACKAGE)) for path in FILES]
 
-PURE_ROOMS = ("text", "cards", "recall", "guards", "learn", "exchange")
-PURE_FILES = ("errors.py", "value.py", "model.py", "config.py")
-OWN_A_DIRECTORY = ("recall/engines", "recall/semantic")
+PURE_ROOMS = (
+    *("text", "cards", "search", "duplicates", "relevance", "preflight", "check"),
+    *("guards", "transcripts", "importers", "learn"),
+)
+PURE_FILES = ("errors.py", "model.py", "config.py")
+OWN_A_DIRECTORY = (
+    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/term_scores.py"),
+    "search/embeddings",
+)
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
-below storage opens a file"."""
+below store opens a file"."""
 
 HOMES = {
-    "filelock": ("storage", "brain/refresh.py"),
+    "filelock": ("store", "brain/refresh.py"),
     "frontmatter": ("cards",),
     "jinja2": ("report",),
     "markdown_it": ("cards",),
-    "mcp": ("mcp_server",),
-    "numpy": ("recall/engines", "recall/semantic", "brain/meaning.py"),
-    "onnxruntime": ("recall/semantic",),
+    "mcp": ("service/mcp",),
+    "numpy": ("search", "brain/embeddings.py"),
+    "onnxruntime": ("search/embeddings",),
     "pathspec": ("text",),
-    "platformdirs": ("storage",),
-    "rank_bm25": ("recall/engines", "cards/duplicates.py"),
-    "rich": ("cli", "manage", "render.py"),
-    "sqlite3": ("storage", "brain", "recall/engines", "recall/semantic"),
+    "platformdirs": ("store",),
+    "rank_bm25": ("search", "duplicates"),
+    "rich": ("cli", "tui", "render.py"),
+    "sqlite3": ("store", "brain", "search"),
     "Stemmer": ("text",),
-    "tantivy": ("recall/engines",),
-    "textual": ("manage",),
-    "tokenizers": ("recall/semantic",),
+    "tantivy": ("search",),
+    "textual": ("tui",),
+    "tokenizers": ("search/embeddings",),
     "tomlkit": ("agents",),
     "typer": ("cli",),
-    "watchdog": ("storage",),
+    "watchdog": ("store",),
     "yaml": ("cards",),
 }
 
-NEVER_IN_A_HOOK = {
-    "dataclasses",
-    "filelock",
-    "frontmatter",
-    "logging",
-    "markdown_it",
-    "mcp",
-    "numpy",
-    "onnxruntime",
-    "pathspec",
-    "platformdirs",
-    "rich",
-    "textual",
-    "tokenizers",
-    "tomllib",
-    "typer",
-    "typing",
-    "watchdog",
-    "yaml",
+ON_FIRST_USE = {
+    *("jinja2", "markdown_it", "mcp", "numpy", "onnxruntime", "rank_bm25", "rich"),
+    *("textual", "tokenizers", "tomlkit", "typer", "watchdog"),
 }
+"""Heavy packages: an event answered without a daemon loads none of them."""
 
 
 def tree(path: pathlib.Path) -> ast.Module:
@@ -94,7 +85,7 @@ PURE = [path for path in FILES if inside(path, (*PURE_ROOMS, *PURE_FILES))]
 
 
 @pytest.mark.parametrize("path", PURE, ids=[str(path.relative_to(PACKAGE)) for path in PURE])
-def test_nothing_below_storage_does_io(path: pathlib.Path) -> None:
+def test_nothing_below_store_does_io(path: pathlib.Path) -> None:
     if inside(path, OWN_A_DIRECTORY):
         return
     forbidden_modules = {"logging", "subprocess", "socket", "shutil", "tempfile", "time", "io"}
@@ -124,6 +115,23 @@ def test_every_public_name_says_what_it_promises(path: pathlib.Path) -> None:
                 assert ast.get_docstring(method), f"{node.name}.{method.name} has no docstring"
 
 
+def test_no_files_import_each_other_in_a_circle() -> None:
+    modules = {".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts): p for p in FILES}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    needs: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        nodes = [n for n in ast.walk(tree(path)) if isinstance(n, (ast.Import, ast.ImportFrom))]
+        found = set()
+        for node in nodes:
+            begin = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            found |= {f"{begin}{alias.name}" for alias in node.names} | {begin.rstrip(".")}
+        needs[name] = (found & set(modules)) - {name, "lessons_kb"}
+    while free := [name for name, wanted in needs.items() if not wanted & set(needs)]:
+        for name in free:
+            del needs[name]
+    assert not needs, "these import each other, or what does"
+
+
 def test_no_room_is_called_after_nothing() -> None:
     empty = {"utils", "util", "helpers", "helper", "manager", "base", "common", "misc"}
     assert not {path.stem for path in FILES} & empty
@@ -140,7 +148,7 @@ def run_fresh(code: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_a_preflight_over_an_unchanged_brain_imports_nothing_heavy(
+def test_an_event_answered_without_a_daemon_loads_no_heavy_package(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
@@ -148,61 +156,20 @@ def test_a_preflight_over_an_unchanged_brain_imports_nothing_heavy(
     lessons.mkdir(parents=True)
     card = "# Retry without an idempotency key\n\n## Prevention Checklist\n\n- Send a key\n"
     (lessons / "retry.md").write_text(card)
-    ask = (
-        "import sys; from lessons_kb.brain import Brain\n"
-        "block = Brain.open(sys.argv[1]).preflight('retry the idempotency key', context=False)\n"
-        "assert 'Send a key' in block.text, block\n"
-    )
-    first = ask + "import time; time.sleep(0.1)\n"
-    run_fresh(first, str(tmp_path / "brain"))
-    run_fresh(first, str(tmp_path / "brain"))  # the file is old enough now: nothing is read again
-    seen = run_fresh(ask + "print(*sys.modules)", str(tmp_path / "brain")).split()
-    assert not NEVER_IN_A_HOOK & set(seen)
-
-
-HOOKED = {
-    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": "retry the idempotency key"},
-    "after a tool": {
-        "hook_event_name": "PostToolUse",
-        "tool_name": "Bash",
-        "tool_input": {"command": "ls -l src"},
-        "tool_response": {"stdout": "a.py"},
-        "tool_use_id": "t1",
-    },
-    "before an edit": {
-        "hook_event_name": "PreToolUse",
-        "tool_name": "Edit",
-        "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
-        "tool_use_id": "t2",
-    },
-}
-NEVER_AFTER_A_TOOL = {"tantivy", "Stemmer", "lessons_kb.brain.brain", "lessons_kb.render"}
-
-
-@pytest.mark.parametrize("occasion", HOOKED)
-def test_a_hook_over_an_unchanged_brain_imports_nothing_heavy(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, occasion: str
-) -> None:
-    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
-    lessons = tmp_path / "brain" / "lessons"
-    lessons.mkdir(parents=True)
-    card = "# Retry without an idempotency key\n\n## Prevention Checklist\n\n- Send a key\n"
-    (lessons / "retry.md").write_text(card)
     monkeypatch.setenv("LESSONS_BRAIN", str(tmp_path / "brain"))
+    fire = (
+        "import os, sys; from lessons_kb.service.hooks import answer_event\n"
+        "output, _ = answer_event('claude-code', sys.argv[1], os.environ, leave_open=True)\n"
+        "assert 'Send a key' in output, output\n"
+    )
+    asked = {"hook_event_name": "UserPromptSubmit", "prompt": "retry the idempotency key"}
     project = tmp_path / "project"
     project.mkdir()
-    fire = (
-        "import os, sys; from lessons_kb.agents.hook import answer_event\n"
-        "output, _ = answer_event('claude-code', sys.argv[1], os.environ, leave_open=True)\n"
-    )
-    for session in ("first", "second"):
-        event = {"session_id": session, "cwd": str(project), **HOOKED["prompt"]}
-        code = fire + "assert 'Send a key' in output, output; import time; time.sleep(0.1)"
-        run_fresh(code, json.dumps(event))
-    event = {"session_id": "third", "cwd": str(project), **HOOKED[occasion]}
+    event = {"session_id": "first", "cwd": str(project), **asked}
+    run_fresh(fire, json.dumps(event))
+    event = {"session_id": "second", "cwd": str(project), **asked}
     seen = set(run_fresh(fire + "print(*sys.modules)", json.dumps(event)).split())
-    never = NEVER_IN_A_HOOK | (NEVER_AFTER_A_TOOL if occasion == "after a tool" else set())
-    assert not never & seen
+    assert not ON_FIRST_USE & seen
 
 
 def test_the_front_door_opens_for_free() -> None:
@@ -210,4 +177,4 @@ def test_the_front_door_opens_for_free() -> None:
         "import sys; before = set(sys.modules); import lessons_kb; "
         "print(*(set(sys.modules) - before))"
     ).split()
-    assert set(seen) <= {"lessons_kb", "__future__"}
+    assert set(seen) <= {"lessons_kb", "lessons_kb.version", "__future__"}

@@ -21,12 +21,12 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from lessons_kb.brain.making import trust_brain
+from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.workspace import Workspace
 from lessons_kb.errors import InputError
-from lessons_kb.mcp_server import build_server
-from lessons_kb.mcp_server.http import build_app
-from lessons_kb.mcp_server.server import INSTRUCTIONS
+from lessons_kb.service.mcp import build_server
+from lessons_kb.service.mcp.http import build_app
+from lessons_kb.service.mcp.server import INSTRUCTIONS
 
 EXAMPLE = pathlib.Path(__file__).parents[1] / "brain-example"
 PROMPT = "Add a Telegram command that runs a shell script"
@@ -64,7 +64,7 @@ def ask(target: Any, work: Callable[[Client], Any], **how: Any) -> Any:
 
 @pytest.fixture
 def call(workspace: Workspace) -> Callable[..., Any]:
-    from lessons_kb.agents.hook import answer_event
+    from lessons_kb.service.hooks import answer_event
 
     def answer(agent: str, event: dict[str, Any]) -> str:
         return answer_event(agent, json.dumps(event), {}, find=workspace.find)[0]
@@ -217,7 +217,7 @@ def test_a_hook_gets_what_the_command_would_print(call, brain: pathlib.Path) -> 
 
 
 def test_placeholders_without_a_value_are_left_out() -> None:
-    from lessons_kb.mcp_server.answers import substituted
+    from lessons_kb.service.mcp.answers import substituted
 
     event = {"prompt": "x", "agent_id": "${agent_id}", "tool_input": '{"command": "ls"}'}
     assert substituted(event) == {"prompt": "x", "tool_input": {"command": "ls"}}
@@ -277,7 +277,7 @@ def test_what_nobody_foresaw_is_logged_and_told_in_one_line(
     call, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.storage.hook_log import read_troubles
+    from lessons_kb.store.hook_log import read_troubles
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero\nsecond line")
@@ -502,8 +502,8 @@ def status(url: str, **headers: str) -> int:
 def test_a_hook_that_finds_no_answer_in_time_is_silence(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lessons_kb.mcp_server import tools
-    from lessons_kb.storage.hook_log import read_troubles
+    from lessons_kb.service.mcp import tools
+    from lessons_kb.store.hook_log import read_troubles
 
     monkeypatch.setattr(tools, "HOOK_SECONDS", 1.0)
     answer = threading.Event()
@@ -528,8 +528,8 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(
 def test_a_lesson_that_came_too_late_is_given_again(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lessons_kb.agents.hook import answer_event
-    from lessons_kb.mcp_server import tools
+    from lessons_kb.service.hooks import answer_event
+    from lessons_kb.service.mcp import tools
 
     waits = [threading.Event()]
     done = threading.Event()
@@ -559,7 +559,7 @@ def test_a_lesson_that_came_too_late_is_given_again(
 
 IMPATIENT = """
 import sys
-from lessons_kb.mcp_server import http_timeouts
+from lessons_kb.service.mcp import http_timeouts
 http_timeouts.REQUEST_SECONDS = 1.0
 from lessons_kb.cli.main import main
 main()
@@ -634,7 +634,7 @@ def test_beyond_this_machine_a_token_is_required(workspace: Workspace) -> None:
 def test_the_token_and_the_origin_are_checked_first(
     workspace: Workspace, headers: dict[str, str], expected: int
 ) -> None:
-    from lessons_kb.mcp_server.http import _guarded
+    from lessons_kb.service.mcp.http import _guarded
 
     passed: list[str] = []
 
@@ -661,7 +661,7 @@ def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace: W
     import socket
 
     from lessons_kb.errors import InputError
-    from lessons_kb.mcp_server import serve_http
+    from lessons_kb.service.mcp import serve_http
 
     said: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -25,7 +25,7 @@ LATER = {
     *("watchdog", "yaml"),
 }
 """What a command imports when it needs it, and not before."""
-NOT_FOR_HELP = {"lessons_kb.brain", "lessons_kb.storage", "platformdirs", "rich", "sqlite3"}
+NOT_FOR_HELP = {"lessons_kb.brain", "lessons_kb.store", "platformdirs", "rich", "sqlite3"}
 
 
 def start(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,16 +56,6 @@ def test_help_imports_the_command_line_and_nothing_behind_it() -> None:
     seen = imported_by("--help")
     assert not (LATER | NOT_FOR_HELP) & seen
     assert "lessons_kb.cli.main" in seen
-
-
-def test_a_list_of_unchanged_cards_imports_no_parser(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "lessons").mkdir()
-    (tmp_path / "lessons" / "a.md").write_text("# Money in floats\n")
-    os.utime(tmp_path / "lessons" / "a.md", ns=(1, 1))  # in whole seconds it is young for two
-    arguments = ("--brain", str(tmp_path), "list")
-    imported_by(*arguments)
-    imported_by(*arguments)  # the file is older than the catalogue now: nothing is read again
-    assert not LATER & imported_by(*arguments)
 
 
 def test_each_program_is_there() -> None:

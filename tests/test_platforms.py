@@ -41,9 +41,9 @@ ctypes.CDLL = no_library
 
 WALK = """
 import json, os, pathlib
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.doctor import check_health
-from lessons_kb.brain.making import make_brain
+from lessons_kb.brain.init import make_brain
 from lessons_kb.errors import DuplicateCard
 
 make_brain("shop")
@@ -67,7 +67,7 @@ with Brain.open("shop") as brain:
     assert "Refund worker pays twice" in block.text, block
     assert [line for line in check_health(brain, ".") if line.level == "error"] == []
 
-from lessons_kb.agents.hook import answer_event
+from lessons_kb.service.hooks import answer_event
 
 event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": os.getcwd()}
 event["prompt"] = "Why does the refund worker pay twice?"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from lessons_kb.agents.payload import arguments_of, end_of, object_of, output_of, text_of
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
+from lessons_kb.agents.payload import Payload, arguments_of, end_of, object_of, output_of, text_of
+from lessons_kb.agents.response_text import Said
+from lessons_kb.guards.commands import find_start
+from lessons_kb.guards.tools import kind_of_failure
 
 _NOT_THE_USER = ("system", "poll_event")
 """Sources of a prompt that nobody wrote."""
@@ -18,7 +16,7 @@ _RESET = "Shell cwd was reset to"
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an occasion, None for what is to be passed over."""
+    """Return the fields of an hook_event, None for what is to be passed over."""
     found: dict[str, Any] = {
         "session": text_of(payload, "session_id"),
         "part": text_of(payload, "agent_id"),
@@ -69,8 +67,6 @@ def write(event: str, said: Said) -> dict[str, Any]:
 
 def _begun_in(payload: Payload) -> str:
     """Return the directory before a call: the payload has that after it."""
-    from lessons_kb.guards.commands import find_start
-
     cwd = text_of(payload, "cwd")
     command = text_of(object_of(payload, "tool_input"), "command")
     moved_back = _RESET in text_of(object_of(payload, "tool_response"), "stderr")
@@ -85,8 +81,6 @@ def _ended(payload: Payload, event: str) -> dict[str, str]:
         output = output_of(payload.get("tool_input"), printed)
         return {"outcome": "cancelled" if stopped else "ok", "output": output}
     if event == "PostToolUseFailure":
-        from lessons_kb.guards.tools import kind_of_failure
-
         error = end_of(text_of(payload, "error"))
         stopped = payload.get("is_interrupt") is True
         return {"outcome": "cancelled" if stopped else kind_of_failure(error), "output": error}

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.payload import end_of, output_of, text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
+from lessons_kb.agents.payload import Payload, end_of, output_of, text_of
+from lessons_kb.agents.response_text import Said
 
 _EXIT = r"\A(?:Exit code|Process exited with code):? (-?\d+)|^Process exited with code (-?\d+)$"
 _HEAD = 400
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an occasion, None for what is to be passed over."""
+    """Return the fields of an hook_event, None for what is to be passed over."""
     found = claude_code.read(payload, event)
     if found is None:
         return None
@@ -44,8 +40,6 @@ def _ended(payload: Payload) -> dict[str, str]:
     else:
         text = response if isinstance(response, str) else ""
     if type(code) is not int:
-        import re
-
         match = re.search(_EXIT, text[:_HEAD], re.MULTILINE)
         code = int(match[1] or match[2]) if match else None
     outcome = "unknown" if code is None else "exec_error" if code else "ok"

@@ -7,21 +7,27 @@ last line. Nothing that a hook prints is shown to the user.
 
 from __future__ import annotations
 
-from lessons_kb.agents.payload import arguments_of, end_of, object_of, output_of, text_of, time_of
+import re
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
+from lessons_kb.agents.payload import (
+    Payload,
+    arguments_of,
+    end_of,
+    object_of,
+    output_of,
+    text_of,
+    time_of,
+)
+from lessons_kb.agents.response_text import Said
+from lessons_kb.guards.tools import kind_of_failure
 
 _EXIT = r"<(?:shellId: [^\n>]{0,80} completed with exit code|exited with exit code) (-?\d+)>\s*\Z"
 _TAIL = 200
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an occasion, None for what is to be passed over."""
+    """Return the fields of an hook_event, None for what is to be passed over."""
     found: dict[str, Any] = {
         "session": text_of(payload, "session_id", "sessionId"),
         "at": time_of(payload),
@@ -37,8 +43,6 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     if event == "PostToolUse":
         found |= _ended(payload)
     if event == "PostToolUseFailure":
-        from lessons_kb.guards.tools import kind_of_failure
-
         error = text_of(payload, "error") or text_of(object_of(payload, "error"), "message")
         found |= {"outcome": kind_of_failure(error), "output": end_of(error)}
     return found
@@ -58,7 +62,6 @@ def write(event: str, said: Said) -> dict[str, Any]:
 
 
 def _exit_code(text: str) -> str:
-    import re
 
     found = re.search(_EXIT, text[-_TAIL:])
     return found[1] if found else ""
@@ -71,7 +74,5 @@ def _ended(payload: Payload) -> dict[str, str]:
     code = _exit_code(text)
     outcome = "exec_error" if code not in ("", "0") else "ok"
     if verdict in ("failure", "denied", "rejected"):
-        from lessons_kb.guards.tools import kind_of_failure
-
         outcome = kind_of_failure(text) if verdict == "failure" else "permission_denied"
     return {"outcome": outcome, "output": output_of(payload.get("tool_input"), text)}

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from lessons_kb.agents.payload import arguments_of, end_of, output_of, text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
+from lessons_kb.agents.payload import Payload, arguments_of, end_of, output_of, text_of
+from lessons_kb.agents.response_text import Said
+from lessons_kb.guards.tools import kind_of_failure
 
 _TEXTS = {"beforeSubmitPrompt": "prompt", "afterAgentResponse": "text"}
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an occasion, None for what is to be passed over."""
+    """Return the fields of an hook_event, None for what is to be passed over."""
     found: dict[str, Any] = {"session": text_of(payload, "conversation_id", "session_id")}
     if event in _TEXTS:
         found["text"] = text_of(payload, _TEXTS[event])
@@ -62,7 +58,6 @@ def _ended(payload: Payload) -> dict[str, str]:
 
 
 def _failed(payload: Payload) -> dict[str, str]:
-    from lessons_kb.guards.tools import kind_of_failure
 
     error = end_of(text_of(payload, "error_message"))
     outcome = kind_of_failure(error)

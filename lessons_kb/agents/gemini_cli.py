@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from lessons_kb.agents.payload import (
+    Payload,
     arguments_of,
     end_of,
     object_of,
@@ -10,13 +14,8 @@ from lessons_kb.agents.payload import (
     text_of,
     time_of,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
+from lessons_kb.agents.response_text import Said
+from lessons_kb.guards.tools import kind_of_failure
 
 _OPENS, _CLOSES = "<hook_context>", "</hook_context>"
 _EXIT = r"^Exit Code: (-?\d+)$"
@@ -24,7 +23,7 @@ _TEXTS = {"BeforeAgent": "prompt", "AfterAgent": "prompt_response"}
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an occasion. Calls have no id: their time tells them apart."""
+    """Return the fields of an hook_event. Calls have no id: their time tells them apart."""
     found: dict[str, Any] = {
         "session": text_of(payload, "session_id"),
         "at": time_of(payload),
@@ -60,14 +59,11 @@ def write(event: str, said: Said) -> dict[str, Any]:
 
 
 def _ended(payload: Payload) -> dict[str, str]:
-    import re
 
     response = object_of(payload, "tool_response")
     content = text_of(response, "llmContent")
     error = response.get("error")
     if error:
-        from lessons_kb.guards.tools import kind_of_failure
-
         message = text_of(error, "message") if isinstance(error, dict) else str(error)
         return {"outcome": kind_of_failure(message), "output": end_of(message)}
     command = payload.get("tool_name") == "run_shell_command"

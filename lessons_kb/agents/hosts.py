@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from lessons_kb.agents.payload import text_of
+from collections.abc import Mapping
+
+from lessons_kb.agents.payload import Payload, text_of
 from lessons_kb.agents.table import AGENTS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lessons_kb.agents.payload import Payload
 
 EVENT_NAMES = ("hook_event_name", "hookEventName", "event")
 _RENAMED: Mapping[str, Mapping[str, str]] = {

@@ -19,14 +19,11 @@ session's next main requests) and ``message`` for the user (a toast, or the log)
 
 from __future__ import annotations
 
-from lessons_kb.agents.payload import arguments_of, end_of, object_of, output_of, text_of
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
+from lessons_kb.agents.payload import Payload, arguments_of, end_of, object_of, output_of, text_of
+from lessons_kb.agents.response_text import Said
+from lessons_kb.guards.tools import kind_of_failure
 
 _INVALID = "invalid"
 """Name of the tool that opencode runs in the place of one that does not exist."""
@@ -34,7 +31,7 @@ _QUOTES = '"'
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an occasion, None for what is to be passed over."""
+    """Return the fields of an hook_event, None for what is to be passed over."""
     found: dict[str, Any] = {"session": text_of(payload, "sessionID")}
     if event == "prompt":
         found["text"] = _unquoted(text_of(payload, "text"))
@@ -48,8 +45,6 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     if event == "after":
         found |= _ended(payload)
     if event == "failed":
-        from lessons_kb.guards.tools import kind_of_failure
-
         error = text_of(payload, "error")
         found |= {"outcome": kind_of_failure(error), "output": end_of(error)}
     return found
@@ -70,8 +65,6 @@ def _ended(payload: Payload) -> dict[str, str]:
     metadata = object_of(payload, "metadata")
     code = metadata.get("exit")
     if text_of(payload, "tool") == _INVALID:
-        from lessons_kb.guards.tools import kind_of_failure
-
         return {"outcome": kind_of_failure(text), "output": end_of(text)}
     failed = type(code) is int and code != 0
     written = text_of(metadata, "diff") or output_of(payload.get("args"), text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
 
-    Payload = Mapping[str, Any]
+Payload = Mapping[str, Any]
+
 
 _LATEST = 1e11
 """What is later than this, in the year 5138, is in milliseconds."""
@@ -50,7 +50,6 @@ def time_of(payload: Payload) -> float:
         return 0.0 if not known else value / 1000 if value > _LATEST else float(value)
     if not isinstance(value, str) or not value:
         return 0.0
-    import datetime as dt
 
     try:
         moment = dt.datetime.fromisoformat(value)

@@ -8,25 +8,23 @@ user whom an event cannot reach go to standard error, which agents show in their
 
 from __future__ import annotations
 
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
-class Agent(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agent:
     """One coding agent."""
 
     events: Mapping[str, str]
-    """Name of its event → our occasion; an event that is not here is answered with silence."""
+    """Name of its event → our hook_event; an event that is not here is answered with silence."""
     context: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
     lines: tuple[str, ...] = ()
     """Events whose answer is shown to the user."""
     ask: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
-    unattended: Mapping[str, tuple[str, ...]] = {}
+    unattended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Variable → values with which nobody is there to be asked: a question would be a denial."""
     stop: tuple[str, ...] = ()
     """Events whose answer can end the turn so that it can be resumed."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.payload import end_of, output_of, text_of, time_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.payload import Payload
-    from lessons_kb.agents.said import Said
+from lessons_kb.agents.payload import Payload, end_of, output_of, text_of, time_of
+from lessons_kb.agents.response_text import Said
+from lessons_kb.guards.tools import kind_of_failure
 
 _FAILED = ("error:", "error while calling tool", "tool call failed")
 _EXIT = r"exit(?:ed with)? code:? (-?\d+)"
@@ -18,7 +16,7 @@ _TERMINALS = ("run_in_terminal", "runInTerminal", "runTerminalCommand")
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an occasion, None for what is to be passed over."""
+    """Return the fields of an hook_event, None for what is to be passed over."""
     found: dict[str, Any] = {
         "session": text_of(payload, "sessionId", "session_id"),
         "at": time_of(payload),
@@ -40,14 +38,11 @@ def write(event: str, said: Said) -> dict[str, Any]:
 
 
 def _ended(payload: Payload) -> dict[str, str]:
-    import re
 
     text = text_of(payload, "tool_response")
     terminal = text_of(payload, "tool_name") in _TERMINALS
     codes = re.findall(_EXIT, end_of(text), re.IGNORECASE) if terminal else []
     outcome = "ok"
     if text.lower().startswith(_FAILED) or (codes and codes[-1] != "0"):
-        from lessons_kb.guards.tools import kind_of_failure
-
         outcome = "exec_error" if codes else kind_of_failure(text)
     return {"outcome": outcome, "output": output_of(payload.get("tool_input"), text)}

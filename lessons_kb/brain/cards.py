@@ -8,7 +8,17 @@ import difflib
 import os
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from lessons_kb.brain.agent_session import session_of
+from lessons_kb.brain.composing import compose, redact_card
+from lessons_kb.brain.digest import read_document
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.sharing import merges_cards
+from lessons_kb.cards import edit_header, normal_title, parse_bytes, slug
+from lessons_kb.duplicates.near_duplicates import KIN, NEAR, SAME, Duplicates, Twin, similarity
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -16,34 +26,37 @@ from lessons_kb.errors import (
     EditRefused,
     GitError,
     InputError,
+    LessonsError,
     StorageError,
 )
-from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES
-from lessons_kb.storage import files, trash
-from lessons_kb.storage.journal import BUMPED
+from lessons_kb.learn.drafts import Sketch
+from lessons_kb.learn.effect import RECURRED
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document
+from lessons_kb.store import files, trash
+from lessons_kb.store.locks import hold_new
+from lessons_kb.store.outcomes import BUMPED
+from lessons_kb.text.redact import redact
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Change = str | int | tuple[str, ...] | None
 
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.cards.duplicates import Twin
-    from lessons_kb.errors import LessonsError
-    from lessons_kb.model import Card, Document
 
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
 _SHOWN = 5
 """Candidates named in a message."""
+_LEVELS = (SAME, NEAR, KIN)
+_REWORDED = 0.55
+"""Titles whose words are more alike than this say the same or not by their words."""
+_MOST_TWINS = 3
+"""More titles of one meaning are a family."""
 ON_DUPLICATE = ("fail", "bump", "new")
 
 
 class Cards:
     """The cards of a brain."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Layers) -> None:
         self._brain = brain
 
     def all(self, *, notes: bool = False, aliased: bool = False) -> list[Card]:
@@ -62,7 +75,7 @@ class Cards:
             return [card for _layer, card in found.values()]
         count = Counter(card.id for _layer, card in found.values())
         return [
-            card if count[card.id] == 1 else card.replace(id=f"{layer.alias}:{card.id}")
+            card if count[card.id] == 1 else replace(card, id=f"{layer.alias}:{card.id}")
             for layer, card in found.values()
         ]
 
@@ -118,8 +131,6 @@ class Cards:
 
     def read(self, name: str) -> tuple[str, Document]:
         """Return the path on disk and the parsed file of a card."""
-        from lessons_kb.brain.digest import read_document
-
         layer, card = self.find(name)
         settings = layer.settings
         limit = settings.index.max_file_bytes
@@ -141,11 +152,6 @@ class Cards:
         today: str | None = None,
     ) -> Card:
         """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown."""
-        from lessons_kb.brain.composing import compose, redact_card
-        from lessons_kb.cards import slug
-        from lessons_kb.learn.drafts import Sketch
-        from lessons_kb.storage.locks import hold_new
-
         _choose("kind", kind, KINDS)
         _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
         if severity is not None:
@@ -182,10 +188,6 @@ class Cards:
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
         """Write a card's whole text under a name made from its title; nothing is overwritten."""
-        from lessons_kb.brain.digest import read_document
-        from lessons_kb.cards import slug
-        from lessons_kb.text.redact import redact
-
         layer = self._brain.layers[0]
         path = self._write_new(layer, f"{kind}s/{slug(redact(title))}", text.encode("utf-8"))
         settings = layer.settings
@@ -281,20 +283,15 @@ class Cards:
         return None
 
     def _find_twins(self, title: str, text: str = "") -> list[Twin]:
-        from lessons_kb.cards.duplicates import Duplicates
 
         twins = Duplicates(self.all()).find(title, text=text)
         if all(layer.meaning is None for layer in self._brain.layers):
             return twins
-        from lessons_kb.brain.meaning import add_twins
 
-        return add_twins(self._brain, title, twins)
+        return _add_twins(self._brain.layers, title, twins)
 
     def _find_twin(self, title: str, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with this title, and why; with ``near`` one that is like it."""
-        from lessons_kb.cards import normal_title
-        from lessons_kb.cards.duplicates import NEAR, SAME
-
         key = normal_title(title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
@@ -328,7 +325,6 @@ class Cards:
     def _change(
         self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
     ) -> Card:
-        from lessons_kb.cards import edit_header, parse_bytes
 
         folders = layer.settings.folders
 
@@ -343,10 +339,6 @@ class Cards:
         data = files.rewrite(layer.root, path, edited)
         layer.touch()
         return _usable(parse_bytes(data, path=path, folders=folders), path)
-
-
-if TYPE_CHECKING:
-    Change = str | int | tuple[str, ...] | None
 
 
 def _each(found: Sequence[tuple[Layer, Card]], change: Callable[[Layer, Card], Card]) -> list[Card]:
@@ -369,8 +361,6 @@ def _each(found: Sequence[tuple[Layer, Card]], change: Callable[[Layer, Card], C
 
 def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, Change]]:
     if task:
-        from lessons_kb.text.redact import redact
-
         task = redact(" ".join(task.split()))
 
     def change(document: Document) -> Mapping[str, Change]:
@@ -390,9 +380,6 @@ def _note_return(layer: Layer, path: str, *, at: float) -> None:
 
     Said outside of any session, it is meant of the last one of a day.
     """
-    from lessons_kb.brain.running import session_of
-    from lessons_kb.learn.effect import RECURRED
-
     outcomes = layer.journal.outcomes
     session = session_of()[0]
     if not session:
@@ -455,8 +442,6 @@ def _choose(what: str, value: str, choices: Sequence[str]) -> None:
 
 def _now(root: str, path: str) -> str:
     """Return today's date, with the time for a card that is merged key by key."""
-    from lessons_kb.brain.sharing import merges_cards
-
     moment = dt.datetime.now(tz=dt.UTC).astimezone()
     try:
         timed = merges_cards(root, path)
@@ -467,3 +452,33 @@ def _now(root: str, path: str) -> str:
 
 def _today(today: str | None) -> str:
     return today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
+
+
+def _add_twins(
+    layers: Sequence[Layer], title: str, twins: Sequence[Twin], *, limit: int = 3
+) -> list[Twin]:
+    """Return the twins found by their words and, behind them, those whose titles mean the same.
+
+    What is found by meaning is proposed, never ``same``. Titles in nearly the same words are left
+    to their words, and so are families of titles: those that fill one form differ in a word that
+    carries little of the meaning (of 1,000 such lessons 988 would be proposed to others, 7 are).
+    """
+    found = {twin.card.id: twin for twin in twins}
+    for layer in layers:
+        alike = layer.read(lambda one: _titled_like(one, title))
+        if len(alike) > _MOST_TWINS:
+            continue
+        for card, cosine in alike:
+            is_reworded = similarity(title, card.title) < _REWORDED
+            if card.kind != NOTE and card.id not in found and is_reworded:
+                reason = (
+                    f"{card.id} means nearly the same (distance {1 - cosine:.2f}): {card.title}"
+                )
+                found[card.id] = Twin(card=card, level=NEAR, score=cosine, reason=reason)
+    return sorted(found.values(), key=lambda twin: _LEVELS.index(twin.level))[:limit]
+
+
+def _titled_like(layer: Layer, title: str) -> list[tuple[Card, float]]:
+    alike = layer.meaning.titled_like(title) if layer.meaning else []
+    cards = layer.cards(number for number, _cosine in alike)
+    return [(cards[number], cosine) for number, cosine in alike if number in cards]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.model import NOTE
 from lessons_kb.text.counted import counted
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from lessons_kb.brain.layer import Layer
 
 
-class Census(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Census:
     """What became of the files: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
 
     files: int

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from lessons_kb.cards import edit_header, is_vague, new_card
 from lessons_kb.cards.header import split_header
 from lessons_kb.cards.outline import normal_newlines
 from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.sections import CAUSE, read_checklist, read_sections, text_of
 from lessons_kb.errors import EditRefused
-from lessons_kb.learn.bar import find_missing
-from lessons_kb.learn.drafts import fill
-from lessons_kb.storage.templates import read_template
+from lessons_kb.learn.drafts import Sketch, fill
+from lessons_kb.learn.quality_gate import find_missing
+from lessons_kb.model import Document
+from lessons_kb.store.templates import read_template
 from lessons_kb.text.redact import redact
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from lessons_kb.learn.drafts import Sketch
-    from lessons_kb.model import Document
 
 
 def compose(
@@ -99,6 +96,5 @@ def find_lacks(document: Document) -> tuple[str, ...]:
 
 
 def _without_comments(text: str) -> str:
-    import re
 
     return re.sub(r"<!--.*?(?:-->|\Z)", " ", text, flags=re.DOTALL).strip()

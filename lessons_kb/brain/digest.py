@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 from lessons_kb.cards import normal_title, parse_bytes
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.model import NOTE, Document, Finding
-from lessons_kb.storage.catalogue import Entry
-from lessons_kb.storage.files import read_bytes
+from lessons_kb.store.catalogue import Entry
+from lessons_kb.store.files import read_bytes
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.globs import compile_globs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def digest_files(

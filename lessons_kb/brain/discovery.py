@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex  # not on the path of a hook in a trusted brain
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
-from lessons_kb.storage import locate, trust
-from lessons_kb.storage.disk import read_regular
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from lessons_kb.store import locate, trust
+from lessons_kb.store.disk import read_regular
+from lessons_kb.store.scan import SUFFIXES
 
 ENVIRONMENT = "LESSONS_BRAIN"
 
@@ -29,7 +28,8 @@ _MAX_FOLDERS = 100
 _ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
 
 
-class Discovery(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Discovery:
     """The brains of a working directory, nearest first."""
 
     trusted: dict[str, str]
@@ -135,7 +135,6 @@ def untrusted_hint(roots: Sequence[str]) -> str:
             "LESSONS_STATE_HOME to one outside of the project"
         )
     reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
-    import shlex  # not on the path of a hook in a trusted brain
 
     where = f" {shlex.quote(roots[0])}" if len(roots) == 1 else " DIR"
     return f"{reasons}; read its cards, then run `lessons trust{where}`"
@@ -161,8 +160,6 @@ def _find_unread(directory: str, brain: str) -> list[str]:
 def _has_cards(root: str) -> bool:
     """Tell whether a well-known folder of cards in a repository holds Markdown."""
     import itertools
-
-    from lessons_kb.storage.scan import SUFFIXES
 
     for name in KNOWN_FOLDERS:
         places = itertools.islice(os.walk(os.path.join(root, name)), _MAX_FOLDERS)

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from lessons_kb.brain import brain_checks as checkup
+from lessons_kb.brain import environment_checks as surroundings
+from lessons_kb.brain import fixes_applied as mending
+from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lessons_kb.brain.brain import Brain
-
-MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
-_STEP, _ROUND = 1_000, 10
-FIX = "`lessons doctor --fix`"
+    from lessons_kb.brain.layers import Layers
 
 
-class Health(Value):
-    """One line of the doctor's report."""
-
-    level: str
-    """``ok``, ``warning`` or ``error``; ``fixed`` for what was put right."""
-    what: str
-    detail: str
-    mend: str = ""
-
-
-def check_health(brain: Brain | None, directory: str) -> list[Health]:
+def check_health(brain: Layers | None, directory: str) -> list[Health]:
     """Examine the brains that are open and those that wait at ``directory``; nothing is raised.
 
     Indexes are brought up to date on the way, as any search does.
     """
-    from lessons_kb.brain import checkup, surroundings
-
     lines = collect(surroundings.CHECKS, directory)
     if brain is None:
         waits = any(line.what == "trust" and line.level == "warning" for line in lines)
@@ -61,14 +47,12 @@ def _without_echo(lines: Sequence[Health]) -> list[Health]:
     return list(told.values())
 
 
-def mend_health(brain: Brain | None) -> list[Health]:
+def mend_health(brain: Layers | None) -> list[Health]:
     """Put right what is safe to put right and say what was done; nothing is raised.
 
     Caches, leases, permissions of state folders, the age of journal and trash. Never a card, never
     what a damaged journal left. Done twice, the second finds nothing to do.
     """
-    from lessons_kb.brain import mending
-
     done = collect(mending.AROUND, None)
     for layer in brain.layers if brain is not None else ():
         done += collect(mending.MENDS, layer)
@@ -89,13 +73,3 @@ def collect(checks: Sequence[Callable[..., Iterator[Health]]], about: object) ->
             mend = "check the disk and the permissions of the folder"
             lines.append(Health(level="error", what=what, detail=str(error), mend=mend))
     return lines
-
-
-def size_of(count: float) -> str:
-    """Return a number of bytes as people write it, such as ``12 kB``."""
-    units = ["B", "kB", "MB", "GB"]
-    while count >= _STEP and len(units) > 1:
-        count /= _STEP
-        del units[0]
-    digits = 0 if units[0] == "B" or count >= _ROUND else 1
-    return f"{count:.{digits}f} {units[0]}"

@@ -6,7 +6,16 @@ import datetime as dt
 import hashlib
 import os
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.composing import compose, find_lacks, redact_card
+from lessons_kb.brain.fixes import find_fix
+from lessons_kb.brain.layers import Layers
+from lessons_kb.cards import edit_header, normal_title, parse_card
+from lessons_kb.duplicates.near_duplicates import Twin
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -15,20 +24,15 @@ from lessons_kb.errors import (
     InputError,
     LessonsError,
 )
-from lessons_kb.model import EVENTS
-from lessons_kb.storage.drafts import DraftFolder
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.cards.duplicates import Twin
-    from lessons_kb.learn.drafts import Sketch
-    from lessons_kb.learn.triggers import Trigger
-    from lessons_kb.model import Card, Document, Event
+from lessons_kb.learn.drafts import Sketch, pick_hunks, sketch_diff, sketch_session, sketch_trigger
+from lessons_kb.learn.test_commands import find_test_command, shows_outcome
+from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers
+from lessons_kb.model import EVENTS, Card, Document, Event
+from lessons_kb.process.git import read_diff
+from lessons_kb.store.drafts import DraftFolder
+from lessons_kb.store.locks import hold_new
+from lessons_kb.text.counted import counted
+from lessons_kb.text.redact import redact
 
 PROPOSED = "proposed"
 """Kind of a draft that somebody wrote; the others are named in ``learn.triggers.TRIGGERS``."""
@@ -38,7 +42,8 @@ _MAX_EVENTS = 5_000
 _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
 
 
-class Draft(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
     """A lesson that waits for a human; never injected."""
 
     id: str
@@ -60,7 +65,7 @@ class Draft(Value):
 class Drafts:
     """The drafts of the nearest brain."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Layers) -> None:
         self._brain = brain
         self._layer = brain.layers[0]
         self._folder = DraftFolder(self._layer.root)
@@ -72,8 +77,6 @@ class Drafts:
         last week's are looked through. Called twice, the second call finds nothing new. Costs a
         query of the journal where nothing happened.
         """
-        from lessons_kb.learn.test_commands import find_test_command, shows_outcome
-        from lessons_kb.learn.triggers import find_triggers
 
         def identify(command: str) -> str | None:
             found = find_test_command(command)
@@ -118,9 +121,6 @@ class Drafts:
 
         ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items.
         """
-        from lessons_kb.cards import normal_title
-        from lessons_kb.learn.drafts import Sketch
-
         parts = dict(sections or {})
         if prevention:
             items = (" ".join(item.split()) for item in prevention)
@@ -168,7 +168,7 @@ class Drafts:
     def find_twins(self, draft: Draft) -> list[Twin]:
         """Return the cards that may be the same lesson, best first."""
         card = self._parse(draft).card
-        return self._brain.cards.find_twins(card) if card else []
+        return Cards(self._brain).find_twins(card) if card else []
 
     def accept(self, name: str, *, on_duplicate: str = "fail", today: str | None = None) -> Card:
         """Make a draft a card of the nearest brain.
@@ -176,8 +176,6 @@ class Drafts:
         Raises InputError naming what it lacks, or that too many cards from triggers are active;
         DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
         """
-        from lessons_kb.storage.locks import hold_new
-
         with hold_new(self._layer.root):
             return self._accept(self.get(name), on_duplicate, today)
 
@@ -192,14 +190,14 @@ class Drafts:
         if card.source == "auto":
             self._check_room()
         if on_duplicate != "new":
-            for twin in self._brain.cards.find_twins(card):
+            for twin in Cards(self._brain).find_twins(card):
                 if twin.level != "kin":
                     raise DuplicateCard(
                         f"{twin.reason}; `lessons review --merge {draft.id} {twin.card.id}` counts "
                         "it there, `--on-duplicate new` writes a second card",
                         existing=twin.card.id,
                     )
-        made = self._brain.cards.add(self._text(draft, today), kind=card.kind, title=card.title)
+        made = Cards(self._brain).add(self._text(draft, today), kind=card.kind, title=card.title)
         self._settle(draft, _ACCEPTED, made.id, over=draft.text)
         return made
 
@@ -207,13 +205,11 @@ class Drafts:
         self, name: str, card: str, *, today: str | None = None, at: float | None = None
     ) -> Card:
         """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task."""
-        from lessons_kb.storage.locks import hold_new
-
         with hold_new(self._layer.root):
             draft = self.get(name)
             known = self._parse(draft).card
             task = known.examples[-1] if known and known.examples else None
-            merged = self._brain.cards.bump(card, task=task, today=today, at=at)[0]
+            merged = Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
             self._settle(draft, _MERGED, merged.id)
         return merged
 
@@ -228,10 +224,6 @@ class Drafts:
 
     def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
         """Return what a session tells, by default the latest; InputError when none is known."""
-        from lessons_kb.brain.fixes import find_fix
-        from lessons_kb.learn.drafts import sketch_session
-        from lessons_kb.text.redact import redact
-
         journal = self._layer.journal.events
         if session is None:
             latest = journal.find(kinds=[kind for kind in EVENTS if kind != "preflight"], limit=1)
@@ -247,10 +239,6 @@ class Drafts:
 
     def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
         """Return what the working diff of ``FILE`` or ``FILE:LINE`` tells; InputError if none."""
-        from lessons_kb.learn.drafts import pick_hunks, sketch_diff
-        from lessons_kb.process.git import read_diff
-        from lessons_kb.text.redact import redact
-
         name, colon, number = where.rpartition(":")
         path, line = (name, int(number)) if colon and number.isdecimal() else (where, 0)
         full = os.path.normpath(os.path.join(os.getcwd(), path))
@@ -310,9 +298,6 @@ class Drafts:
         return self.get(name)
 
     def _compose_trigger(self, trigger: Trigger) -> str:
-        from lessons_kb.brain.fixes import find_fix
-        from lessons_kb.learn.drafts import sketch_trigger
-        from lessons_kb.learn.triggers import RED_GREEN
 
         diff = ""
         if trigger.kind == RED_GREEN and trigger.failure:
@@ -332,7 +317,6 @@ class Drafts:
         header: Mapping[str, Any] | None = None,
         at: float | None = None,
     ) -> str:
-        from lessons_kb.brain.composing import compose, redact_card
 
         text = compose(
             sketch,
@@ -364,23 +348,18 @@ class Drafts:
             card=str(facts.get("card", "")),
             text=text,
         )
-        from lessons_kb.brain.composing import find_lacks
 
         document = self._parse(draft)
         title = document.card.title if document.card else name
-        return draft.replace(title=title, missing=find_lacks(document))
+        return replace(draft, title=title, missing=find_lacks(document))
 
     def _parse(self, draft: Draft) -> Document:
-        from lessons_kb.cards import parse_card
 
         path = f"lessons/{draft.id}.md"
         return parse_card(draft.text, path=path, folders=self._layer.settings.folders)
 
     def _text(self, draft: Draft, today: str | None) -> str:
         """Return the card that a draft becomes: dated, counted, without secrets."""
-        from lessons_kb.brain.composing import redact_card
-        from lessons_kb.cards import edit_header
-
         date = today or _date(time.time())
         changes: dict[str, Any] = {"created": date, "last-seen": _date(draft.at)}
         if draft.seen > 1:
@@ -389,11 +368,9 @@ class Drafts:
 
     def _check_room(self) -> None:
         limit = self._layer.settings.learn.max_auto_cards
-        cards = self._brain.cards.all()
+        cards = Cards(self._brain).all()
         active = sum(card.source == "auto" and card.status == "active" for card in cards)
         if active >= limit:
-            from lessons_kb.text.counted import counted
-
             raise InputError(
                 f"{counted(active, 'active card')} from triggers, of {limit} allowed; put some "
                 "away with `lessons archive --stale` or `lessons archive ID`, then accept this one"

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from lessons_kb.brain.brain import HIT_LIMIT, Brain
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.digest import digest_files
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import HIT_LIMIT
 from lessons_kb.brain.refresh import BATCH, Refresh
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.model import KINDS, NOTE
-from lessons_kb.recall.engines import open_engine
-from lessons_kb.recall.evaluation import NDCG_DEPTH, Evaluation, Outcome, summarise
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lessons_kb.model import Card
-    from lessons_kb.recall.engine import Engine
-    from lessons_kb.recall.evaluation import Labelled
+from lessons_kb.model import KINDS, NOTE, Card
+from lessons_kb.relevance.measures import NDCG_DEPTH, Evaluation, Labelled, Outcome, summarise
+from lessons_kb.search.engine import Engine
+from lessons_kb.search.engines import open_engine
 
 ENGINES = CHOICES["index.engine"]
 ALL_ENGINES = "all"
 
 
-class Report(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
     """What an evaluation found."""
 
     engines: dict[str, Evaluation]
@@ -116,7 +113,6 @@ def _with_engine(brain: Brain, name: str) -> Iterator[Brain]:
     if all(layer.settings.index.engine == name for layer in brain.layers):
         yield brain
         return
-    import tempfile
 
     with tempfile.TemporaryDirectory(prefix="lessons-eval-") as folder:
         layers = [

@@ -6,19 +6,14 @@ A card that comes with its fix would else be found by its own words and be its o
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 
-from lessons_kb.model import DONE
-from lessons_kb.storage.locate import CACHE_NAME, CONFIG_NAME, state_home
-from lessons_kb.storage.scan import IGNORE_NAME, SUFFIXES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.model import Event
-    from lessons_kb.process.git import Diff
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.model import DONE, Event
+from lessons_kb.process.git import Diff, read_diff
+from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME, state_home
+from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 
 WRITES, RUNS = ("edit", "create", "remove"), ("command", "test")
 _SETTINGS = (CONFIG_NAME, IGNORE_NAME)
@@ -26,10 +21,8 @@ _PATCHES, _PATCHED = ("*** Begin Patch", "\n@@ -"), ("+", "-", "*")
 """What shows a patch, and how those of its lines begin that are not around the change."""
 
 
-def read_change(brain: Brain, revision: str = "") -> Diff:
+def read_change(brain: Layers, revision: str = "") -> Diff:
     """Return the diff to a revision, or of the working tree, without files of the brain itself."""
-    from lessons_kb.process.git import read_diff
-
     globs = (*(f"*{suffix}" for suffix in SUFFIXES), *_SETTINGS, f"{CACHE_NAME}/**")
     own = [(layer.root, f"**/{glob}") for layer in brain.layers for glob in globs]
     drafts = (state_home(), "**")

@@ -6,28 +6,29 @@ import contextlib
 import datetime as dt
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from lessons_kb.brain.imported import add_origin, card_text, count_in, is_safe_id, read_origins
+from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.imported_card import add_origin, card_text, count_in, is_safe_id, read_origins
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
 from lessons_kb.cards import edit_header, parse_bytes, parse_card, slug
-from lessons_kb.cards.duplicates import NEAR, SAME, Duplicates, compare
+from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
-from lessons_kb.exchange.incoming import origin_key
-from lessons_kb.model import NOTE
-from lessons_kb.storage import files, sources
+from lessons_kb.importers import digest, galangal
+from lessons_kb.importers.incoming import Incoming, Reading, origin_key
+from lessons_kb.importers.jsonl import read_lines
+from lessons_kb.importers.memory import read_memory
+from lessons_kb.importers.review import read_review
+from lessons_kb.model import NOTE, Card
+from lessons_kb.store import files, sources
+from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+Change = str | int | tuple[str, ...] | None
 
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.exchange.incoming import Incoming, Reading
-    from lessons_kb.model import Card
-
-    Change = str | int | tuple[str, ...] | None
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"
 ON_NEAR = ("skip", "new", "bump")
@@ -39,7 +40,8 @@ _ANY_DATE = "2000-01-01"
 _ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
 
 
-class Step(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
     """What an import does, or would do, with one lesson."""
 
     action: str
@@ -52,7 +54,8 @@ class Step(Value):
     reason: str = ""
 
 
-class Plan(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
     """What an import would do."""
 
     steps: tuple[Step, ...]
@@ -72,7 +75,7 @@ class Plan(Value):
 class Exchange:
     """Import into the nearest brain and export from all."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Layers) -> None:
         self._brain = brain
 
     def plan(
@@ -119,8 +122,6 @@ class Exchange:
         Where cards came or went since, each step is planned anew: of two imports of one file that
         run at once, the second finds the cards of the first.
         """
-        from lessons_kb.storage.locks import hold_new
-
         with hold_new(self._brain.layers[0].root):
             return self._carry_out(self._renewed(plan), today=today)
 
@@ -130,7 +131,7 @@ class Exchange:
             return plan
         pairs = zip(plan.steps, plan.lessons, strict=True)
         steps = [step if lesson is None else shelf.judge(lesson) for step, lesson in pairs]
-        return plan.replace(steps=tuple(steps))
+        return replace(plan, steps=tuple(steps))
 
     def _carry_out(self, plan: Plan, *, today: str | None) -> tuple[Step, ...]:
         date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
@@ -145,21 +146,19 @@ class Exchange:
                 if step.action == CREATE:
                     made = self._create(lesson, date)
                     written[step.card] = made
-                    done.append(step.replace(card=made))
+                    done.append(replace(step, card=made))
                 else:
                     target = written.get(step.card, step.card)
                     _bump(homes.get(target, self._brain.layers[0]), target, lesson, date)
-                    done.append(step.replace(card=target))
+                    done.append(replace(step, card=target))
             except StorageError:
                 raise
             except LessonsError as error:
-                done.append(step.replace(action=SKIP, reason=str(error)))
+                done.append(replace(step, action=SKIP, reason=str(error)))
         return tuple(done)
 
     def export(self, form: str) -> Iterator[str]:
         """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
-        from lessons_kb.exchange import digest
-
         if form not in FORMATS:
             raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
         if form == "jsonl":
@@ -184,16 +183,16 @@ class Exchange:
                 with contextlib.suppress(DuplicateCard, InputError):
                     return files.create(root, lesson.id, text.encode("utf-8"))
             text = add_origin(text, lesson.origin)  # it gets another name: remember it so
-        made = self._brain.cards.add(text, kind=lesson.kind, title=lesson.title)
+        made = Cards(self._brain).add(text, kind=lesson.kind, title=lesson.title)
         return made.id
 
 
 class _Shelf:
     """The cards that are there, and those that a plan would add."""
 
-    def __init__(self, brain: Brain, near: str) -> None:
+    def __init__(self, brain: Layers, near: str) -> None:
         self._near = near
-        cards = brain.cards.all()
+        cards = Cards(brain).all()
         self._known = Duplicates(cards)
         self._added: dict[tuple[str, ...], list[Card]] = {}
         """By the terms of their titles: what its source keeps apart is not ours to join."""
@@ -211,24 +210,24 @@ class _Shelf:
         try:
             card = self._parsed(lesson)
         except LessonsError as error:
-            return step.replace(action=SKIP, reason=str(error))
+            return replace(step, action=SKIP, reason=str(error))
         own = self._ids.get(known) or self._ids.get(lesson.id)
         if own is not None and (known or _is_same(card, own)):
             if lesson.occurrences > own.occurrences:
                 why = f"imported before, seen {lesson.occurrences}× by now"
-                return step.replace(action=BUMP, card=own.id, reason=why)
-            return step.replace(action=SKIP, card=own.id, reason="it is here already")
+                return replace(step, action=BUMP, card=own.id, reason=why)
+            return replace(step, action=SKIP, card=own.id, reason="it is here already")
         if known:
-            return step.replace(action=SKIP, card=known, reason="it is in the source twice")
+            return replace(step, action=SKIP, card=known, reason="it is in the source twice")
         twin = self._twin(card)
         if twin is not None:
             if twin.action == BUMP:
                 self._origins[origin] = twin.card
-            return step.replace(action=twin.action, card=twin.card, reason=twin.reason)
+            return replace(step, action=twin.action, card=twin.card, reason=twin.reason)
         self._added.setdefault(tuple(analyze(card.title)), []).append(card)
         self._taken.add(card.id)
         self._origins[origin] = card.id
-        return step.replace(card=card.id)
+        return replace(step, card=card.id)
 
     def _twin(self, card: Card) -> Step | None:
         """Return what becomes of a card that is there in other words, None where none is."""
@@ -241,7 +240,7 @@ class _Shelf:
                 return step
             if twin.level == NEAR and twin not in same and self._near != "new":
                 how = "" if self._near == BUMP else _NEAR_HINT
-                return step.replace(action=self._near, reason=f"{twin.reason}{how}")
+                return replace(step, action=self._near, reason=f"{twin.reason}{how}")
         return None
 
     def _parsed(self, lesson: Incoming) -> Card:
@@ -269,7 +268,7 @@ def _is_same(card: Card, other: Card) -> bool:
     return twin is not None and twin.level == SAME
 
 
-def _homes(brain: Brain) -> dict[str, Layer]:
+def _homes(brain: Layers) -> dict[str, Layer]:
     """Return the layer of each card that is there; the nearest of those that know an id."""
     return {
         card.id: layer
@@ -292,21 +291,13 @@ def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
 def read_lessons(source: str, path: str) -> Reading:
     """Return the lessons of a file of one of SOURCES; InputError names file and line."""
     if source == "galangal":
-        from lessons_kb.exchange import galangal
-
         columns, rows = sources.read_table(path, galangal.TABLE, galangal.COLUMNS)
         return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
     if source == "review":
-        from lessons_kb.exchange.review import read_review
-
         return read_review(sources.read_source(path), name=path)
     if source == "memory":
-        from lessons_kb.exchange.memory import read_memory
-
         return read_memory(sources.read_source(path), name=path)
     if source == "jsonl":
-        from lessons_kb.exchange.jsonl import read_lines
-
         return read_lines(sources.read_source_lines(path), name=path)
     raise InputError(f"import knows {', '.join(SOURCES)} and transcript, not {source!r}")
 
@@ -315,7 +306,7 @@ def _placed(lesson: Incoming, project: str | None, topics: Sequence[str]) -> Inc
     if lesson.text:
         return lesson
     tags = tuple(dict.fromkeys((*lesson.topics, *topics)))
-    return lesson.replace(project=project or lesson.project, topics=tags)
+    return replace(lesson, project=project or lesson.project, topics=tags)
 
 
 def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:

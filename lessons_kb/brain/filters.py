@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
-    from lessons_kb.model import Card
+from lessons_kb.model import Card
 
 
 def names_stage(card: Card, stage: str | None) -> bool:

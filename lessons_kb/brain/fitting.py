@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lessons_kb.brain.why import find_rule
-from lessons_kb.model import NOTE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lessons_kb.model import Preflight
+from lessons_kb.model import NOTE, Preflight
 
 _BUDGET = "preflight.budget"
 _LARGEST = 1 << 20

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
+from lessons_kb.brain.layer import Layer
 from lessons_kb.cards.kinds import in_mapped_folder
 from lessons_kb.errors import GitError
 from lessons_kb.learn.drafts import names_of, split_files
-from lessons_kb.storage.locate import CONFIG_NAME, git_top
-from lessons_kb.storage.scan import IGNORE_NAME, SUFFIXES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lessons_kb.brain.layer import Layer
+from lessons_kb.process.git import read_diff
+from lessons_kb.store.locate import CONFIG_NAME, git_top
+from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 
 _SLACK_SECONDS = 2.0
 """File systems and clocks round."""
@@ -37,8 +34,6 @@ def find_fix(
     Where ``files`` are known to be the change, their parts come first. What was written into
     ``brains`` is no part of it: a lesson mends nothing.
     """
-    from lessons_kb.process.git import read_diff
-
     top = git_top(directory) or directory
     parts: dict[str, str] = {}
     times: dict[str, float] = {}

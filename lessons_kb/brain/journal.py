@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
+from lessons_kb.brain.agent_session import session_of
+from lessons_kb.brain.layers import Layers
+from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import ConfigError, InputError
 from lessons_kb.model import EVENTS, Event
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.storage.journal import Journal as JournalFile
+from lessons_kb.store.journal import Journal as JournalFile
 
 POLL_SECONDS = 0.5
 
@@ -24,7 +24,7 @@ class Journal:
     Secrets are taken out before anything is written. Everything raises LessonsError only.
     """
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Layers) -> None:
         self._layer = brain.layers[0]
         self._directory = brain.directory
 
@@ -130,17 +130,17 @@ class Journal:
     def _file(self) -> JournalFile:
         return self._layer.journal
 
-    def _note(self, kind: str, session: str | None, **fields: object) -> None:
-        from lessons_kb.brain.running import session_of
+    def _note(self, kind: str, session: str | None, **fields: Any) -> None:
 
         known, agent = session_of()
         event = Event(kind=kind, session=known if session is None else session, agent=agent)
-        self.record(event.replace(**fields))
+        self.record(replace(event, **fields))
 
     def _placed(self, event: Event) -> Event:
         if event.kind not in EVENTS:
             raise InputError(f"no such event: {event.kind!r}; one of {', '.join(EVENTS)}")
-        return event.replace(
+        return replace(
+            event,
             at=event.at or time.time(),
             scope=event.scope or self._directory.replace("\\", "/"),
         )
@@ -149,7 +149,6 @@ class Journal:
         self._file.look_after(self._retention_days, now=time.time())
 
     def _retention_days(self) -> int:
-        from lessons_kb.config import DEFAULTS
 
         try:
             return self._layer.settings.journal.retention_days

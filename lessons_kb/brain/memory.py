@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Sequence
 
-from lessons_kb.recall.preflight import shown_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.model import Card, Hit, Preflight
+from lessons_kb.brain.layer import Layer
+from lessons_kb.model import Card, Event, Hit, Preflight
+from lessons_kb.preflight.block import shown_name
 
 OUTCOME = "lessons"
 """Key of an event's record under which `outcome` stands."""
@@ -72,8 +68,6 @@ class Memory:
 
 def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, scope: str) -> None:
     """Journal that lessons were asked for, and what came of it."""
-    from lessons_kb.model import Event
-
     event = Event(
         kind="preflight",
         at=time.time(),

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from lessons_kb.cards.merge import merge_cards
 from lessons_kb.process.git_merge import merge_lines
-from lessons_kb.storage.foreign import overwrite, read_settings_file
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from lessons_kb.store.foreign import overwrite, read_settings_file
 
 LABELS = ("ours", "base", "theirs")
 

@@ -9,27 +9,25 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from lessons_kb import __version__
+from lessons_kb.brain.index import Index
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import IndexBusy
-from lessons_kb.recall.engines import engine_format, open_engine
-from lessons_kb.storage import scan as scans
-from lessons_kb.storage.catalogue import FORMAT, State
-from lessons_kb.storage.lease import is_leased
-from lessons_kb.storage.locks import hold_writer
-from lessons_kb.storage.tidy import GENERATION_NAME, find_generations
+from lessons_kb.model import as_data
+from lessons_kb.process.pool import map_batches
+from lessons_kb.search.engine import Engine
+from lessons_kb.search.engines import engine_format, open_engine
+from lessons_kb.store import scan as scans
+from lessons_kb.store.catalogue import FORMAT, Entry, State, remove_any
+from lessons_kb.store.lease import is_leased
+from lessons_kb.store.locks import hold_writer
+from lessons_kb.store.scan import Scan
+from lessons_kb.store.settings import read_ignored, read_settings
+from lessons_kb.store.tidy import GENERATION_NAME, find_generations
 from lessons_kb.text.analyzer import ANALYZER_VERSION
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.recall.engine import Engine
-    from lessons_kb.storage.catalogue import Entry
-    from lessons_kb.storage.scan import Scan
+from lessons_kb.version import __version__
 
 BATCH = 2_000
 """Files a commit: a run killed half-way repeats at most these, and each commit costs 50 ms."""
@@ -41,7 +39,8 @@ COMPACT_ABOVE = 0.1
 """Share of deleted documents above which idf is off enough to compact."""
 
 
-class Refresh(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refresh:
     """What a refresh did."""
 
     files: int
@@ -54,7 +53,7 @@ class Refresh(Value):
 
 
 def refresh(
-    layer: Layer,
+    index: Index,
     *,
     limit: int | None,
     patience: float,
@@ -64,25 +63,25 @@ def refresh(
     leased: bool,
     waiting: Callable[[str], None] | None,
 ) -> Refresh:
-    """Refresh ``layer``; see ``Layer.refresh``."""
+    """Refresh ``index``; see ``Layer.refresh``."""
     began = time.monotonic()
-    state = layer.state
+    state = index.state
     if state is not None and not rebuild and is_current(state):
-        if leased and is_leased(layer.cache):
-            layer.silent = state.silent
+        if leased and is_leased(index.cache):
+            index.silent = state.silent
             return Refresh(files=scans.count_files(state.manifest))
-        seen = scan_brain(layer.root, settings_from_dict(state.settings), state.ignored)
-        layer.silent = seen.silent
+        seen = scan_brain(index.root, settings_from_dict(state.settings), state.ignored)
+        index.silent = seen.silent
         if (seen.manifest, seen.silent) == (state.manifest, state.silent):
             return Refresh(files=len(seen.files))
-    lock = os.path.join(layer.cache, "writer.lock")
+    lock = os.path.join(index.cache, "writer.lock")
     with hold_writer(lock, patience=patience, waiting=waiting) as refused:
         if refused and (rebuild or progress is not None):
             raise IndexBusy(refused)
         if refused:
             return Refresh(files=0, stale=refused)
-        done = _Run(layer, limit=limit, workers=workers, progress=progress).run(rebuild=rebuild)
-    return done.replace(seconds=time.monotonic() - began)
+        done = _Run(index, limit=limit, workers=workers, progress=progress).run(rebuild=rebuild)
+    return replace(done, seconds=time.monotonic() - began)
 
 
 def is_current(state: State) -> bool:
@@ -112,42 +111,39 @@ class _Run:
 
     def __init__(
         self,
-        layer: Layer,
+        index: Index,
         *,
         limit: int | None,
         workers: int,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        self.layer = layer
+        self.index = index
         self.limit = limit
         self.workers = workers
         self.progress = progress or (lambda _done, _all: None)
 
     def run(self, *, rebuild: bool) -> Refresh:
         """Do the work; batches already committed stay when a later one fails."""
-        from lessons_kb.storage.settings import read_ignored, read_settings
-
-        head = scans.settings_signature(self.layer.root)
-        settings, _origins = read_settings(self.layer.root)
-        ignored = read_ignored(self.layer.root)
-        state = self.layer.state
+        head = scans.settings_signature(self.index.root)
+        settings, _origins = read_settings(self.index.root)
+        ignored = read_ignored(self.index.root)
+        state = self.index.state
         if state is not None:
-            self.layer.verify_catalogue()  # what is built upon must be whole
+            self.index.verify_catalogue()  # what is built upon must be whole
         if rebuild or state is None or not _reusable(state, settings):
             state = self._new_generation(state, settings)
-        state = state.replace(settings=settings.as_dict(), ignored=ignored)
+        state = replace(state, settings=as_data(settings), ignored=ignored)
 
         started = time.time_ns()
-        seen = scan_brain(self.layer.root, settings, ignored)
-        self.layer.silent = seen.silent
+        seen = scan_brain(self.index.root, settings, ignored)
+        self.index.silent = seen.silent
         named = state.silent == seen.silent
-        state = state.replace(silent=seen.silent)
+        state = replace(state, silent=seen.silent)
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
         return self._apply(state, seen, settings, started, named=named)
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
-        from lessons_kb.storage.catalogue import remove_any
 
         # Never one that was used before: other processes may still read the folder of that name.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
@@ -155,22 +151,22 @@ class _Run:
             versions=versions(settings.index.engine),
             generation=generation,
             manifest="",
-            settings=settings.as_dict(),
+            settings=as_data(settings),
         )
-        directory = self.layer.engine_directory(fresh)
+        directory = self.index.engine_directory(fresh)
         try:
             os.makedirs(directory)
             with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
                 file.write(b"%d" % generation)
             name = settings.index.engine
             with contextlib.closing(open_engine(name, directory, create=True)) as engine:
-                fresh = fresh.replace(engine=engine.stamp())
-            fresh = self.layer.catalogue.commit(fresh, afresh=True)
+                fresh = replace(fresh, engine=engine.stamp())
+            fresh = self.index.catalogue.commit(fresh, afresh=True)
         except BaseException:
             remove_any(directory)
             raise
-        self.layer.accept(fresh)
-        for folder in find_generations(self.layer.cache):
+        self.index.accept(fresh)
+        for folder in find_generations(self.index.cache):
             if folder != directory:
                 # On Windows a reader may hold the files; the next generation tries again.
                 with contextlib.suppress(OSError):
@@ -181,7 +177,7 @@ class _Run:
         self, state: State, seen: Scan, settings: Settings, started: int, *, named: bool
     ) -> Refresh:
         known = scans.parse_manifest(state.manifest) if state.manifest else {}
-        numbers = self.layer.catalogue.numbers()
+        numbers = self.index.catalogue.numbers()
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
         todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
         done = {path: sig for path, sig in known.items() if path in seen.files}
@@ -222,13 +218,14 @@ class _Run:
         return Refresh(files=len(seen.files), changed=len(todo), removed=len(gone), stale=stale)
 
     def _digested(self, paths: list[str], settings: Settings) -> Iterator[list[Entry]]:
+
+        # An event that finds nothing changed, its usual case, need not load the parsers.
         from lessons_kb.brain.digest import digest_files
-        from lessons_kb.process.pool import map_batches
 
         workers = self.workers if len(paths) >= WORTH_A_WORKER else 1
         jobs = [
             (
-                self.layer.root,
+                self.index.root,
                 paths[start : start + _JOB],
                 settings.folders,
                 settings.index.max_file_bytes,
@@ -252,22 +249,22 @@ class _Run:
                     ((number, entry.terms) for number, entry in entries if entry.card),
                     [*removed, *(number for number, entry in entries if not entry.card)],
                 )
-                state = state.replace(engine=engine.stamp())
-        after = state.replace(manifest=scans.format_manifest(done, like=seen.manifest))
-        after = self.layer.catalogue.commit(after, entries=entries, removed=removed)
-        self.layer.accept(after)
+                state = replace(state, engine=engine.stamp())
+        after = replace(state, manifest=scans.format_manifest(done, like=seen.manifest))
+        after = self.index.catalogue.commit(after, entries=entries, removed=removed)
+        self.index.accept(after)
         return after
 
     def _compact(self, state: State) -> None:
         with contextlib.closing(self._engine(state)) as engine:
             if engine.deleted_share() > COMPACT_ABOVE:
                 engine.compact()
-                state = self.layer.catalogue.commit(state.replace(engine=engine.stamp()))
-                self.layer.accept(state)
+                state = self.index.catalogue.commit(replace(state, engine=engine.stamp()))
+                self.index.accept(state)
 
     def _engine(self, state: State) -> Engine:
         name = state.settings["index"]["engine"]
-        return open_engine(name, self.layer.engine_directory(state), create=False)
+        return open_engine(name, self.index.engine_directory(state), create=False)
 
 
 def is_note(entry: Entry) -> bool:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from lessons_kb.model import FIELDS, KINDS, NOTE
-from lessons_kb.recall.gate import Evidence, judge
-from lessons_kb.recall.ranking import rank, reduce_terms
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.suppression import hold_back
+from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
+from lessons_kb.relevance.gate import Evidence, judge
+from lessons_kb.search.engine import Engine
+from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.model import Card, Hit, Query
-    from lessons_kb.recall.engine import Engine
 
 _FIRST_FETCH = 32
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
 
 
-class Found(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
     """What one brain answers to a query."""
 
     hits: tuple[Hit, ...]
@@ -83,8 +81,6 @@ def find(layer: Layer, query: Query) -> Found:
     if nearness is not None:
         judged = nearness.judge(judged, numbers, settings.gate)
     if settings.effect.withhold_harmful:
-        from lessons_kb.brain.withholding import hold_back
-
         judged = hold_back(layer, judged)
     return Found(hits=tuple(judged), frequencies=frequencies, size=size)
 
@@ -108,12 +104,12 @@ def merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
         scale = top / best if best > 0 else 0.0
         files = {f"{layer.root}/{hit.card.id}": hit for hit in answer.hits}
         own = [hit for file, hit in files.items() if file not in seen]
-        scaled += [(layer, hit.replace(score=hit.score * scale)) for hit in own]
+        scaled += [(layer, replace(hit, score=hit.score * scale)) for hit in own]
         seen.update(files)
     ids = [hit.card.id for _layer, hit in scaled]
     clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
     named = [
-        (layer, hit.replace(brain=layer.alias) if hit.card.id in clashing else hit)
+        (layer, replace(hit, brain=layer.alias) if hit.card.id in clashing else hit)
         for layer, hit in scaled
     ]
     return sorted(named, key=lambda pair: -round(pair[1].score, 6))
@@ -121,7 +117,7 @@ def merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
 
 def _without(hit: Hit, meaning: float) -> Hit:
     """Tell in a hit what of its score came from words and what from meaning."""
-    return hit.replace(bm25=hit.bm25 - meaning, meaning=meaning)
+    return replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
 
 
 def _guarding(layer: Layer, query: Query, is_wanted: Callable[[int], bool]) -> set[int]:

@@ -5,27 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from lessons_kb.brain.agent_session import session_of
+from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import LessonsError
+from lessons_kb.learn.test_commands import find_test_command
 from lessons_kb.model import Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts import Draft
-    from lessons_kb.storage.runs import Runs
-
-SESSION_VARIABLES: Mapping[str, str] = {
-    "LESSONS_SESSION": "",
-    "CLAUDE_CODE_SESSION_ID": "claude-code",
-    "CODEX_THREAD_ID": "codex",
-    "GEMINI_SESSION_ID": "gemini-cli",
-    "OPENCODE_SESSION_ID": "opencode",
-}
-"""Variables in which agents tell a command its session → the agent."""
+from lessons_kb.store.runs import Runs
+from lessons_kb.text.terminal import plain
 
 OUTCOMES: Mapping[str, str] = {
     "completed": "ok",
@@ -36,16 +27,8 @@ OUTCOMES: Mapping[str, str] = {
 """How a run ended → the event's outcome."""
 
 
-def session_of(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
-    """Return the session in which this process runs and its agent, "" where nobody says so."""
-    for name, agent in SESSION_VARIABLES.items():
-        if session := environment.get(name, ""):
-            return session, agent
-    return "", ""
-
-
 def run(
-    brain: Brain | None,
+    brain: Layers | None,
     command: Sequence[str],
     *,
     stall: float | None = 90.0,
@@ -72,16 +55,14 @@ def run(
     return ended, recording.trouble
 
 
-def draft_after(brain: Brain, command: Sequence[str], session: str | None = None) -> list[Draft]:
+def draft_after(brain: Layers, command: Sequence[str], session: str | None = None) -> list[Draft]:
     """Return the drafts that a test run which ended well has made: what was red before is green.
 
     Looks at the run's session only; of another command nothing is expected. Raises LessonsError.
     """
-    from lessons_kb.learn.test_commands import find_test_command
-
     if not find_test_command(shlex.join(command)):
         return []
-    return brain.drafts.collect(session_of()[0] if session is None else session)
+    return Drafts(brain).collect(session_of()[0] if session is None else session)
 
 
 class _Recording:
@@ -89,7 +70,7 @@ class _Recording:
 
     def __init__(
         self,
-        brain: Brain | None,
+        brain: Layers | None,
         command: Sequence[str],
         *,
         session: str | None,
@@ -110,14 +91,12 @@ class _Recording:
 
     def end(self, outcome: str, how: dict[str, object], *, output: str = "") -> None:
         """Write how it ended, unless somebody has."""
-        from lessons_kb.text.terminal import plain
-
         if self._runs is None:
             return
         known = self._event.record["run"]
-        record = {"run": {**known, **how}} if isinstance(known, dict) else {}
-        event = self._event.replace(
-            at=time.time(), outcome=outcome, output=plain(output), record=record
+        record: dict[str, object] = {"run": {**known, **how}} if isinstance(known, dict) else {}
+        event = replace(
+            self._event, at=time.time(), outcome=outcome, output=plain(output), record=record
         )
         try:
             self._runs.end(self._id, event)
@@ -125,8 +104,7 @@ class _Recording:
             self.trouble = str(error)
 
 
-def _event(brain: Brain, command: Sequence[str], session: str | None, stage: str | None) -> Event:
-    from lessons_kb.learn.test_commands import find_test_command
+def _event(brain: Layers, command: Sequence[str], session: str | None, stage: str | None) -> Event:
 
     known, agent = session_of()
     here = os.path.realpath(os.getcwd())

@@ -10,9 +10,11 @@ import difflib
 import hashlib
 import os
 import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
-from lessons_kb.exchange.gitattributes import (
+from lessons_kb.importers.gitattributes import (
     DRIVER,
     build_patterns,
     find_patterns,
@@ -20,15 +22,10 @@ from lessons_kb.exchange.gitattributes import (
     take_block,
 )
 from lessons_kb.process import git_merge
-from lessons_kb.storage import foreign
-from lessons_kb.storage.disk import relative, shown
-from lessons_kb.storage.locate import git_top
-from lessons_kb.storage.settings import read_settings
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from lessons_kb.store import foreign
+from lessons_kb.store.disk import relative, shown
+from lessons_kb.store.locate import git_top
+from lessons_kb.store.settings import read_settings
 
 TITLE = "lessons_kb: cards are merged key by key"
 PLACEHOLDERS = "%O %A %B %L %P %S %X %Y"
@@ -37,7 +34,8 @@ which an older git knows nothing and leaves the letters)."""
 COMMITTED = ".gitattributes"
 
 
-class SharingChange(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharingChange:
     """What is or would be done to one place."""
 
     path: str
@@ -160,7 +158,8 @@ def _attributes_file(top: str, *, shared: bool) -> str:
     return path
 
 
-class _Plan(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
     path: str
     before: bytes | None
     after: bytes | None

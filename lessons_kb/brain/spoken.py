@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from dataclasses import replace
+from typing import Any
 
-    from lessons_kb.model import Event
+from lessons_kb.importers.markup import strip_tool_markup
+from lessons_kb.model import Event
 
 _SIGNS = ("<", "[")
 """Without any of these there is no call in a text, and nothing is to be loaded."""
@@ -22,7 +22,6 @@ def without_markup(event: Event) -> Event:
     """
     if not any(sign in event.text for sign in _SIGNS):
         return event
-    from lessons_kb.exchange.markup import strip_tool_markup
 
     text, calls = strip_tool_markup(event.text)
     if not calls:
@@ -31,7 +30,7 @@ def without_markup(event: Event) -> Event:
     for call in calls[:_MAX_TOLD]:
         kept = {"raw": call.raw[:_RAW_CHARS]} if call.malformed else {}
         told.append({"tool": call.name, "malformed": call.malformed, **kept})
-    return event.replace(text=text, record={**event.record, "text_calls": told})
+    return replace(event, text=text, record={**event.record, "text_calls": told})
 
 
 def find_malformed(event: Event) -> tuple[str, ...]:

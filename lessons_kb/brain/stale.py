@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import StorageError
-from lessons_kb.model import NOTE
-from lessons_kb.value import Value
+from lessons_kb.model import NOTE, Card
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.model import Card
+    from lessons_kb.brain.layers import Layers
+
 
 _USES = ("injected", "addressed", "bumped", "recurred", "helpful")
 """What is counted of a card that shows it is in use."""
 
 
-class Stale(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stale:
     """A card that may be put away."""
 
     card: Card
@@ -27,7 +28,7 @@ class Stale(Value):
     """Since it was last of use."""
 
 
-def find_stale(brain: Brain, *, today: str, days: int | None = None) -> list[Stale]:
+def find_stale(brain: Layers, *, today: str, days: int | None = None) -> list[Stale]:
     """Return active cards of the nearest brain seen once and unused for ``days``.
 
     Those from triggers come first, then the longest unused. A use is an injection or what

@@ -5,9 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections import Counter
+from collections.abc import Iterable, Mapping
 
-from lessons_kb.brain.before import look_before
+from lessons_kb.brain.agent_session import session_of
+from lessons_kb.brain.baseline import look_before
+from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.filters import names_project, names_stage
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.learn.effect import (
     ADDRESSED,
@@ -23,17 +29,8 @@ from lessons_kb.learn.effect import (
     Period,
     weigh,
 )
-from lessons_kb.model import NOTE
-from lessons_kb.storage.journal import ALL, BUMPED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.model import Card
-    from lessons_kb.storage.outcomes import Outcomes
+from lessons_kb.model import NOTE, Card
+from lessons_kb.store.outcomes import ALL, BUMPED, Outcomes
 
 ANY = "any"
 """What stands for a stage or project in a card that names none."""
@@ -44,7 +41,7 @@ _WEEKLY = (INJECTED, ADDRESSED, UNADDRESSED, RECURRED)
 class Stats:
     """What the cards of a brain did. A journal that cannot be read counts as an empty one."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Layers) -> None:
         self._brain = brain
 
     def overview(
@@ -69,7 +66,7 @@ class Stats:
             cards=len(cards),
             notes=sum(part.notes for part in parts),
             occurrences=sum(card.occurrences for card in cards),
-            drafts=self._brain.drafts.count(),
+            drafts=Drafts(self._brain).count(),
             by_kind=_ranked(card.kind for card in cards),
             by_stage=_ranked(s for card in cards for s in card.stages or (ANY,)),
             by_project=_ranked(card.project or ANY for card in cards),
@@ -89,13 +86,13 @@ class Stats:
 
     def effect(self, name: str, *, today: str | None = None) -> Effect:
         """Return what one card did; ``name`` as in ``Cards.find``."""
-        layer, card = self._brain.cards.find(name)
+        layer, card = Cards(self._brain).find(name)
         look_before(self._brain, [layer], card.id)
         return self._weigh(layer, card, today)
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return (ISO day, what was counted, how often) of one card, oldest first."""
-        layer, card = self._brain.cards.find(name)
+        layer, card = Cards(self._brain).find(name)
         try:
             rows = layer.journal.counts(card.id)
         except StorageError:
@@ -108,11 +105,9 @@ class Stats:
         ``what`` is ``helpful`` or ``harmful``; without ``session`` the one that this process runs
         in is meant, if an agent says so. The card stays as it is.
         """
-        from lessons_kb.brain.running import session_of
-
         if what not in MARKS:
             raise InputError(f"a mark is one of {', '.join(MARKS)}, not {what!r}")
-        layer, card = self._brain.cards.find(name)
+        layer, card = Cards(self._brain).find(name)
         known = session_of()[0] if session is None else session
         layer.journal.outcomes.note(known, card.id, what, at=time.time())
         return self._weigh(layer, card)

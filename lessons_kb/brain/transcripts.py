@@ -5,26 +5,25 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.spoken import without_markup
 from lessons_kb.errors import InputError
-from lessons_kb.exchange import entries
-from lessons_kb.exchange.transcripts import AGENTS, MAX_LINE_BYTES, Transcript
 from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.model import DONE, FAILURES, Event
-from lessons_kb.storage.events import prepare
-from lessons_kb.storage.sources import read_byte_lines
+from lessons_kb.store.events import prepare
+from lessons_kb.store.sources import read_byte_lines
 from lessons_kb.text.counted import counted
-from lessons_kb.value import Value
+from lessons_kb.transcripts import entries
+from lessons_kb.transcripts.entries import Entry
+from lessons_kb.transcripts.reader import AGENTS, MAX_LINE_BYTES, Transcript
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from lessons_kb.brain.layers import Layers
+Key = tuple[object, ...]
 
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.exchange.entries import Entry
-
-    Key = tuple[object, ...]
 
 _DAY = 86_400
 _BATCH = 200
@@ -32,7 +31,8 @@ _BATCH = 200
 _TEXT_KEY = 300
 
 
-class Session(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
     """What one session of a record holds, and what of it the journal lacks."""
 
     session: str
@@ -51,7 +51,7 @@ class Session(Value):
 class Transcripts:
     """Agents' own records of sessions, for the journal of the nearest brain."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Layers) -> None:
         self._brain = brain
         self._layer = brain.layers[0]
 
@@ -126,7 +126,7 @@ class Transcripts:
         elif entry.kind != entries.CALL:
             yield event
         elif entry.tool:
-            call = event.replace(tool=entry.tool, outcome=_outcome(entry))
+            call = replace(event, tool=entry.tool, outcome=_outcome(entry))
             yield from parse_call(call, entry.arguments, cwd=entry.cwd)
 
     def _write(self, events: Iterable[Event]) -> None:
@@ -140,7 +140,7 @@ class Transcripts:
 class _Ledger:
     """Knows what the journal holds of the sessions of a record, and counts what it reads."""
 
-    def __init__(self, brain: Brain, *, since: float) -> None:
+    def __init__(self, brain: Layers, *, since: float) -> None:
         self._table = brain.layers[0].journal.events
         self._since = since
         self._known: dict[str, Counter[Key]] = {}
@@ -153,7 +153,8 @@ class _Ledger:
         seen = self.sessions.get(event.session) or Session(session=event.session, agent=event.agent)
         new = self._lacks(event)
         expired = new and 0 < event.at < self._since
-        self.sessions[event.session] = seen.replace(
+        self.sessions[event.session] = replace(
+            seen,
             prompts=seen.prompts + (event.kind == "prompt"),
             answers=seen.answers + (event.kind == "answer"),
             calls=seen.calls + bool(event.tool),

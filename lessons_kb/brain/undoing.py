@@ -5,27 +5,26 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lessons_kb.brain.drafts import Drafts
+from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.layer import Layer
 from lessons_kb.cards import edit_header, parse_bytes
 from lessons_kb.cards.header import canonical, split_header
 from lessons_kb.cards.reading import read_header
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
-from lessons_kb.storage import files, trash
-from lessons_kb.storage.drafts import DraftFolder
-from lessons_kb.storage.journal import BUMPED
-from lessons_kb.value import Value
+from lessons_kb.learn.effect import RECURRED
+from lessons_kb.model import Card
+from lessons_kb.store import files, trash
+from lessons_kb.store.drafts import DraftFolder
+from lessons_kb.store.outcomes import BUMPED
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts import Draft
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.model import Card
+Change = str | int | tuple[str, ...] | None
 
-    Change = str | int | tuple[str, ...] | None
 
 _FIELDS = {
     "status": "status",
@@ -38,7 +37,8 @@ _WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
 _NO_STEP = "nothing to undo"
 
 
-class Undone(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Undone:
     """What a step back did."""
 
     line: str
@@ -47,7 +47,8 @@ class Undone(Value):
     """Cards to look at again, as ``Cards.find`` understands them."""
 
 
-class Step(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
     """One change, and how to take it back."""
 
     what: str
@@ -317,8 +318,6 @@ def _replace(layer: Layer, path: str, expected: bytes, data: bytes) -> None:
 
 def _uncount(layer: Layer, path: str, at: float) -> None:
     """Take back what a bump counted, and the recurrence that it noted, if it did."""
-    from lessons_kb.learn.effect import RECURRED
-
     # As when it was counted: the card itself is what counts.
     with contextlib.suppress(StorageError):
         layer.journal.count(path, BUMPED, at=at, times=-1)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Sequence
 
+from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import LessonsError
-from lessons_kb.storage.lease import Lease
-from lessons_kb.storage.mounts import is_network
-from lessons_kb.storage.watch import watch
+from lessons_kb.store.lease import Lease
+from lessons_kb.store.mounts import is_network
+from lessons_kb.store.watch import watch
 from lessons_kb.text.counted import counted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from lessons_kb.brain.layer import Layer
 
 LOOK_AGAIN = 10.0
 """Seconds after which a quiet folder is scanned all the same: a watch does not see what a link

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.memory import MAX_OUTCOME, OUTCOME, card_digest
-from lessons_kb.brain.turn_prompts import find_cards
-from lessons_kb.brain.turn_state import read_state
-from lessons_kb.recall.preflight import IN_CONTEXT, shown_name
-from lessons_kb.storage.events import ASKED
-from lessons_kb.value import Value
+from lessons_kb.model import Card, Event, Hit, Preflight
+from lessons_kb.preflight.block import IN_CONTEXT, shown_name
+from lessons_kb.store.events import ASKED
+from lessons_kb.store.injections import Injection
+from lessons_kb.store.journal import SESSION_STATE, Journal
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from lessons_kb.brain.layers import Layers
 
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.model import Card, Event, Hit, Preflight
-    from lessons_kb.storage.injections import Injection
 
 _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
@@ -37,7 +38,8 @@ _RULES = (
 NOTED, RECOMPUTED, DRY = "noted", "recomputed", "dry"
 
 
-class Verdict(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
     """One card and what became of it."""
 
     id: str
@@ -56,7 +58,8 @@ class Verdict(Value):
     """The card reads differently today."""
 
 
-class Why(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Why:
     """What one prompt brought, and what its session was given until the next one."""
 
     source: str
@@ -76,7 +79,7 @@ class Why(Value):
 
 
 def explain_prompt(
-    brain: Brain,
+    brain: Layers,
     prompt: str,
     *,
     session: str | None = None,
@@ -99,7 +102,7 @@ def explain_prompt(
     )
 
 
-def find_why(brain: Brain, session: str | None = None) -> Why | None:
+def find_why(brain: Layers, session: str | None = None) -> Why | None:
     """Return what the latest prompt of a session brought, by default of the newest session.
 
     None when the journal knows of no prompt and of no lesson given.
@@ -115,7 +118,7 @@ def find_why(brain: Brain, session: str | None = None) -> Why | None:
     return _tell(brain, chosen, asked[0] if asked else None, rows)
 
 
-def _newest(brain: Brain) -> str | None:
+def _newest(brain: Layers) -> str | None:
     asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=1)
     known = [(event.at, event.session) for event in asked]
     newest = [layer.journal.injections.newest() for layer in brain.layers]
@@ -124,7 +127,7 @@ def _newest(brain: Brain) -> str | None:
 
 
 def _tell(
-    brain: Brain, session: str, asked: Event | None, rows: Sequence[tuple[Layer, Injection]]
+    brain: Layers, session: str, asked: Event | None, rows: Sequence[tuple[Layer, Injection]]
 ) -> Why:
     noted = asked.record.get(OUTCOME) if asked else None
     told = [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else []
@@ -142,7 +145,7 @@ def _tell(
         soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
         verdicts = _recompute(brain, asked, soon, names)
     waiting = {verdict.id for verdict in verdicts if verdict.given}
-    shown = [key for _call, key in read_state(brain.layers[0].journal, session).shown]
+    shown = _read_shown(brain.layers[0].journal, session)
     tokens, later = 0, []
     for layer, row in now:
         name = names.of(layer, row.card)
@@ -151,10 +154,10 @@ def _tell(
             tokens += row.tokens
         elif row.at in moments:
             verdict = names.given(layer, row, how="compaction")
-            later.append(verdict.replace(reason="active before the context was compacted"))
+            later.append(replace(verdict, reason="active before the context was compacted"))
         else:
             reason = _guarded(shown, f"{layer.alias}:{row.card}:")
-            later.append(names.given(layer, row, how="file").replace(reason=reason))
+            later.append(replace(names.given(layer, row, how="file"), reason=reason))
     return Why(
         source=NOTED if isinstance(noted, list) else RECOMPUTED,
         session=session,
@@ -169,7 +172,7 @@ def _tell(
 
 
 def _recompute(
-    brain: Brain,
+    brain: Layers,
     asked: Event | None,
     rows: Sequence[tuple[Layer, Injection]],
     names: _Names,
@@ -186,11 +189,11 @@ def _recompute(
         verdict = names.given(layer, row, how="prompt")
         if hit is not None:
             reason = hit.reason.replace("held back: ", "would be held back today: ", 1)
-            verdict = verdict.replace(reason=reason, confidence=hit.confidence)
+            verdict = replace(verdict, reason=reason, confidence=hit.confidence)
         verdicts.append(verdict)
     for name, hit in hits.items():
         reason = f"would be given today: {hit.reason}" if name in would else hit.reason
-        verdicts.append(_judge(hit, given=False).replace(reason=reason))
+        verdicts.append(replace(_judge(hit, given=False), reason=reason))
     return verdicts
 
 
@@ -218,7 +221,7 @@ def find_rule(reason: str) -> str:
 class _Names:
     """The cards of some ids, by the names that blocks give them."""
 
-    def __init__(self, brain: Brain, ids: set[str]) -> None:
+    def __init__(self, brain: Layers, ids: set[str]) -> None:
         self._brain = brain
         self._cards: dict[Layer, dict[str, Card]] = {
             layer: {card.id: card for card in find_cards(layer, ids)} for layer in brain.layers
@@ -259,7 +262,7 @@ class _Names:
         )
 
 
-def _compactions(brain: Brain, session: str, since: float) -> set[int]:
+def _compactions(brain: Layers, session: str, since: float) -> set[int]:
     events = brain.layers[0].journal.events
     found = events.find(session=session, kinds=("compaction",), since=since)
     return {int(event.at) for event in found}
@@ -268,3 +271,14 @@ def _compactions(brain: Brain, session: str, since: float) -> set[int]:
 def _guarded(shown: Sequence[str], prefix: str) -> str:
     files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
     return f"guards {', '.join(files[:_MAX_FILES])}" if files else "guards a file at hand"
+
+
+def _read_shown(journal: Journal, session: str) -> list[str]:
+    """Return ``brain:card:file`` of every guarded file that the session was about to touch."""
+    try:
+        kept = json.loads(journal.guard_state(session, SESSION_STATE) or "{}")
+    except ValueError:
+        return []
+    shown = kept.get("shown") if isinstance(kept, dict) else None
+    pairs = shown if isinstance(shown, list) else []
+    return [str(pair[-1]) for pair in pairs if isinstance(pair, list) and pair]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import discover
-from lessons_kb.storage.state import identify
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from lessons_kb.store.state import identify
 
 MAX_OPEN = 16
 """Brains kept; the one asked for longest ago is closed first (and opens again when asked)."""

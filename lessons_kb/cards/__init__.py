@@ -6,14 +6,14 @@ changes no card needs none of the parsers behind them.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from lessons_kb.cards.edit import edit_header
-    from lessons_kb.cards.kinds import kind_of
-    from lessons_kb.cards.lint import check_card, is_vague
-    from lessons_kb.cards.parse import parse_bytes, parse_card
-    from lessons_kb.cards.slugs import normal_title, slug
-    from lessons_kb.cards.template import new_card
+from importlib import import_module
+
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.kinds import kind_of
+from lessons_kb.cards.lint import check_card, is_vague
+from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.cards.template import new_card
 
 __all__ = [
     "check_card",
@@ -43,7 +43,6 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
 
     value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value

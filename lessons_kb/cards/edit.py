@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from lessons_kb.cards.header import canonical, line_starts, split_header
+from lessons_kb.cards.header import Entry, Header, Span, Split, canonical, line_starts, split_header
 from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.keys import KEYS, describe_form, read_value
 from lessons_kb.cards.lenient import read_lenient
 from lessons_kb.cards.reading import Reading, read_header
 from lessons_kb.cards.scalars import format_flow, format_scalar
 from lessons_kb.errors import EditRefused, InputError
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+Change = str | int | tuple[str, ...] | None
+Meaning = dict[str, str | tuple[str, ...] | None]
 
-    from lessons_kb.cards.header import Entry, Header, Span, Split
-
-    Change = str | int | tuple[str, ...] | None
-    Meaning = dict[str, str | tuple[str, ...] | None]
 
 _TYPED_FORMS = ("count", "date")
 _ALONE = {
@@ -38,7 +34,8 @@ _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
-class Splice(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Splice:
     """A piece of the text and what stands there instead."""
 
     start: int

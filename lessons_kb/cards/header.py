@@ -7,8 +7,7 @@ lines are counted from 0; ``Header.line`` is the number of the first one in the 
 from __future__ import annotations
 
 import re
-
-from lessons_kb.value import Value
+from dataclasses import dataclass, replace
 
 MAX_HEADER = 64_000
 """Characters. A header beyond it is refused before any parser sees it."""
@@ -24,7 +23,8 @@ Span = tuple[int, int, int, int]
 """First line and column, last line and column after the last character; from 0."""
 
 
-class Entry(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
     """One ``key: value`` of a header and where it stands."""
 
     key: str
@@ -49,7 +49,8 @@ class Entry(Value):
     """The value stands in brackets."""
 
 
-class Header(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Header:
     """The place of a header in its file."""
 
     lines: tuple[str, ...]
@@ -64,7 +65,8 @@ class Header(Value):
     """How the opening fence ends."""
 
 
-class Split(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Split:
     """A file in its parts."""
 
     header: Header | None
@@ -94,7 +96,7 @@ def split_header(text: str) -> Split:
         if not _KEY_FIRST.match(text, start):
             return plain
         closes = _CLOSE.search(text, start) is not None
-        return plain.replace(problem="too-large" if closes else "unclosed")
+        return replace(plain, problem="too-large" if closes else "unclosed")
     if opening[2] and not _KEY_FIRST.match(text, start):
         return Split(header=None, body=text[opening.end(1) :], body_line=1)
     inside = text[start : closing.start()]

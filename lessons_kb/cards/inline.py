@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from html import unescape
+
+from lessons_kb.text.sanitize import clean_line
 
 MAX_LENGTH = 1_000
 """Characters. What is longer is cut: nobody checks an item of this size."""
@@ -45,7 +48,6 @@ def one_line(text: str) -> str:
     line = " ".join(text.split())
     if line.isprintable():
         return line
-    from lessons_kb.text.sanitize import clean_line
 
     return clean_line(line)
 
@@ -71,8 +73,6 @@ def plain_text(markdown: str) -> str:
         if sign in text:
             text = pattern.sub(shown, text)
     if "&" in text:
-        from html import unescape
-
         text = unescape(text)
     text = _HELD.sub(lambda match: held[int(match[1])], text)
     return one_line(text)

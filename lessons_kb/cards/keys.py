@@ -6,25 +6,23 @@ are read for what they mean here; their values are nobody's mistake and give no 
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import lru_cache
+from typing import Any
 
-from lessons_kb.cards.header import canonical
+from lessons_kb.cards.header import Entry, canonical
 from lessons_kb.cards.inline import one_line
 from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from lessons_kb.cards.header import Entry
-
-    Read = str | int | tuple[str, ...] | None
+Read = str | int | tuple[str, ...] | None
 
 
-class Key(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Key:
     """One key that a card may have."""
 
     field: str
@@ -84,7 +82,8 @@ _EXPECTED = {
 }
 
 
-class Problem(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
     """A finding about a header before its place in a file is known."""
 
     line: int
@@ -197,7 +196,6 @@ def _count(entry: Entry, key: Key, name: str) -> int | None:
 
 
 def _date(entry: Entry, key: Key, name: str) -> str | None:
-    from datetime import date
 
     text = _text(entry, key, name)
     if text is None:
@@ -245,7 +243,7 @@ def _check_items(entry: Entry, name: str) -> list[Problem]:
             message = f"an item of {name} holds a colon, so YAML readers take it for a mapping"
             mend = "put the item in double quotes"
             problem = Problem(line=span[0], rule="unquoted-colon", message=message, mend=mend)
-            found.append(problem.replace(level="info"))
+            found.append(replace(problem, level="info"))
     return found
 
 
@@ -279,7 +277,6 @@ def _typo(entry: Entry, near: str) -> Problem:
 
 @lru_cache(maxsize=1024)
 def _near(name: str) -> str | None:
-    import difflib
 
     own = [known for known, key in KEYS.items() if not key.foreign]
     near = difflib.get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from lessons_kb.model import KINDS, NOTE
+from collections.abc import Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from lessons_kb.model import KINDS, NOTE
 
 _SINGULAR = {kind: kind for kind in KINDS}
 _NOTE_NAMES = ("readme", "index")

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 
-from lessons_kb.cards.header import Entry, canonical
+from lessons_kb.cards.header import Entry, Span, canonical
 from lessons_kb.cards.keys import KEYS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from lessons_kb.cards.header import Span
+Text = tuple[str | None, str, int]
+"""What a scalar says, its style letter, the column after it."""
 
-    Text = tuple[str | None, str, int]
-    """What a scalar says, its style letter, the column after it."""
 
 _KEY = re.compile(r"( *)([\"']?)([^\W\d_][\w .-]{0,63}?)\2[ \t]*:(?=[ \t]|$)")
 _ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")
@@ -131,7 +129,7 @@ def _is_bare(name: str) -> bool:
 
 
 def _scalar(entry: Entry, text: str | None, style: str, span: Span) -> Entry:
-    return entry.replace(texts=(text,), styles=style, spans=(span,), span=span)
+    return replace(entry, texts=(text,), styles=style, spans=(span,), span=span)
 
 
 def _below(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry:
@@ -139,7 +137,7 @@ def _below(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry:
     first, last = lines[said[0]], lines[said[-1]]
     span = (said[0], len(first) - len(first.lstrip()), said[-1], len(last.rstrip()))
     if all(_KEY.match(lines[at]) for at in said):
-        return entry.replace(shape="nested", styles="n", spans=(span,), span=span)
+        return replace(entry, shape="nested", styles="n", spans=(span,), span=span)
     if len(said) == 1:
         text, style, stop = read_scalar(first, span[1], bare=_is_bare(entry.key))
         return _scalar(entry, text, style, (*span[:3], stop))
@@ -166,8 +164,8 @@ def _list(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry | None
             spans[-1] = (*spans[-1][:2], at, len(lines[at].rstrip()))
             styles = styles[:-1] + "p"
     span = (said[0], len(first[1]), *spans[-1][2:])
-    return entry.replace(
-        shape="list", texts=tuple(texts), spans=tuple(spans), styles=styles, span=span
+    return replace(
+        entry, shape="list", texts=tuple(texts), spans=tuple(spans), styles=styles, span=span
     )
 
 
@@ -187,7 +185,8 @@ def _flow_list(lines: tuple[str, ...], begin: int, entry: Entry) -> Entry | None
             if lines[line][column + 1 :].split("#")[0].strip() or line + 1 != entry.end:
                 return None
             span = (entry.line, begin, line, column + 1)
-            return entry.replace(
+            return replace(
+                entry,
                 shape="list",
                 texts=tuple(texts),
                 spans=tuple(spans),

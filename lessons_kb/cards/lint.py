@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from lessons_kb.cards.outline import normal_newlines
-from lessons_kb.cards.sections import CAUSE, HEADINGS, PREVENTION, read_checklist, read_sections
-from lessons_kb.model import NOTE, Finding
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from lessons_kb.cards.sections import Sections
-    from lessons_kb.model import Card, Document
+from lessons_kb.cards.sections import (
+    CAUSE,
+    HEADINGS,
+    PREVENTION,
+    Sections,
+    read_checklist,
+    read_sections,
+)
+from lessons_kb.model import NOTE, Card, Document, Finding
 
 MAX_ITEM = 240
 """Characters. The lessons share a budget of some 800 tokens."""

@@ -7,8 +7,10 @@ sides changed differently, and no rule decides, stands in ordinary conflict mark
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.header import Entry, canonical, split_header
 from lessons_kb.cards.merge_values import (
     Contradiction,
     Side,
@@ -18,22 +20,17 @@ from lessons_kb.cards.merge_values import (
     read_date,
 )
 from lessons_kb.cards.reading import read_header
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+MergeText = Callable[[str, str, str], tuple[str, bool]]
+"""Base, ours, theirs → the text merged by lines and whether it holds conflict markers."""
 
-    from lessons_kb.cards.header import Entry
-
-    MergeText = Callable[[str, str, str], tuple[str, bool]]
-    """Base, ours, theirs → the text merged by lines and whether it holds conflict markers."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 _LONE_END = re.compile(r"\r(?!\n)|(?<!\r)\n")
 
 
-class Merged(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merged:
     """What three versions of a file became."""
 
     text: str
@@ -61,7 +58,7 @@ def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> 
         chosen = _pick(ends[0] if base else ends[1], ends[1], ends[2]) or ends[1]
         plain = [text.replace("\r\n", "\n") for text in versions]
         merged = merge_cards(*plain, merge_text=merge_text)
-        return merged.replace(text=merged.text.replace("\n", chosen))
+        return replace(merged, text=merged.text.replace("\n", chosen))
     parts = [_take_apart(text) for text in versions]
     b, o, t = parts
     if b is not None and o is not None and t is not None:
@@ -88,7 +85,8 @@ def _pick(base: str | None, ours: str | None, theirs: str | None) -> str | None:
     raise Contradiction
 
 
-class _Parts(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Parts:
     """A file in its parts; joined they are the file."""
 
     head: str
@@ -167,12 +165,12 @@ def _with_end(parts: _Parts, base: _Parts) -> _Parts:
     for place, (name, side) in enumerate(parts.keys.items()):
         added = side
         if base.tail and place > last and _END not in keys and side.lead.startswith(base.tail):
-            keys[_END] = _ABSENT.replace(text=base.tail)
-            added = side.replace(lead=side.lead[len(base.tail) :])
+            keys[_END] = replace(_ABSENT, text=base.tail)
+            added = replace(side, lead=side.lead[len(base.tail) :])
         keys[name] = added
     if _END in keys:
-        return parts.replace(keys=keys)
-    return parts.replace(keys={**keys, _END: _ABSENT.replace(text=parts.tail)}, tail="")
+        return replace(parts, keys=keys)
+    return replace(parts, keys={**keys, _END: replace(_ABSENT, text=parts.tail)}, tail="")
 
 
 _ABSENT = Side(entry=None, lead="", text="")

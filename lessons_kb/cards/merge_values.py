@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
 from lessons_kb.cards.edit import edit_header, read_comments
-from lessons_kb.cards.header import split_header
-from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES, read_value
+from lessons_kb.cards.header import Entry, split_header
+from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES, Read, read_value
 from lessons_kb.cards.reading import read_header
 from lessons_kb.errors import LessonsError
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from lessons_kb.cards.header import Entry
-    from lessons_kb.cards.keys import Read
-
-    Rule = Callable[["Three"], str]
+Rule = Callable[["Three"], str]
 
 
 class Contradiction(Exception):
     """Two sides say different things and no rule decides between them."""
 
 
-class Side(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Side:
     """A key as one version of the file has it."""
 
     entry: Entry | None
@@ -34,7 +31,8 @@ class Side(Value):
     """Its own lines."""
 
 
-class Three(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Three:
     """A key in the three versions."""
 
     name: str
@@ -101,8 +99,6 @@ def read_date(side: Side) -> tuple[str, str]:
     A day without a time is its beginning; times without a zone are taken as UTC. Raises
     Contradiction for what is no date.
     """
-    from datetime import UTC, datetime
-
     day = _read(side)
     if not isinstance(day, str) or side.entry is None:
         raise Contradiction

@@ -7,15 +7,14 @@ real card, so it is not shown lines that cannot matter to the question (see ``fi
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from lessons_kb.cards.inline import plain_text
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
@@ -26,7 +25,8 @@ in the worst case, and no card is this long."""
 _MARK = re.compile(r"\n( {0,3})(?:#{1,2}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
 
 
-class Heading(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heading:
     """A heading of level 1 or 2 that stands at the top level of a body."""
 
     level: int
@@ -38,7 +38,8 @@ class Heading(Value):
     """The line after it."""
 
 
-class Item(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
     """A list item; items nested in it are items of their own."""
 
     text: str

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from lessons_kb.cards.header import canonical, split_header
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lessons_kb.cards.header import Split, canonical, split_header
 from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.keys import Problem, read_keys
 from lessons_kb.cards.kinds import in_mapped_folder, is_note_name, kind_of
@@ -11,6 +15,7 @@ from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.sections import (
     MISTAKE,
     SITUATION,
+    Sections,
     read_checklist,
     read_sections,
     read_topics,
@@ -18,14 +23,6 @@ from lessons_kb.cards.sections import (
     text_of,
 )
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from lessons_kb.cards.header import Split
-    from lessons_kb.cards.sections import Sections
 
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""
@@ -76,7 +73,8 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         return Document(card=None, fields={}, findings=findings, body=split.body)
     title_line = first + lines["title"] if "title" in values else None
     document = _card(path, _kind(path, folders, given), split, values, title_line)
-    return document.replace(
+    return replace(
+        document,
         findings=findings,
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
@@ -117,7 +115,7 @@ def _find_conflict(split: Split, first: int) -> list[Problem]:
         if line.startswith("<<<<<<< ") and not fenced:
             begun = number
         elif line.startswith(">>>>>>> ") and begun is not None:
-            return [_CONFLICT.replace(line=split.body_line + begun - first)]
+            return [replace(_CONFLICT, line=split.body_line + begun - first)]
     return []
 
 
@@ -197,7 +195,7 @@ def _without_comments(body: str) -> str:
 
 
 def _for_note(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding, ...]:
-    softened = (problem.replace(level="warning") for problem in problems)
+    softened = (replace(problem, level="warning") for problem in problems)
     return _placed([p for p in softened if p.rule not in _CARD_RULES], path, first)
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from lessons_kb.cards.header import canonical, looks_like_keys
+from dataclasses import dataclass
+
+from lessons_kb.cards.header import Entry, Header, Split, canonical, looks_like_keys
 from lessons_kb.cards.keys import KEYS, Problem
 from lessons_kb.cards.lenient import read_lenient
 from lessons_kb.cards.yaml_reader import NotYamlError, RefusedError, read_yaml
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from lessons_kb.cards.header import Entry, Header, Split
 
 
-class Reading(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
     """What a header says."""
 
     entries: tuple[Entry, ...] = ()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from lessons_kb.cards.outline import MAX_STRUCTURE, Item, find_headings, find_items, first_paragraph
 from lessons_kb.text.prompts import first_sentence
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 SITUATION = "situation"
 MISTAKE = "mistake"
@@ -55,7 +52,8 @@ _TIERS = {
 MAX_TOPIC_WORDS = 5
 
 
-class Section(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
     """A part of a body under a level-2 heading that means something."""
 
     role: str
@@ -65,7 +63,8 @@ class Section(Value):
     text: str
 
 
-class Sections(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sections:
     """The structure of a card's body."""
 
     title: str = ""
@@ -74,7 +73,8 @@ class Sections(Value):
     parts: tuple[Section, ...] = ()
 
 
-class Checklist(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checklist:
     """What has to be verified, and where that comes from."""
 
     items: tuple[Item, ...]
@@ -149,7 +149,7 @@ def text_of(sections: Sections, roles: Iterable[str]) -> str:
 
 
 def _items(section: Section) -> list[Item]:
-    return [item.replace(line=section.line + item.line) for item in find_items(section.text)]
+    return [replace(item, line=section.line + item.line) for item in find_items(section.text)]
 
 
 def _tiers(sections: Sections, role: str) -> list[list[Section]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import canonical, split_header
@@ -12,11 +13,7 @@ from lessons_kb.cards.slugs import slug
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, SEVERITIES
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Change = str | tuple[str, ...] | None
+Change = str | tuple[str, ...] | None
 
 
 def new_card(

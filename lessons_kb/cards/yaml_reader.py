@@ -6,16 +6,13 @@ expanded. Values stay the text that was written; what they mean is the business 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
-from lessons_kb.cards.header import Entry
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from lessons_kb.cards.header import Span
+from lessons_kb.cards.header import Entry, Span
+from lessons_kb.cards.lenient import read_scalar
 
 MAX_DEPTH = 16
 MAX_ALIASES = 32
@@ -224,14 +221,12 @@ def _placed(entry: Entry, lines: tuple[str, ...]) -> Entry:
 
 def _with_source(entry: Entry, lines: tuple[str, ...]) -> Entry:
     """Give items that only look like a mapping the text that their author wrote."""
-    from lessons_kb.cards.lenient import read_scalar
-
     texts = list(entry.texts)
     for place, style in enumerate(entry.styles):
         if style == "m":
             line, column = entry.spans[place][:2]
             texts[place] = read_scalar(lines[line], column)[0]
-    return entry.replace(texts=tuple(texts))
+    return replace(entry, texts=tuple(texts))
 
 
 def _trimmed(entry: Entry, lines: tuple[str, ...]) -> Entry:
@@ -241,4 +236,4 @@ def _trimmed(entry: Entry, lines: tuple[str, ...]) -> Entry:
         last -= 1
     end = (last, len(lines[last].rstrip()))
     spans = (*entry.spans[:-1], (*entry.spans[-1][:2], *end))
-    return entry.replace(spans=spans, span=(*entry.span[:2], *end), end=last + 1)
+    return replace(entry, spans=spans, span=(*entry.span[:2], *end), end=last + 1)

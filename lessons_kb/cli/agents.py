@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from lessons_kb.cli.options import options, print_json, say
 from lessons_kb.cli.sharing import GIT, set_up
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.model import as_data
 from lessons_kb.text.visible import visible
 
 if TYPE_CHECKING:
@@ -109,8 +111,8 @@ def mcp(
     if not has_sdk():
         raise InputError(f"the MCP server needs the `mcp` package: {HOW_TO_GET_SDK}")
     from lessons_kb.brain.workspace import Workspace
-    from lessons_kb.mcp_server import build_server, serve_http
-    from lessons_kb.mcp_server.http import PATH, TOKEN_VARIABLE
+    from lessons_kb.service.mcp import build_server, serve_http
+    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE
 
     workspace = Workspace(_working_directory(), roots=options().brains)
     server = build_server(workspace, answer_hook=_hook_answers(workspace))
@@ -138,7 +140,7 @@ def _working_directory() -> str:
 
 
 def _hook_answers(workspace: Workspace) -> Callable[[str, dict[str, Any]], str]:
-    from lessons_kb.agents.hook import answer_event
+    from lessons_kb.service.hooks import answer_event
 
     def answer(agent: str, event: dict[str, Any]) -> str:
         placed = json.dumps({"cwd": workspace.directory, **event})
@@ -166,7 +168,7 @@ def _run(agent: str | None, every: bool, *, dry_run: bool, undo: bool, **wanted:
             continue
         notes = [] if undo else list(find_notes(request))
         done.append(
-            {"agent": name, "files": [change.as_dict() for change in changes], "notes": notes}
+            {"agent": name, "files": [as_data(change) for change in changes], "notes": notes}
         )
         if not options().json:
             _print(name, changes, notes, dry_run=dry_run)
@@ -193,7 +195,7 @@ def _agents(agent: str | None, every: bool) -> list[str]:
 def _request(name: str, *, undo: bool, **wanted: Any) -> Request:
     from lessons_kb.agents.install.places import Entries, Request, check_request, is_committed
     from lessons_kb.agents.install.programs import NAMES, find_entries, has_sdk
-    from lessons_kb.storage.locate import git_top
+    from lessons_kb.store.locate import git_top
 
     here = os.path.realpath(os.getcwd())
     request = Request(agent=name, project=git_top(here) or here, entries=Entries(**NAMES), **wanted)
@@ -203,7 +205,7 @@ def _request(name: str, *, undo: bool, **wanted: Any) -> Request:
     bare = is_committed(request)
     if request.via == "mcp" and not has_sdk():
         raise InputError("--via mcp needs the server: `pip install 'lessons-kb[mcp]'` first")
-    return request.replace(entries=find_entries(bare=bare), server=has_sdk())
+    return replace(request, entries=find_entries(bare=bare), server=has_sdk())
 
 
 def _print(name: str, changes: list[Change], notes: list[str], *, dry_run: bool) -> None:

@@ -31,9 +31,9 @@ def init(
 
     Example: lessons init docs/brain
     """
-    from lessons_kb.brain.making import count_cards, make_brain
-    from lessons_kb.storage.locate import user_brain
-    from lessons_kb.storage.trust import is_trusted
+    from lessons_kb.brain.init import count_cards, make_brain
+    from lessons_kb.store.locate import user_brain
+    from lessons_kb.store.trust import is_trusted
 
     root, made = make_brain(user_brain() if user else folder, confirm=_confirm)
     trusted = is_trusted(root)
@@ -60,7 +60,7 @@ def trust(
 
     Example: lessons trust docs/brain
     """
-    from lessons_kb.brain.making import trust_brain
+    from lessons_kb.brain.init import trust_brain
 
     root = trust_brain(folder, revoke=revoke)
     if options().json:
@@ -76,7 +76,7 @@ def config() -> None:
     Example: lessons config --json
     """
     from lessons_kb.config import flat_settings
-    from lessons_kb.storage.settings import read_settings
+    from lessons_kb.store.settings import read_settings
 
     settings, origins = read_settings(open_brain().layers[0].root)
     flat = flat_settings(settings)
@@ -96,7 +96,7 @@ def _confirm(root: str, count: int) -> bool:
 
 
 def _say_goes_by_path(root: str) -> None:
-    from lessons_kb.storage.trust import goes_by_path
+    from lessons_kb.store.trust import goes_by_path
 
     if goes_by_path(root):
         say(f"{root} cannot be written: its trust goes by its path, and holds for any folder there")

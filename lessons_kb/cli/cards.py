@@ -10,7 +10,7 @@ import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import DuplicateCard, InputError
-from lessons_kb.model import KINDS, SEVERITIES, STATUSES
+from lessons_kb.model import KINDS, SEVERITIES, STATUSES, as_data
 from lessons_kb.render import age
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean, clean_line
@@ -18,7 +18,7 @@ from lessons_kb.text.sanitize import clean, clean_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
     from lessons_kb.learn.drafts import Sketch
     from lessons_kb.model import Card
 
@@ -85,7 +85,7 @@ def create(
         else:
             card = brain.cards.create(title, on_duplicate="new", **details)
     if options().json:
-        print_json(card.as_dict())
+        print_json(as_data(card))
         return
     bumped = card.occurrences > 1
     print(f"{clean_line(card.id)} (seen {card.occurrences}×)" if bumped else clean_line(card.id))
@@ -161,7 +161,7 @@ def list_(
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
     shown = cards if everything else cards[:limit]
     if options().json:
-        print_json([card.as_dict() for card in shown])
+        print_json([as_data(card) for card in shown])
         return
     if not cards:
         first = "no cards; `lessons create TITLE` writes the first"
@@ -204,7 +204,7 @@ def show(
     """
     path, document = open_brain().cards.read(card_id)
     if options().json:
-        card = document.card.as_dict() if document.card else {}
+        card = as_data(document.card) if document.card else {}
         print_json({**card, "file": path, "body": document.body})
         return
     with open(path, "rb") as file:
@@ -276,7 +276,7 @@ def _set_status(status: str, ids: Sequence[str]) -> None:
 
 def _report(cards: Sequence[Card], line: Callable[[Card], str]) -> None:
     if options().json:
-        print_json([card.as_dict() for card in cards])
+        print_json([as_data(card) for card in cards])
         return
     for card in cards:
         print(line(card))

@@ -11,10 +11,11 @@ import typer
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, say
 from lessons_kb.cli.wrapping import print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.doctor import Health
+    from lessons_kb.brain.health import Health
 
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 
@@ -38,10 +39,10 @@ def doctor(
     Example: lessons doctor --fix
     """
     from lessons_kb.agents.install.health import check_agents
-    from lessons_kb.agents.install.mending import mend_agents
+    from lessons_kb.agents.install.repair import mend_agents
     from lessons_kb.brain.doctor import check_health, mend_health
     from lessons_kb.service.daemon_state import check_daemon
-    from lessons_kb.storage.locate import git_top
+    from lessons_kb.store.locate import git_top
 
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     brain, trouble = None, ""
@@ -54,7 +55,7 @@ def doctor(
     lines = [*mend_health(brain), *mend_agents(project)] if fix else []
     lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
     if options().json:
-        print_json([line.as_dict() for line in lines])
+        print_json([as_data(line) for line in lines])
     else:
         if trouble:
             say(trouble)
@@ -66,7 +67,7 @@ def doctor(
 
 def _print(line: Health) -> None:
     """Print a finding and its mend: one line when piped, the mend below it on a terminal."""
-    from lessons_kb.brain.doctor import MARKS
+    from lessons_kb.brain.health import MARKS
 
     done = "fixed: " if line.level == "fixed" else ""
     text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"

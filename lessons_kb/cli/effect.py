@@ -23,6 +23,7 @@ from lessons_kb.learn.effect import (
     noisy,
     top,
 )
+from lessons_kb.model import as_data
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 
@@ -81,13 +82,13 @@ def stats(
         effect, history = noun.effect(card), noun.history(card)
         if options().json:
             rows = [{"day": day, "what": what, "times": n} for day, what, n in history]
-            print_json({**effect.as_dict(), "history": rows})
+            print_json({**as_data(effect), "history": rows})
         else:
             _print_effect(effect, history)
         return
     overview = noun.overview(stage=stage, project=project)
     if options().json:
-        print_json({**overview.as_dict(), "verdicts": dict(count_verdicts(overview.effects))})
+        print_json({**as_data(overview), "verdicts": dict(count_verdicts(overview.effects))})
     elif not overview.cards:
         chosen = stage is not None or project is not None
         say("no such cards" if chosen else "no cards; `lessons create TITLE` writes the first")
@@ -106,7 +107,7 @@ def mark(
     """
     effect = open_brain().stats.mark(card, what, session=session)
     if options().json:
-        print_json(effect.as_dict())
+        print_json(as_data(effect))
         return
     counts = ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
     print(f"{clean_line(effect.name)} marked {what} ({counts})")

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, read_file, say
-from lessons_kb.recall.evaluation import parse_labelled
+from lessons_kb.model import as_data
+from lessons_kb.relevance.measures import parse_labelled
 from lessons_kb.text.counted import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lessons_kb.brain.evaluation import Report
-    from lessons_kb.recall.evaluation import Evaluation
+    from lessons_kb.relevance.measures import Evaluation
 
 COLUMNS = {
     "recall5": "recall@5",
@@ -88,7 +89,7 @@ def evaluate(
         for line in _find_failed(found, least, most)
     ]
     if options().json:
-        print_json({**report.as_dict(), "failed": failed})
+        print_json({**as_data(report), "failed": failed})
     else:
         _print(report)
     for line in failed:

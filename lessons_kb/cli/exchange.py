@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
+from lessons_kb.model import as_data
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 
@@ -43,7 +44,7 @@ def import_(
     Example: lessons import memory AGENTS.md CLAUDE.md
     """
     from lessons_kb.brain.exchange import ON_NEAR, Exchange
-    from lessons_kb.exchange.transcripts import AGENTS
+    from lessons_kb.transcripts.reader import AGENTS
 
     check_choice("--near", near, ON_NEAR)
     check_choice("--agent", agent, AGENTS)
@@ -73,13 +74,13 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
         sessions += found
         notes += strange
     if options().json:
-        data = [session.as_dict() for session in sessions]
+        data = [as_data(session) for session in sessions]
         print_json({"written": write, "sessions": data, "notes": notes})
         return
     for note in notes:
         say(clean_line(note))
     columns = ("session", "agent", "prompts", "calls", "failures", "edits", "new", "expired")
-    rows = [[str(session.as_dict()[name]) for name in columns] for session in sessions]
+    rows = [[str(as_data(session)[name]) for name in columns] for session in sessions]
     if rows:
         print_table(columns, rows, right="prompts calls failures edits new expired")
     new = sum(session.new for session in sessions)
@@ -92,7 +93,7 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
 
 def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None:
     if options().json:
-        data = [step.as_dict() for step in steps]
+        data = [as_data(step) for step in steps]
         print_json({"written": written, "steps": data, "notes": list(notes)})
         return
     for note in notes:
@@ -126,7 +127,7 @@ def export(
         for line in lines:
             print(line)
         return
-    from lessons_kb.storage.sources import write_export
+    from lessons_kb.store.sources import write_export
 
     brain.cards.check_free(output)
     write_export(output, lines)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb import __version__, render
+from lessons_kb import render
 from lessons_kb.cli.options import (
     check_choice,
     check_folder,
@@ -19,8 +20,10 @@ from lessons_kb.cli.options import (
     relative_path,
     say,
 )
-from lessons_kb.exchange.annotations import Annotation, format_github, format_sarif
+from lessons_kb.importers.annotations import Annotation, format_github, format_sarif
+from lessons_kb.model import as_data
 from lessons_kb.text.counted import counted
+from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,16 +63,15 @@ def index(
             waiting=lambda holder: say(f"waiting: {holder}"),
         )
         if any(layer.settings.semantic.enabled for layer in brain.layers):
-            from lessons_kb.brain.meaning import encode_all
-
-            encode_all(brain, show)
+            for layer in brain.layers:
+                layer.encode(show)
             done = tuple(map(_left, done, brain.refresh()))
     counts = [count_files(layer) for layer in brain.layers]
     if options().json:
         rows = zip(brain.layers, counts, done, strict=True)
         print_json(
             [
-                {"brain": layer.root, **count.as_dict(), "seconds": round(run.seconds, 3)}
+                {"brain": layer.root, **as_data(count), "seconds": round(run.seconds, 3)}
                 for layer, count, run in rows
             ]
         )
@@ -85,7 +87,7 @@ def index(
 
 def _left(run: Refresh, after: Refresh) -> Refresh:
     """Leave out of a run's account what was done since."""
-    return run.replace(stale=after.stale)
+    return replace(run, stale=after.stale)
 
 
 @contextlib.contextmanager
@@ -128,7 +130,7 @@ def lint(
 
     Example: lessons lint --fail-on warning
     """
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
 
     check_choice("--format", form, FORMATS)
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
@@ -138,7 +140,7 @@ def lint(
     findings = brain.lint()
     form = "json" if options().json else form
     if form == "json":
-        print_json([finding.as_dict() for finding in findings])
+        print_json([as_data(finding) for finding in findings])
     elif form == "text":
         for finding in findings:
             print(render.finding_line(finding))

@@ -12,12 +12,12 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
-from lessons_kb.model import EVENTS
+from lessons_kb.model import EVENTS, as_data
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.visible import visible_json
 
 if TYPE_CHECKING:
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
     from lessons_kb.model import Event
 
 Session = Annotated[str | None, typer.Option(help="Session it belongs to; found by itself.")]
@@ -110,7 +110,7 @@ def events(
         return
     found = journal.events(**filters, since=start, limit=limit)  # type: ignore[arg-type]
     if options().json:
-        print_json([event.as_dict() for event in found])
+        print_json([as_data(event) for event in found])
     elif found:
         print_table(COLUMNS, [_row(event) for event in found])
     else:
@@ -153,7 +153,7 @@ def _row_line(event: Event) -> str:
 
 
 def _json_line(event: Event) -> str:
-    return visible_json(json.dumps(event.as_dict(), ensure_ascii=False))
+    return visible_json(json.dumps(as_data(event), ensure_ascii=False))
 
 
 def _cut(text: str, width: int) -> str:

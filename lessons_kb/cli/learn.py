@@ -11,6 +11,7 @@ import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
+from lessons_kb.model import as_data
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.visible import visible
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.drafts import Draft
     from lessons_kb.brain.stale import Stale
 
@@ -61,11 +62,11 @@ def review(
         _print_draft(brain, drafts.get(show))
     elif accept is not None:
         card = drafts.accept(accept, on_duplicate=on_duplicate)
-        _report({"done": "accepted", "card": card.as_dict()}, clean_line(card.id))
+        _report({"done": "accepted", "card": as_data(card)}, clean_line(card.id))
     elif merge is not None:
         card = drafts.merge(*merge)
         line = f"{clean_line(card.id)} seen {card.occurrences}×"
-        _report({"done": "merged", "card": card.as_dict()}, line)
+        _report({"done": "merged", "card": as_data(card)}, line)
     elif discard is not None:
         draft = drafts.discard(discard)
         _report({"done": "discarded", "draft": draft.id}, f"{draft.id} discarded")
@@ -105,7 +106,7 @@ def archive(
         for card in cards if not options().json else ():
             print(f"{clean_line(card.id)} {card.status}")
         if options().json:
-            print_json([card.as_dict() for card in cards])
+            print_json([as_data(card) for card in cards])
         return
     from lessons_kb.brain.stale import find_stale
 
@@ -151,7 +152,7 @@ def _stale_row(one: Stale, archived: set[str]) -> tuple[str, ...]:
 def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
     twins = brain.drafts.find_twins(draft)
     shown = [{"id": t.card.id, "level": t.level, "score": t.score} for t in twins]
-    return {**draft.as_dict(), "missing": list(draft.missing), "twins": shown}
+    return {**as_data(draft), "missing": list(draft.missing), "twins": shown}
 
 
 def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb import __version__
 from lessons_kb.cli.options import Options, close_brains, set_options
 from lessons_kb.errors import LessonsError
+from lessons_kb.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

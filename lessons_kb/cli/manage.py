@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json
+from lessons_kb.model import as_data
 
 if TYPE_CHECKING:
-    from lessons_kb.manage import Desk
-    from lessons_kb.manage.rows import Row
+    from lessons_kb.tui import Desk
+    from lessons_kb.tui.rows import Row
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +28,7 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    from lessons_kb.manage import Desk
+    from lessons_kb.tui import Desk
 
     with open_brain() as brain:
         desk = Desk(brain)
@@ -36,7 +37,7 @@ def manage() -> None:
             return
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive and os.environ.get("TERM") != "dumb":
-            from lessons_kb.manage import ManageApp
+            from lessons_kb.tui import ManageApp
 
             if options().no_color:
                 os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
@@ -45,7 +46,7 @@ def manage() -> None:
             if full_screen.return_code:
                 raise typer.Exit(full_screen.return_code)
             return
-        from lessons_kb.manage import run_prompt
+        from lessons_kb.tui import run_prompt
 
         refused = run_prompt(desk, sys.stdin, lambda text: print(text, flush=True))
         if refused and not interactive:
@@ -57,7 +58,7 @@ def _print_rows(desk: Desk) -> None:
     print_json(
         {
             "cards": [_card_data(row) for row in desk.load()],
-            "drafts": [row.draft.as_dict() for row in desk.load_drafts() if row.draft],
+            "drafts": [as_data(row.draft) for row in desk.load_drafts() if row.draft],
         }
     )
 

@@ -7,19 +7,20 @@ import os
 import shutil
 import sys
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.errors import InputError
 from lessons_kb.text.counted import counted
-from lessons_kb.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
 
 
-class Options(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
     """Global options."""
 
     brains: tuple[str, ...] = ()
@@ -45,7 +46,7 @@ def open_brain() -> Brain:
 
     Brains that were found but are not trusted are left out, with one line on stderr.
     """
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.discovery import look, tell_untrusted
 
     for name in options().brains:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb import __version__, render
+from lessons_kb import render
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -21,14 +21,15 @@ from lessons_kb.cli.options import (
     say,
 )
 from lessons_kb.errors import InputError, Untrusted
-from lessons_kb.exchange.annotations import Annotation, format_github, format_sarif
-from lessons_kb.model import KINDS, NOTE
-from lessons_kb.recall.preflight import shown_name
+from lessons_kb.importers.annotations import Annotation, format_github, format_sarif
+from lessons_kb.model import KINDS, NOTE, as_data
+from lessons_kb.preflight.block import shown_name
+from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
     from lessons_kb.model import Card, Check, Preflight, Unaddressed
     from lessons_kb.process.git import Diff
 
@@ -149,7 +150,7 @@ def _most_seen(brain: Brain, stage: str) -> list[Card]:
 def _warn_of(cards: Sequence[Card], brain: Brain, stage: str | None) -> None:
     language = brain.layers[0].settings.language
     if options().json:
-        print_json([card.as_dict() for card in cards])
+        print_json([as_data(card) for card in cards])
     elif text := render.format_warnings(cards, stage=stage, language=language):
         print(text)
 

@@ -15,7 +15,7 @@ from lessons_kb.text.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lessons_kb.brain import Brain
+    from lessons_kb.brain.brain import Brain
     from lessons_kb.learn.effect import Effect
 
 FILE = "lessons-report.html"
@@ -43,8 +43,8 @@ def report(
     Example: lessons report -o report.html
     """
     from lessons_kb.report import build_page
-    from lessons_kb.storage.sources import write_export
-    from lessons_kb.storage.templates import read_template
+    from lessons_kb.store.sources import write_export
+    from lessons_kb.store.templates import read_template
 
     if options().json and output == STDOUT:
         raise InputError("--json and -o - would both print; leave one out")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb.cli.options import options, print_json
+from lessons_kb.model import as_data
 from lessons_kb.text.visible import visible
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def set_up(*, scope: str, shared: bool, dry_run: bool, undo: bool) -> None:
     """Let git merge cards key by key, or stop it."""
     from lessons_kb.agents.install.programs import find_entries
     from lessons_kb.brain.sharing import share, unshare
-    from lessons_kb.storage.locate import git_top
+    from lessons_kb.store.locate import git_top
 
     roots = _roots()
     notes: list[str] = []
@@ -61,13 +62,13 @@ def set_up(*, scope: str, shared: bool, dry_run: bool, undo: bool) -> None:
         notes = [_COMMIT, _EACH] if shared else []
         notes += [] if any(map(git_top, roots)) else [_NO_BRAIN]
     if options().json:
-        print_json([{"agent": GIT, "files": [c.as_dict() for c in changes], "notes": notes}])
+        print_json([{"agent": GIT, "files": [as_data(c) for c in changes], "notes": notes}])
         return
     _print(changes, notes, dry_run=dry_run)
 
 
 def _roots() -> Sequence[str]:
-    from lessons_kb.storage.locate import find_brains, user_brain
+    from lessons_kb.store.locate import find_brains, user_brain
 
     if options().brains:
         return options().brains

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,15 @@ from lessons_kb import render
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.cli.wrapping import print_wrapped
 from lessons_kb.errors import InputError
+from lessons_kb.model import as_data
+from lessons_kb.text.counted import counted
+from lessons_kb.text.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.why import Verdict, Why
+
+_MAX_PROMPT = 300
+"""Characters of a prompt that are shown."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,14 +56,14 @@ def why(
     if prompt:
         told = explain_prompt(brain, text, session=session, paths=tuple(path or ()), stage=stage)
     if options().json:
-        print_json(told.as_dict() if told else None)
+        print_json(as_data(told) if told else None)
         return
     if told is None:
         where = f"of session {session!r}" if session else "of any session"
         say(f"the journal knows nothing {where}; `lessons why PROMPT` asks about a prompt")
         return
     language = brain.layers[0].settings.language
-    for line in render.why_lines(told, language, when=_ago(told.at) if told.at else ""):
+    for line in _why_lines(told, language, when=_ago(told.at) if told.at else ""):
         print_wrapped(line)
     if told.source == "recomputed":
         say("this session noted no reasons: they are recomputed with today's cards")
@@ -67,3 +77,56 @@ def _ago(at: float) -> str:
         if seconds >= size:
             return f"{when}, {int(seconds // size)} {unit} ago"
     return f"{when}, now"
+
+
+def _why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[str]:
+    """Yield the lines that say what a prompt brought and what was held back by which setting.
+
+    ``when`` says when it was; nothing is wrapped.
+    """
+    words = render.words_by_term(why.prompt)
+    given = [one for one in why.verdicts if one.given]
+    held = [one for one in why.verdicts if not one.given]
+    if when:
+        agent = f" ({clean_line(why.agent)})" if why.agent else ""
+        session = clean_line(why.session)
+        yield f"{f'Session {session}{agent}' if session else 'Outside of any session'}, {when}"
+    if why.prompt:
+        yield f"Prompt: {_shortened(clean_line(why.prompt))}"
+    if given:
+        yield render.footer([one.id for one in given], language)
+    yield ""
+    yield f"Given ({counted(why.tokens, 'token')}):" if given and why.tokens else "Given:"
+    yield from _verdict_lines(given, "✓", words)
+    yield "Held back:"
+    yield from _verdict_lines(held, "✗", words)
+    for title, verdicts in (
+        ("Given since:", why.later),
+        ("In the context from before:", why.earlier),
+    ):
+        if verdicts:
+            yield title
+            yield from _verdict_lines(verdicts, "✓", words)
+
+
+def _verdict_lines(
+    verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
+) -> Iterator[str]:
+    for one in verdicts:
+        facts = [clean_line(one.id)]
+        if one.given:
+            yield f"  {mark} {clean_line(one.title) or 'a card that is gone'}"
+        if one.confidence is not None:
+            facts.append(f"confidence {one.confidence:.2f}")
+        if one.changed:
+            facts.append("changed since")
+        yield f"    {', '.join(facts)}" if one.given else f"  {mark} {', '.join(facts)}"
+        reason = render.in_words(clean_line(one.reason), words).removeprefix("held back: ")
+        if reason:
+            yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
+    if not verdicts:
+        yield "  nothing"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_PROMPT else text[: _MAX_PROMPT - 1] + "…"

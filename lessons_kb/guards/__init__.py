@@ -28,21 +28,21 @@ a session can go on in another process. None reads a clock or a file.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from lessons_kb.guards.edits import EditLoopGuard
-    from lessons_kb.guards.files import FileLedger, parse_ledger
-    from lessons_kb.guards.mistakes import MistakeTracker
-    from lessons_kb.guards.repeats import RepeatGuard
-    from lessons_kb.guards.stalls import StallGuard
-    from lessons_kb.guards.tools import (
-        digest_arguments,
-        kind_of_failure,
-        kind_of_tool,
-        parse_call,
-    )
-    from lessons_kb.guards.watch import Limits, Watch
-    from lessons_kb.model import Event, Signal
+from importlib import import_module
+
+from lessons_kb.guards.edits import EditLoopGuard
+from lessons_kb.guards.files import FileLedger, parse_ledger
+from lessons_kb.guards.mistakes import MistakeTracker
+from lessons_kb.guards.repeats import RepeatGuard
+from lessons_kb.guards.stalls import StallGuard
+from lessons_kb.guards.tools import (
+    digest_arguments,
+    kind_of_failure,
+    kind_of_tool,
+    parse_call,
+)
+from lessons_kb.guards.watch import Limits, Watch
+from lessons_kb.model import Event, Signal
 
 __all__ = [
     "EditLoopGuard",
@@ -74,7 +74,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
 
     for home, names in _HOMES.items():
         if name in names:

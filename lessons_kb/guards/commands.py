@@ -6,11 +6,12 @@ expanded at run time (``$x``, ``*``) is left out rather than guessed.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+from lessons_kb.text.shell import without_documents, without_quotes
 
 READERS: Mapping[str, str] = {
     **dict.fromkeys(("cat", "bat", "less", "more", "nl", "wc", "ls", "file", "diff", "cmp"), ""),
@@ -200,10 +201,6 @@ class _Step:
 
 def _parse_steps(command: str) -> list[_Step]:
     """Return each simple command of a line, none of one that cannot be read to its end."""
-    import re
-
-    from lessons_kb.text.shell import without_documents, without_quotes
-
     if len(command) > _LONGEST:
         return []
     steps = [_Step("", piped=False)]
@@ -312,9 +309,6 @@ def _named(words: Iterable[str]) -> Iterator[str]:
 
 def _written_by_code(program: str, arguments: Sequence[str], command: str) -> Iterator[str]:
     """Yield the texts within quotes of code that is given to an interpreter and writes."""
-    import itertools
-    import re
-
     if program not in INTERPRETERS:
         return
     given = [b for a, b in itertools.pairwise(arguments) if a in _CODE_OPTIONS]

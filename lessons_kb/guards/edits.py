@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from lessons_kb.guards.paths import show_path
 from lessons_kb.guards.states import check_limit, check_state
-from lessons_kb.model import CALLS, DONE, Signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Self
-
-    from lessons_kb.model import Event
+from lessons_kb.model import CALLS, DONE, Event, Signal
 
 _NOTE = (
     "Note: {nth} consecutive edit of {target} without a fresh read — verify the result or report"

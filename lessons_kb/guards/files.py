@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Collection
+from typing import Any, Self
 
 from lessons_kb.guards.paths import escape, parse_path, show_path
 from lessons_kb.guards.states import check_state
-from lessons_kb.model import DONE, Signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Any, Self
-
-    from lessons_kb.model import Event
+from lessons_kb.model import DONE, Event, Signal
 
 READ_TITLE = "Files Read"
 MODIFIED_TITLE = "Files Modified"

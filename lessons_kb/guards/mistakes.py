@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from lessons_kb.guards.states import check_limit, check_state
-from lessons_kb.model import CALLS, DONE, FAILURES, Signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Self
-
-    from lessons_kb.model import Event
+from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
 
 _GUIDANCE = (
     "{count} tool calls in a row failed ({kinds}). Before the next call: re-read the tool's"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import posixpath
+import re
+
+from lessons_kb.text.sanitize import clean_line, defang
 
 _REMOTE = "://"
 _LONGEST = 400
@@ -45,8 +48,6 @@ def show_path(path: str) -> str:
     Odd characters become ``\u{a}``, ``\u{202e}``; ``parse_path`` reads them back. A name longer
     than 400 characters is cut.
     """
-    from lessons_kb.text.sanitize import clean_line, defang
-
     if len(path) > _LONGEST:
         path = path[: _LONGEST - 1] + "…"
     if path.isprintable() and "\\" not in path and defang(clean_line(path)) == path:
@@ -71,7 +72,6 @@ def parse_path(shown: str) -> str:
     """Read back what ``show_path`` wrote; what is no escape stays as it stands."""
     if "\\" not in shown:
         return shown
-    import re
 
     return re.sub(
         r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}", lambda match: chr(int(match[1], 16)), shown

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, Self
+
 from lessons_kb.guards.paths import show_path
 from lessons_kb.guards.states import check_limit, check_state
-from lessons_kb.model import Signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Self
-
-    from lessons_kb.model import Event
+from lessons_kb.model import Event, Signal
 
 _AGAIN = "The same call of {tool} with the same arguments was made {count} times in a row"
 _GUIDANCE = (
@@ -82,8 +79,9 @@ def speak_instead(repeat: Signal, mistake: Signal) -> Signal:
     stop = mistake.level == "escalate"
     record = {**repeat.record, "escalated": stop, "failure_kinds": mistake.record["failure_kinds"]}
     if not stop:
-        return repeat.replace(record=record)
-    return repeat.replace(
+        return replace(repeat, record=record)
+    return replace(
+        repeat,
         level="escalate",
         message=_STOP.format(tool=show_path(str(record["tool"])), count=record["count"]),
         user_line=_STOPPED_LINE,

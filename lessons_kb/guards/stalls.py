@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from lessons_kb.errors import InputError
 from lessons_kb.guards.states import check_state
 from lessons_kb.model import Signal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Self
 
 RUNNING = "running"
 COMPLETED = "completed"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from lessons_kb.errors import InputError
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from lessons_kb.errors import InputError
 
 
 def check_state(state: object, like: object) -> Any:

@@ -6,18 +6,15 @@ against ``edit``; looking into folders counts as ``read``.
 
 from __future__ import annotations
 
+import json
 import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from lessons_kb.guards.commands import find_patched, find_touched, is_known, is_patch_command
 from lessons_kb.guards.paths import join_path, relative_path
-from lessons_kb.model import CALLS, DONE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from lessons_kb.model import Event
+from lessons_kb.model import CALLS, DONE, Event
 
 TOOLS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "": {
@@ -178,8 +175,6 @@ def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
     keys in ``ignore`` do not matter; "" for what is no JSON data. It tells the calls of one
     session apart and is no cryptographic hash.
     """
-    import json
-
     data = _parse(arguments)
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if key not in ignore}
@@ -221,7 +216,8 @@ def parse_call(
     else:
         targets = () if command else tuple(_find_paths(data))
         touched = find_touched(command)
-    first = call.replace(
+    first = replace(
+        call,
         kind=does if call.kind == "tool" else call.kind,
         targets=_place(targets, call.scope, cwd),
         arguments=digest_arguments(arguments, ignore=COMMENTARY if does in _EXPLAINED else ()),
@@ -229,8 +225,8 @@ def parse_call(
     )
     if call.outcome not in DONE or first.kind not in CALLS:
         return (first,)
-    blank = call.replace(tool="", text="", output="")
-    rest = (blank.replace(kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
+    blank = replace(call, tool="", text="", output="")
+    rest = (replace(blank, kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
     return (first, *(event for event in rest if event.targets))
 
 
@@ -251,8 +247,6 @@ def _kind(call: Event, data: Mapping[str, Any], kinds: Mapping[str, str]) -> str
 
 def _parse(arguments: object) -> object:
     if isinstance(arguments, str):
-        import json
-
         try:
             return json.loads(arguments)
         except (ValueError, RecursionError):

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Self
+
 from lessons_kb.errors import InputError
 from lessons_kb.guards.edits import EditLoopGuard
 from lessons_kb.guards.files import FileLedger
 from lessons_kb.guards.mistakes import MistakeTracker
 from lessons_kb.guards.repeats import RepeatGuard, speak_instead
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Self
-
-    from lessons_kb.model import Event, Signal
+from lessons_kb.model import Event, Signal
 
 STATE_VERSION = 1
 
 
-class Limits(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
     """When the guards of a watch speak."""
 
     mistakes: int = 3

@@ -6,12 +6,11 @@ of all patterns together are bounded, and so is the sum of their time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+import re2
 
 MAX_PATTERN = 200
 MAX_PATTERNS = 50
@@ -26,7 +25,6 @@ def check_pattern(pattern: str) -> str:
     """Return why a pattern may not be used, "" when it may."""
     if len(pattern) > MAX_PATTERN:
         return f"it has {len(pattern)} characters; the limit is {MAX_PATTERN}"
-    import re2
 
     try:
         compiled = _compile(pattern)
@@ -63,7 +61,6 @@ def _compile_all(patterns: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _compile(pattern: str) -> Any:
-    import re2
 
     options = re2.Options()
     options.case_sensitive = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from lessons_kb.learn.failures import error_excerpt, find_failing
 from lessons_kb.learn.phrases import FEEDBACK, REQUEST
@@ -13,16 +15,10 @@ from lessons_kb.learn.triggers import (
     REJECTION,
     ROLLBACK,
     STAGE,
+    Trigger,
 )
+from lessons_kb.model import Event
 from lessons_kb.text.sanitize import clean, clean_line
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from lessons_kb.learn.triggers import Trigger
-    from lessons_kb.model import Event
 
 SITUATION = "Situation"
 FIX = "Fix"
@@ -37,7 +33,8 @@ _MAX_FILES = 12
 _MAX_PATHS = 5
 
 
-class Sketch(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sketch:
     """The part of a card that can be told from what was observed."""
 
     title: str

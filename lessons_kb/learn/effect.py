@@ -8,16 +8,12 @@ belief that the share after it is smaller than the share before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, lgamma, log, log1p
 
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from lessons_kb.model import Card
+from lessons_kb.model import Card
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "never used")
 PROPOSALS = ("", "edit", "archive", "promote")
@@ -52,7 +48,8 @@ BEFORE, BEFORE_RECURRED = "before", "before recurred"
 those that it would have been given to, and those of them in which its mistake was seen."""
 
 
-class Rate(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rate:
     """A share that was observed."""
 
     times: int
@@ -63,7 +60,8 @@ class Rate(Value):
     mean: float
 
 
-class Effect(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effect:
     """What is known of one card's work."""
 
     card: Card
@@ -104,7 +102,8 @@ class Effect(Value):
         return f"{self.brain}:{self.card.id}" if self.brain else self.card.id
 
 
-class Period(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Period:
     """A week of all cards together."""
 
     start: str
@@ -115,7 +114,8 @@ class Period(Value):
     recurrences: int
 
 
-class Overview(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overview:
     """Everything about a brain on one page. Pairs are (name, cards), most first."""
 
     cards: int
@@ -291,11 +291,11 @@ def weigh(
         last_injected=last,
     )
     verdict, why = _judge(effect)
-    effect = effect.replace(verdict=verdict)
+    effect = replace(effect, verdict=verdict)
     proposal, what = _propose(effect, idle=idle)
     if what and verdict not in ("too early", "never used"):
         what = f"{why}; {what}"
-    return effect.replace(proposal=proposal, reason=what or why)
+    return replace(effect, proposal=proposal, reason=what or why)
 
 
 def may_harm(counts: Mapping[str, int]) -> bool:

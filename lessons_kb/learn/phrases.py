@@ -6,13 +6,10 @@ Only what people write is looked at, not what they paste: code, quotes and logs 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from lessons_kb.learn.bounded import search_any
 from lessons_kb.text.prompts import split_sentences
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 FEEDBACK = "feedback"
 REQUEST = "request"

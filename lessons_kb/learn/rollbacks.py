@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 _WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "-s", "--source", "-m", "--mainline")
 _EVERYTHING = (".", "./", ":/", "*", "-A", "--all")
@@ -18,7 +14,8 @@ _REMOTE = r"^(?:origin|upstream)/|^@\{u(?:pstream)?\}$|^FETCH_HEAD$"
 _SPLIT = r"&&|\|\||[;|\n]"
 
 
-class RolledBack(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolledBack:
     """What a command took back."""
 
     always: bool

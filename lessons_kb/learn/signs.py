@@ -6,17 +6,13 @@ that is made up has a good card archived.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from lessons_kb.learn.failures import error_excerpt
 from lessons_kb.learn.phrases import find_phrase
-from lessons_kb.model import CALLS, FAILURES
+from lessons_kb.model import CALLS, FAILURES, Card, Event
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lessons_kb.model import Card, Event
 
 TOLD = ("prompt", "feedback", "interrupt", "rollback", "stage")
 """Events among which signs are, beside calls that failed."""
@@ -30,7 +26,8 @@ _MAX_TEXT = 2_000
 Phrase = frozenset[str]
 
 
-class Sign(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sign:
     """Something went wrong, and what was said about it."""
 
     at: float

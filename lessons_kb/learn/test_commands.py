@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from lessons_kb.text.shell import split_commands
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _SCRIPT = (
     r"(?:workspace \S+ )?(?:(?:run|run-script) )?"

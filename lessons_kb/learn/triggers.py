@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from lessons_kb.learn.failures import find_failing
 from lessons_kb.learn.phrases import FEEDBACK, REQUEST, find_phrase
 from lessons_kb.learn.rollbacks import find_rolled_back
-from lessons_kb.model import CALLS, DONE, FAILURES
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from lessons_kb.model import Event
+from lessons_kb.model import CALLS, DONE, FAILURES, Event
 
 RED_GREEN = "red-green"
 ROLLBACK = "rollback"
@@ -50,7 +45,8 @@ _CHANGES = ("edit", "create", "remove")
 _RUNS = ("test", "command")
 
 
-class Trigger(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trigger:
     """One mistake that a session shows."""
 
     kind: str
@@ -217,12 +213,13 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
         if trigger.kind == RED_GREEN:
             first = tests.get(trigger.key)
             ids = (*first.ids, *trigger.ids) if first else trigger.ids
-            tests[trigger.key] = trigger.replace(ids=ids)
+            tests[trigger.key] = replace(trigger, ids=ids)
     kept = list(tests.values()) or ranked[:1]
     rest = [trigger for trigger in ranked if trigger.kind != RED_GREEN and trigger not in kept]
     said = next((trigger.quote for trigger in rest if trigger.kind in (REQUEST, FEEDBACK)), "")
     first = kept[0]
-    kept[0] = first.replace(
+    kept[0] = replace(
+        first,
         ids=(*first.ids, *(name for trigger in rest for name in trigger.ids)),
         quote=first.quote or said,
         also=tuple(dict.fromkeys(t.kind for t in rest if t.kind != first.kind)),

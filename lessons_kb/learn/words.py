@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 
 from lessons_kb.text.prompts import split_sentences
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _NAME = r"`?(?P<name>[\w./-]+\.md|(?:lessons|playbooks|qa-findings)/[\w./-]*\w)`?"
 _EN = (

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 import zlib
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from _thread import start_new_thread
+from collections.abc import Sequence
 
 _AGAIN_AFTER_SECONDS = 60.0
 _INDEX = "import sys; from lessons_kb.cli.main import main; sys.exit(main())"
-_DRAFTS = "import sys; from lessons_kb.brain.turn_drafts import draft_session as draft"
+_DRAFTS = "import sys; from lessons_kb.session.draft_session import draft_session as draft"
 _DRAFTS += "; draft(*sys.argv[1:])"
 
 
@@ -43,8 +42,6 @@ def _start(mark: str, code: Sequence[str]) -> bool:
     try:
         if not _take(mark):
             return False
-        import subprocess
-        from _thread import start_new_thread
 
         # -P: whatever lies in the working directory must never be imported.
         command = [sys.executable, "-P", "-c", *code]

@@ -14,14 +14,11 @@ import stat
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from lessons_kb.errors import GitError
 from lessons_kb.process.programs import find_program
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
@@ -60,7 +57,8 @@ _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
 
 
-class Diff(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diff:
     """A change, as git tells it."""
 
     files: tuple[str, ...]
@@ -258,7 +256,8 @@ def run_git(git: str, cwd: str, *arguments: str, **environment: str) -> Done:
     return Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
 
 
-class Done(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
     """A finished run of git."""
 
     code: int

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 
 from lessons_kb.errors import GitError
-from lessons_kb.process.git import MAX_BYTES, find_git, run_git
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lessons_kb.process.git import Done
+from lessons_kb.process.git import MAX_BYTES, Done, find_git, run_git
 
 SCOPES = {"user": "--global", "project": "--local"}
 """Where a driver is configured: for every repository of this user, or for one clone."""

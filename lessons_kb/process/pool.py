@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeVar, TypeVarTuple
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar, TypeVarTuple
 
-    Result = TypeVar("Result")
-    Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 
 
 def map_batches(
@@ -27,6 +27,7 @@ def map_batches(
         for job in jobs:
             yield function(*job)
         return
+
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
@@ -45,8 +46,6 @@ def map_batches(
 def _end_with_parent() -> None:
     """End this worker when its parent is gone: one that was killed tells nobody to stop."""
     import multiprocessing
-    import os
-    import threading
 
     parent = multiprocessing.parent_process()
     if parent is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 
 def find_program(name: str, path: str | None = None) -> str | None:
@@ -12,8 +13,6 @@ def find_program(name: str, path: str | None = None) -> str | None:
     repository may have put a program of that name there. They are passed over, and so is the
     working directory itself, which Windows would look into first.
     """
-    import shutil
-
     if path is None:
         path = os.environ.get("PATH", os.defpath)
     folders = (folder.strip('"') for folder in path.split(os.pathsep))

@@ -8,17 +8,14 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from lessons_kb.guards.stalls import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
 from lessons_kb.process.sessions import KILL, STOP, is_alive, signal_session, start_session
 from lessons_kb.process.streams import Sink, Sources, Tail, ThreadedSources
 from lessons_kb.process.terminal import STDERR, STDIN, STDOUT, Terminal, open_terminal
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
 
 NOT_FOUND = 127
 NOT_STARTED = 126
@@ -37,7 +34,8 @@ _POLL_SECONDS = 0.05
 _CANCELS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
-class Ended(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
     """How a command ended."""
 
     state: str

@@ -6,11 +6,8 @@ import contextlib
 import os
 import signal
 import subprocess
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from collections.abc import Callable
+from typing import Any
 
 _DEAD = ("Z", "X", "x")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import queue
 import select
 import stat
+import threading
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 CHUNK = 64 * 1024
 _PIECE = 4096
@@ -127,9 +126,6 @@ class ThreadedSources(Sources):
 
     def __init__(self, sinks: Mapping[int, Sink], *, kept: Collection[int] = ()) -> None:
         """See ``Sources``."""
-        import queue
-        import threading
-
         super().__init__(sinks, kept=kept)
         self._came: queue.Queue[tuple[int, bytes]] = queue.Queue(maxsize=4)
         for descriptor in sinks:
@@ -145,8 +141,6 @@ class ThreadedSources(Sources):
 
     def wait(self, seconds: float) -> tuple[list[tuple[bytes, Sink]], set[int]]:
         """See ``Sources``; nothing else is watched, so a wait is short."""
-        import queue
-
         try:
             descriptor, data = self._came.get(timeout=min(max(seconds, 0.001), _POLL_SECONDS))
         except queue.Empty:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from collections.abc import Iterator
+from typing import Any
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
@@ -18,9 +15,9 @@ class Terminal:
 
     def __init__(self, ours: int) -> None:
         """Open one like ``ours``, a descriptor of our terminal."""
+        self._ours = ours
         import pty
 
-        self._ours = ours
         self.master, self.slave = pty.openpty()
         os.set_blocking(self.master, False)  # what is typed must not wait for a busy command
         self._imitate()

@@ -6,14 +6,10 @@ while its words keep their size; upright it is in pixels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from lessons_kb.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lessons_kb.learn.effect import Rate
+from lessons_kb.learn.effect import Rate
 
 HEIGHT = 120
 PERCENT = "\u00a0%"
@@ -24,7 +20,8 @@ _FILLED = 0.7
 _STEPS = (1, 2, 5, 10)
 
 
-class Bar(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bar:
     """One amount."""
 
     x: str
@@ -34,7 +31,8 @@ class Bar(Value):
     label: str
 
 
-class Dot(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dot:
     """One share."""
 
     x: str
@@ -42,7 +40,8 @@ class Dot(Value):
     label: str
 
 
-class Line(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
     """What joins two dots."""
 
     x1: str
@@ -51,7 +50,8 @@ class Line(Value):
     y2: str
 
 
-class Chart(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chart:
     """One measure over time."""
 
     name: str
@@ -72,7 +72,8 @@ class Chart(Value):
     lines: tuple[Line, ...] = ()
 
 
-class Whisker(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Whisker:
     """A share and the interval it lies in, as places across."""
 
     low: str

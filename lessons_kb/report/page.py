@@ -6,12 +6,17 @@ import base64
 import hashlib
 import math
 import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from lessons_kb.learn.effect import never_used, noisy
+from jinja2 import Template
+
+from lessons_kb.learn.effect import Effect, Overview, Period, never_used, noisy
+from lessons_kb.model import as_data
 from lessons_kb.report.charts import (
     PERCENT,
+    Chart,
     Whisker,
     draw_amounts,
     draw_shares,
@@ -20,15 +25,6 @@ from lessons_kb.report.charts import (
     share_width,
 )
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from jinja2 import Template
-
-    from lessons_kb.learn.effect import Effect, Overview, Period
-    from lessons_kb.report.charts import Chart
 
 ROWS = 20
 """Cards shown of each kind: a page of 12,000 rows helps nobody."""
@@ -82,7 +78,8 @@ _TOTALS = (
 )
 
 
-class Row(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
     """One card, in words."""
 
     title: str
@@ -102,7 +99,8 @@ class Row(Value):
     reason: str
 
 
-class Group(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
     """Rows under one heading."""
 
     name: str = ""
@@ -152,7 +150,7 @@ def build_page(
         verdicts=make.verdicts(),
         noisy=make.group(noisy(overview)),
         never={
-            **make.group(never := never_used(overview)).__dict__,
+            **as_data(make.group(never := never_used(overview))),
             "count": "1 card has" if len(never) == 1 else f"{len(never):,} cards have",
         },
         totals=_totals(overview),

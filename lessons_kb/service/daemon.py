@@ -17,23 +17,19 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import lessons_kb
 from lessons_kb import hook_client
-from lessons_kb.agents.hook import answer_event
 from lessons_kb.agents.install.launcher import refresh_launcher
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.workspace import Workspace
 from lessons_kb.errors import LessonsError
 from lessons_kb.service.daemon_state import note_failure, note_start
-from lessons_kb.storage.hook_log import log_trouble
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from lessons_kb.brain.brain import Brain
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store.hook_log import log_trouble
 
 IDLE_SECONDS = 900.0
 LOOK_AGAIN_SECONDS = 1.0
@@ -232,10 +228,11 @@ def _private_path(who: bytes) -> str:
 
 @contextlib.contextmanager
 def _only_one(path: str) -> Iterator[bool]:
-    import fcntl
 
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
+        import fcntl
+
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield True
     except BlockingIOError:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from lessons_kb import hook_client
-from lessons_kb.brain.doctor import Health
+from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
-from lessons_kb.storage.disk import read_regular
-from lessons_kb.storage.locate import state_home
-from lessons_kb.storage.state import make_private, write_private
+from lessons_kb.store.disk import read_regular
+from lessons_kb.store.locate import state_home
+from lessons_kb.store.state import make_private, write_private
 from lessons_kb.text.counted import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 RECORD_NAME = "daemon.json"
 MOST_FAILURES = 3
@@ -70,6 +66,8 @@ def start_daemon(environment: Mapping[str, str]) -> bool:
         return False
     try:
         _write({**record, "tried": time.time()})
+        import subprocess
+
         process = subprocess.Popen(
             [sys.executable, "-I", "-m", "lessons_kb.service.daemon"],
             stdin=subprocess.DEVNULL,

@@ -12,7 +12,6 @@ import os
 import sys
 import time
 
-from lessons_kb.agents.hook import MODULES, answer_event, log_failure
 from lessons_kb.brain.discovery import look
 from lessons_kb.hook_client import (
     DEADLINE_SECONDS,
@@ -21,7 +20,8 @@ from lessons_kb.hook_client import (
     MAX_EVENT_BYTES,
 )
 from lessons_kb.service.daemon_state import start_daemon
-from lessons_kb.storage.settings import read_settings
+from lessons_kb.service.hooks import MODULES, answer_event, log_failure
+from lessons_kb.store.settings import read_settings
 
 _LOG_SECONDS = 0.3
 _USAGE = "usage: lessons-hook AGENT  (an agent calls it; `lessons install AGENT` sets it up)"

@@ -10,19 +10,15 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from collections.abc import Generator, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from lessons_kb.data import read_table
+from lessons_kb.data import Table, read_table
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+Span = tuple[int, int, str]
 
-    from lessons_kb.data import Table
-
-    Span = tuple[int, int, str]
 
 _SHORTEST = 6
 _LONG_TOKEN = 16

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.agents.hook import answer_event
-from lessons_kb.brain.making import make_brain
+from lessons_kb.brain.init import make_brain
+from lessons_kb.service.hooks import answer_event
 
 TELEGRAM = """\
 ---

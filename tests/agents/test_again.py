@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain import Brain, turn_prompts
+from lessons_kb import Brain
+from lessons_kb.session import prompt as turn_prompts
 from tests.agents.test_gate import asked, before, context, event, guarded
 
 __all__ = ["guarded"]

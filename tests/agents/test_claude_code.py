@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain import Brain
-from lessons_kb.storage.hook_log import read_troubles
+from lessons_kb import Brain
+from lessons_kb.store.hook_log import read_troubles
 
 PROMPT = "Add a telegram command that restarts the service"
 

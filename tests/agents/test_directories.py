@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 
 
 @pytest.fixture(autouse=True)

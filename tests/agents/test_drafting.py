@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.agents.hook import answer_event
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.drafts import Drafts
-from lessons_kb.storage.hook_log import read_troubles
-from lessons_kb.storage.state import state_dir
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store.hook_log import read_troubles
+from lessons_kb.store.state import state_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 DENIED_ITEM = "Cover the rejection with a test"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 
 FILE = "migrations/001.sql"
 TITLE = "Never drop a column"

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.agents.hook import answer_event
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.storage.hook_log import read_troubles
-from lessons_kb.storage.state import state_dir
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store.hook_log import read_troubles
+from lessons_kb.store.state import state_dir
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="closed files and homes of POSIX")
 
@@ -241,7 +241,7 @@ def test_a_system_that_gives_nothing_is_silence(project, broken) -> None:
 
 
 def test_a_log_that_hangs_holds_nobody_up(project) -> None:
-    hang = "import time, lessons_kb.storage.hook_log as l; l.log_trouble = lambda *_: time.sleep(9)"
+    hang = "import time, lessons_kb.store.hook_log as l; l.log_trouble = lambda *_: time.sleep(9)"
     begun = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-c", f"{hang}\n{HOOK}", "cursor"],

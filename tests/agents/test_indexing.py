@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.layer import REFRESHED_FILES
-from lessons_kb.brain.making import trust_brain
 from lessons_kb.process import detached
-from lessons_kb.storage.trust import cache_dir
+from lessons_kb.store.trust import cache_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 

@@ -8,6 +8,7 @@ import pathlib
 import stat
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -246,7 +247,9 @@ def test_the_routes_change_places(ask, home: pathlib.Path) -> None:
 
 def test_an_older_path_of_ours_is_replaced_not_doubled(ask, home: pathlib.Path) -> None:
     install(
-        ask("claude-code").replace(entries=Entries(hook="/old/lessons-hook", server="/old/lessons"))
+        replace(
+            ask("claude-code"), entries=Entries(hook="/old/lessons-hook", server="/old/lessons")
+        )
     )
     install(ask("claude-code"))
     path = home / ".claude" / "settings.json"
@@ -435,7 +438,7 @@ def test_the_line_survives_a_shell(ask, tmp_path: pathlib.Path) -> None:
 
     program = tmp_path / "with space" / "lessons-hook"
     write(program, "#!/bin/sh\necho got $1\n").chmod(0o755)
-    request = ask("codex").replace(entries=Entries(hook=str(program), server="lessons"))
+    request = replace(ask("codex"), entries=Entries(hook=str(program), server="lessons"))
     install(request)
     hooks = json.loads(pathlib.Path(find_targets(request)[0].path).read_text())["hooks"]
     line = hooks["Stop"][0]["hooks"][0]["command"]
@@ -446,7 +449,7 @@ def test_the_line_survives_a_shell(ask, tmp_path: pathlib.Path) -> None:
 def test_a_kill_between_record_and_file_is_no_harm(
     ask, home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lessons_kb.storage import foreign
+    from lessons_kb.store import foreign
 
     path = write(home / ".claude" / "settings.json", CLAUDE)
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.agents.hook import answer_event
+from lessons_kb import Brain
 from lessons_kb.agents.hosts import event_name, find_host
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain import Brain
-from lessons_kb.storage.hook_log import MAX_LOG_BYTES, log_trouble, read_troubles
-from lessons_kb.storage.state import state_dir
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store.hook_log import MAX_LOG_BYTES, log_trouble, read_troubles
+from lessons_kb.store.state import state_dir
 
 CLAUDE_LIKE = {"hookSpecificOutput", "systemMessage", "continue", "stopReason"}
 KEYS = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.agents.hook import answer_event
 from lessons_kb.agents.table import AGENTS
+from lessons_kb.service.hooks import answer_event
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "agents"
 PROMPT = "Add a telegram command that restarts the service"
@@ -490,7 +490,7 @@ def test_nothing_forces_a_continuation(script: Script, enter: Callable[..., Any]
 
 
 def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Path) -> None:
-    from lessons_kb.brain.making import trust_brain
+    from lessons_kb.brain.init import trust_brain
 
     trust_brain(str(project), revoke=True)
     payloads = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
@@ -504,7 +504,7 @@ def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Pa
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "vscode"])
 def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter) -> None:
-    from lessons_kb.brain.making import trust_brain
+    from lessons_kb.brain.init import trust_brain
 
     trust_brain(str(project), revoke=True)
     script = next(script for script in SCRIPTS if script.agent == agent)(project)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain import Brain
-from lessons_kb.brain.making import make_brain
-from lessons_kb.storage.hook_log import read_troubles
+from lessons_kb.brain.init import make_brain
+from lessons_kb.store.hook_log import read_troubles
 
 PROMPT = "Add a telegram command that restarts the service"
 WORKER = pathlib.Path(__file__).with_name("transaction_worker.py")
@@ -98,7 +98,7 @@ def record(project: pathlib.Path, agent: str, numbers: range) -> None:
 @pytest.fixture
 def two_brains(project: pathlib.Path) -> pathlib.Path:
     """The project's, and the user's own: each has a journal of its own."""
-    from lessons_kb.storage.locate import user_brain
+    from lessons_kb.store.locate import user_brain
 
     make_brain(user_brain())
     guard = (
@@ -176,7 +176,7 @@ def test_of_32_parallel_calls_none_is_lost(project, enter) -> None:
 
 COMMANDS = """\
     import pathlib
-    from lessons_kb.brain import Brain
+    from lessons_kb import Brain
     from lessons_kb.brain.doctor import check_health, mend_health
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:

@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lessons_kb.agents.hook import answer_event
-from lessons_kb.storage import database
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store import database
 
 FORBIDDEN = ("open", "os.", "subprocess.", "socket.", "shutil.", "glob.", "import", "time.sleep")
 SILENT = ("stat", "lstat", "access", "readlink", "fsync", "getcwd")

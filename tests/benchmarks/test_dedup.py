@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from benchmarks.dedup import Pair, compute_auc, make_templated, measure_pairs, measure_templated
-from lessons_kb.cards.duplicates import similarity
+from lessons_kb.duplicates.near_duplicates import similarity
 
 
 def test_auc_by_hand() -> None:

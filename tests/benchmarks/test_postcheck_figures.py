@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -29,7 +30,7 @@ LEAST = {
 
 def test_counts_of_flags():
     case = read_cases()[0]
-    addressed, not_addressed = (case.replace(addressed=value) for value in (True, False))
+    addressed, not_addressed = (replace(case, addressed=value) for value in (True, False))
     pairs = [(addressed, True), (addressed, False), (not_addressed, True)]
     counts = count([*pairs, (not_addressed, False), (not_addressed, True)])
     assert (counts.cases, counts.unaddressed, counts.flagged, counts.right) == (5, 3, 3, 2)

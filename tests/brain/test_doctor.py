@@ -9,13 +9,14 @@ import time
 
 import pytest
 
-from lessons_kb.brain import Brain
-from lessons_kb.brain.doctor import Health, check_health, mend_health, size_of
-from lessons_kb.brain.making import make_brain
+from lessons_kb import Brain
+from lessons_kb.brain.doctor import check_health, mend_health
+from lessons_kb.brain.health import Health, size_of
+from lessons_kb.brain.init import make_brain
 from lessons_kb.model import Event
-from lessons_kb.storage.hook_log import LOG_NAME, log_trouble
-from lessons_kb.storage.locate import state_home
-from lessons_kb.storage.state import state_dir
+from lessons_kb.store.hook_log import LOG_NAME, log_trouble
+from lessons_kb.store.locate import state_home
+from lessons_kb.store.state import state_dir
 
 
 @pytest.fixture

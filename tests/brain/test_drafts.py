@@ -8,14 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
-from lessons_kb.model import Card, Event
+from lessons_kb.model import Card, Event, as_data
 
 RED = """\
     def test_total_of_cart():
@@ -71,7 +72,7 @@ def tell(brain: Brain, project: pathlib.Path) -> Tell:
         event = Event(
             kind=kind, text=text, outcome=outcome, output=output, at=time.time(), scope=str(project)
         )
-        brain.layers[0].journal.events.append(event.replace(**{"session": "s", **more}))
+        brain.layers[0].journal.events.append(replace(event, **{"session": "s", **more}))
 
     return tell
 
@@ -345,7 +346,7 @@ def test_the_fix_of_a_session_names_what_its_card_guards(
         (folder / "lessons.toml").write_text("# a brain in the work tree\n")
     with Brain.open(project, project / "docs" / "brain", root, directory=project) as brain:
         event = Event(kind="test", text="pytest", outcome="exec_error", output=RED, session="s")
-        brain.layers[0].journal.events.append(event.replace(at=time.time(), scope=str(project)))
+        brain.layers[0].journal.events.append(replace(event, at=time.time(), scope=str(project)))
         (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
         (project / "tests").mkdir()
         (project / "tests" / "test_cart.py").write_text("def test_total(): ...\n")
@@ -383,7 +384,7 @@ def test_processes_that_collect_at_once_make_one_draft(
     (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
     tell("test", "pytest")
     code = (
-        "import sys; from lessons_kb.brain import Brain\n"
+        "import sys; from lessons_kb import Brain\n"
         "print(len(Brain.open(sys.argv[1], directory=sys.argv[2]).drafts.collect('s')))"
     )
     command = [sys.executable, "-c", code, str(root), str(project)]
@@ -419,7 +420,7 @@ def test_taking_a_secret_out_of_a_header_leaves_a_header(
         given = {where: [secret, "other"]}
     draft = brain.drafts.propose(title, **GOOD, **given)  # type: ignore[arg-type]
     card = brain.drafts.accept(draft.id)
-    assert "[redacted" in str(card.as_dict())
+    assert "[redacted" in str(as_data(card))
     assert brain.cards.get(card.id).symptoms == tuple(GOOD["symptoms"])
     assert not [one for one in brain.lint() if one.path == card.id and "YAML" in one.message]
 
@@ -436,8 +437,8 @@ def test_a_secret_that_a_human_put_into_a_title_does_not_name_the_card(brain: Br
 
 def in_trash(root: pathlib.Path) -> list[str]:
     """Return the text of each file in the trash of a brain."""
-    from lessons_kb.storage import trash
-    from lessons_kb.storage.kept import CARD, trash_dir
+    from lessons_kb.store import trash
+    from lessons_kb.store.trash_entry import CARD, trash_dir
 
     folder = pathlib.Path(trash_dir(str(root)))
     return [(folder / entry.name / CARD).read_text() for entry in trash.entries(str(root))]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.cards import Cards
 from lessons_kb.errors import DuplicateCard
 

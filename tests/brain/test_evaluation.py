@@ -10,7 +10,8 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.evaluation import ENGINES, evaluate
 from lessons_kb.errors import InputError
-from lessons_kb.recall.evaluation import Labelled
+from lessons_kb.model import as_data
+from lessons_kb.relevance.measures import Labelled
 
 CARD = "# {title}\n\n## Prevention Checklist\n\n- {item}\n"
 
@@ -98,4 +99,4 @@ def test_the_same_id_in_two_brains_is_two_cards(brain: Brain, tmp_path, root) ->
             prompt("Bananas are yellow, look at them", "other:lessons/utc.md"),
         ]
         assert evaluate(both, asked).engines["tantivy"].mrr == 1
-    assert json.dumps(evaluate(brain, PROMPTS).as_dict())
+    assert json.dumps(as_data(evaluate(brain, PROMPTS)))

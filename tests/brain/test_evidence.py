@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pathlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.evidence import find_evidence
 from lessons_kb.model import Event
 
@@ -55,7 +56,7 @@ def test_evidence_of_one_call(root: pathlib.Path, event: dict[str, Any], text: s
 def test_a_command_that_writes_a_card_is_no_evidence(root: pathlib.Path) -> None:
     quote = Event(kind="command", id="1", scope=str(root), text="cat > lessons/a.md <<'E'\nReject")
     card = Event(kind="create", id="1", scope=str(root), targets=("lessons/a.md",))
-    code = card.replace(targets=("lessons/a.md", "src/a.py"))
+    code = replace(card, targets=("lessons/a.md", "src/a.py"))
     with Brain.open(root) as brain:
         assert find_evidence([quote, card], brain.layers) == []
         assert quote.text in find_evidence([quote, code], brain.layers)

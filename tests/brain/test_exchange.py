@@ -9,7 +9,7 @@ import sqlite3
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.exchange import Exchange, Plan
 from lessons_kb.errors import InputError
 

@@ -7,21 +7,23 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain.agent_session import session_of
 from lessons_kb.brain.doctor import check_health
-from lessons_kb.brain.running import run, session_of
+from lessons_kb.brain.running import run
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
-from lessons_kb.storage.journal import JOURNAL_NAME
-from lessons_kb.storage.state import state_dir
+from lessons_kb.store.journal import JOURNAL_NAME
+from lessons_kb.store.state import state_dir
 
 
 @pytest.fixture(autouse=True)
 def no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lessons_kb.brain.running import SESSION_VARIABLES
+    from lessons_kb.brain.agent_session import SESSION_VARIABLES
 
     for name in SESSION_VARIABLES:
         monkeypatch.delenv(name, raising=False)
@@ -47,7 +49,7 @@ def test_an_event_is_noted_once_with_its_place_and_time(brain: Brain) -> None:
     (found,) = brain.journal.events()
     assert abs(found.at - time.time()) < 60
     assert found.scope == brain.directory
-    assert found == event.replace(at=found.at, scope=found.scope)
+    assert found == replace(event, at=found.at, scope=found.scope)
 
 
 def test_an_unknown_kind_is_refused(brain: Brain) -> None:

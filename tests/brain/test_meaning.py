@@ -6,7 +6,6 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.doctor import check_health
-from lessons_kb.brain.meaning import encode_all
 from lessons_kb.errors import DuplicateCard
 from lessons_kb.model import Card
 
@@ -47,9 +46,11 @@ def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enab
     with Brain.open(root, directory=root) as brain:
         assert not brain.preflight(PROMPT, context=False).lessons
         enable()
-        encode_all(brain)
+        for layer in brain.layers:
+            layer.encode()
         assert brain.refresh()[0].stale == ""
-        encode_all(brain)
+        for layer in brain.layers:
+            layer.encode()
         (hit,) = brain.preflight(PROMPT, context=False).lessons
         assert hit.card.id == "lessons/retry.md"
         assert hit.meaning > 0
@@ -80,7 +81,8 @@ def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable) -> N
         assert "3 files wait for their vectors" in brain.refresh(limit=100)[0].stale
         (line,) = semantic(brain, root)
         assert line[0] in ("ok", "warning")
-        encode_all(brain)
+        for layer in brain.layers:
+            layer.encode()
         assert brain.refresh()[0].stale == ""
 
 
@@ -103,7 +105,8 @@ def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> N
     with Brain.open(root, directory=root) as brain:
         before = brain.search(prompt)
         enable()
-        encode_all(brain)
+        for layer in brain.layers:
+            layer.encode()
         assert brain.search(prompt) == before
 
 
@@ -115,7 +118,8 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
         card = Card(id="new.md", kind="lesson", title=title)
         assert not brain.cards.find_twins(card)
         enable()
-        encode_all(brain)
+        for layer in brain.layers:
+            layer.encode()
         (twin,) = brain.cards.find_twins(card)
         assert (twin.card.id, twin.level) == ("lessons/retry.md", "near")
         assert "means nearly the same (distance 0." in twin.reason
@@ -131,7 +135,8 @@ def test_titles_that_fill_one_form_stay_apart(root, enable) -> None:
     with Brain.open(root, directory=root) as brain:
         for service in services:
             brain.create(f"The {service} service times out under load after a deploy")
-            encode_all(brain)
+            for layer in brain.layers:
+                layer.encode()
         assert len(brain.cards.all()) == len(services)
 
 

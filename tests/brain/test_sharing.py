@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.agents.install.programs import find_entries
-from lessons_kb.brain import Brain
-from lessons_kb.brain.making import trust_brain
+from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.sharing import build_command, find_sharing, share, unshare
 from lessons_kb.cards import edit_header, parse_card
 from lessons_kb.cli.merging import run
@@ -413,12 +413,3 @@ def test_what_is_no_text_is_left_and_said_to_be(
     assert said.startswith("lessons: lessons/\\x1b[2J.md was not merged: ")
     assert "it is no text; merge it by hand" in said
     assert pathlib.Path(names[1]).read_bytes() == b"\0\xff1"
-
-
-def test_the_driver_imports_as_little_as_a_hook() -> None:
-    code = (
-        "import sys; from lessons_kb.cli.entry import main; sys.argv[1:] = ['merge-driver']\n"
-        "import lessons_kb.cli.merging, lessons_kb.brain.merging\nprint(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, check=True)
-    assert not {"typer", "rich", "tantivy", "sqlite3"} & set(done.stdout.decode().split())

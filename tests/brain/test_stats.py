@@ -8,18 +8,20 @@ import pathlib
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from lessons_kb.brain import Brain
-from lessons_kb.brain.turn import Answer, Occasion, Reach, respond
-from lessons_kb.brain.turn_effects import note_return
+from lessons_kb import Brain
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import Event
-from lessons_kb.storage.catalogue import Catalogue
-from lessons_kb.storage.journal import _MIGRATIONS, Journal
-from lessons_kb.storage.state import state_dir
+from lessons_kb.session.event import Answer, Capabilities, HookEvent
+from lessons_kb.session.outcomes import note_return
+from lessons_kb.session.respond import respond
+from lessons_kb.store.catalogue import Catalogue
+from lessons_kb.store.journal import _MIGRATIONS, Journal
+from lessons_kb.store.state import state_dir
 
 Write = Callable[..., pathlib.Path]
 Happen = Callable[..., Answer]
@@ -60,10 +62,10 @@ def happen(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> Happen:
 
     def happen(what: str, session: str = "s", **more: object) -> Answer:
         clock[0] += 20
-        occasion = Occasion(
+        occasion = HookEvent(
             what=what, agent="claude-code", session=session, directory=brain.directory, at=clock[0]
         )
-        return respond(occasion.replace(**more), Reach(), find=lambda _directory: brain)
+        return respond(replace(occasion, **more), Capabilities(), find=lambda _directory: brain)
 
     return happen
 
@@ -422,11 +424,11 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
         journals = [layer.journal for layer in both.layers]
         ranked = [row for journal in journals for row in journal.injections.ranked("s")]
         assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
-        occasion = Occasion(
+        occasion = HookEvent(
             what="stop", agent="claude-code", session="s", directory=str(root),
             text="Lesson 2 was misleading.",
         )  # fmt: skip
-        respond(occasion, Reach(), find=lambda _directory: both)
+        respond(occasion, Capabilities(), find=lambda _directory: both)
         harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
     assert harmful == [shown[1]]
 
@@ -448,11 +450,11 @@ def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(
         ):
             block = both.preflight(prompt, session="s", context=False)
             assert [hit.card.id for hit in block.lessons] == ([card] if card else [])
-        occasion = Occasion(
+        occasion = HookEvent(
             what="stop", agent="claude-code", session="s", directory=str(root),
             text="Lesson 1 was misleading.",
         )  # fmt: skip
-        respond(occasion, Reach(), find=lambda _directory: both)
+        respond(occasion, Capabilities(), find=lambda _directory: both)
         harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
     assert harmful == ["lessons/telegram-allowlist.md"]
 

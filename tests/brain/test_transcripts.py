@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pathlib
 import types
+from dataclasses import replace
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.transcripts import Transcripts
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
-from lessons_kb.storage.journal import Journal
+from lessons_kb.store.journal import Journal
 
 NOW = 1_795_200_000.0
 """The evening of the records' sessions."""
@@ -21,8 +22,8 @@ NOW = 1_795_200_000.0
 def records() -> types.ModuleType:
     import importlib.util
 
-    path = pathlib.Path(__file__).parents[1] / "exchange" / "records.py"
-    spec = importlib.util.spec_from_file_location("brain_exchange_records", path)
+    path = pathlib.Path(__file__).parents[1] / "transcripts" / "records.py"
+    spec = importlib.util.spec_from_file_location("brain_transcript_records", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -99,7 +100,7 @@ def test_what_hooks_have_seen_is_not_doubled(
     from lessons_kb.guards.tools import digest_arguments
 
     digest = digest_arguments({"command": "pytest"})
-    command = seen.replace(kind="command", arguments=digest, **call)
+    command = replace(seen, kind="command", arguments=digest, **call)
     for event in (seen, command):
         journal(brain).events.append(event)
     path = tmp_path / "session.jsonl"

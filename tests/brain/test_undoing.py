@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.undoing import Undoing
 from lessons_kb.errors import CardNotFound
-from lessons_kb.storage import trash
+from lessons_kb.store import trash
 
 NAME = "lessons/telegram-allowlist.md"
 PROMPT = "Let the Telegram bot run a shell command that a member of the group sends"

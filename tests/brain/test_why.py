@@ -9,14 +9,15 @@ import time
 
 import pytest
 
-from lessons_kb.brain import Brain
-from lessons_kb.brain.turn import Occasion, Reach, respond
+from lessons_kb import Brain
 from lessons_kb.brain.why import DRY, NOTED, RECOMPUTED, Why, explain_prompt, find_rule, find_why
 from lessons_kb.model import Event
+from lessons_kb.session.event import Capabilities, HookEvent
+from lessons_kb.session.respond import respond
 
 PROMPT = "Add a Telegram command that runs a shell script"
 TELEGRAM = "lessons/telegram-allowlist.md"
-ROOM = Reach(context=True)
+ROOM = Capabilities(context=True)
 MIGRATION = """\
 ---
 type: lesson
@@ -42,7 +43,7 @@ def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Bra
 
 
 def hook(brain: Brain, what: str, **fields: object) -> object:
-    occasion = Occasion(
+    occasion = HookEvent(
         what=what, agent="claude-code", session="s1", directory=brain.directory, **fields
     )
     return respond(occasion, ROOM, find=lambda _directory: brain)

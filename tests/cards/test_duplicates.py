@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.duplicates import (
+from lessons_kb.duplicates.near_duplicates import (
     KIN,
     NEAR,
     SAME,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lessons_kb.cards.merge import Merged, merge_cards
@@ -182,7 +184,7 @@ def test_either_side_may_convert_every_line_end_beside_all_other_changes() -> No
 
     base, ours, theirs = card("s: 1"), card("s: 2"), card("s: 1", "New\n")
     merged = Merged(text=card("s: 2", "New\n"), conflict=False)
-    windows = merged.replace(text=crlf(merged.text))
+    windows = replace(merged, text=crlf(merged.text))
     assert merge(crlf(base), crlf(ours), theirs) == merge(crlf(base), ours, crlf(theirs)) == merged
     assert merge(base, crlf(ours), theirs) == merge(base, ours, crlf(theirs)) == windows
     # Without a common beginning there is no telling which, but it is one of both throughout.

@@ -15,7 +15,7 @@ from lessons_kb.cards.lenient import read_scalar
 from lessons_kb.cards.scalars import format_flow, format_scalar
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import EditRefused
-from lessons_kb.model import FIELDS, NOTE, Document
+from lessons_kb.model import FIELDS, NOTE, Document, as_data
 
 PATHS = ("lessons/a.md", "docs/a.md")
 LINES = [
@@ -108,7 +108,7 @@ def test_editing_refuses_or_keeps_the_rest(
     if before.body != text.removeprefix("\ufeff") or text == result:
         assert after.body == before.body
     fields = {"examples", "occurrences", "last_seen", "status", "title", "checklist"}
-    one, two = before.card.as_dict(), after.card.as_dict()
+    one, two = as_data(before.card), as_data(after.card)
     assert {k: v for k, v in one.items() if k not in fields} == {
         k: v for k, v in two.items() if k not in fields
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards.duplicates import (
+from lessons_kb.duplicates.near_duplicates import (
     KIN,
     NEAR,
     SAME,

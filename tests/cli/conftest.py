@@ -7,16 +7,17 @@ import pathlib
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
 from lessons_kb.cli.main import main
-from lessons_kb.value import Value
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 
 
-class Result(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
     """What a command did."""
 
     code: int
@@ -45,7 +46,7 @@ def lessons(
 @pytest.fixture
 def brain(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """A trusted copy of the example brain; the working directory lies in it."""
-    from lessons_kb.brain.making import trust_brain
+    from lessons_kb.brain.init import trust_brain
 
     root = tmp_path / "brain-example"
     shutil.copytree(EXAMPLE, root, ignore=shutil.ignore_patterns(".lessons"))

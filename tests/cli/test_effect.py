@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain import Brain
-from lessons_kb.brain.making import trust_brain
-from lessons_kb.brain.running import SESSION_VARIABLES
+from lessons_kb import Brain
+from lessons_kb.brain.agent_session import SESSION_VARIABLES
+from lessons_kb.brain.init import trust_brain
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
 START = dt.datetime(2026, 9, 7, 12)
@@ -48,7 +48,7 @@ def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
         title = f"A lesson that {name[8:-3]}"
         text = f"---\ntitle: {title}\nseverity: {severity}\nstage: DEV\n---\n\n- Look\n"
         (root / name).write_text(text)
-    (root / "house.md").write_text("# House rules\n")
+    (root / "house.md").write_text("# OpenSession rules\n")
     trust(root)
     monkeypatch.chdir(root)
     with Brain.open(root) as brain:

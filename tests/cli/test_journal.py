@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain.making import trust_brain
-from lessons_kb.brain.running import SESSION_VARIABLES
+from lessons_kb.brain.agent_session import SESSION_VARIABLES
+from lessons_kb.brain.init import trust_brain
 from lessons_kb.cli.main import hoist_options
-from lessons_kb.storage.state import state_dir
+from lessons_kb.store.state import state_dir
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 

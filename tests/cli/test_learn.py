@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.cli.main import main
 from lessons_kb.model import Event
 

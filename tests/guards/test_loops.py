@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lessons_kb.errors import InputError
@@ -69,7 +71,7 @@ def test_name_of_a_file_cannot_pose_as_a_tag_or_a_line_of_its_own():
 
 
 def test_name_of_a_tool_cannot_either():
-    call = CALL.replace(tool="x\n<system-reminder>")
+    call = replace(CALL, tool="x\n<system-reminder>")
 
     message = feed(RepeatGuard(), [call] * 3)[-1].message
 
@@ -117,7 +119,7 @@ def test_memory_does_not_grow_with_calls():
     tracker, repeats, edits = MistakeTracker(), RepeatGuard(), EditLoopGuard()
     for number in range(1000):
         tracker.see(FAILED)
-        repeats.see(CALL.replace(arguments=str(number)))
+        repeats.see(replace(CALL, arguments=str(number)))
         edits.see(Event(kind="edit", targets=(f"f{number}",)))
         edits.see(Event(kind="read", targets=(f"f{number}",)))
 

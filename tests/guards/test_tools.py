@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -147,10 +148,10 @@ def test_what_the_adapter_knows_is_kept():
 
     first, read = parse_call(call, {"command": "cat a.py"})
 
-    assert first == call.replace(
-        kind="command", text="cat a.py", arguments=digest_arguments({"command": "cat a.py"})
+    assert first == replace(
+        call, kind="command", text="cat a.py", arguments=digest_arguments({"command": "cat a.py"})
     )
-    assert read == call.replace(kind="read", tool="", targets=("a.py",), output="")
+    assert read == replace(call, kind="read", tool="", targets=("a.py",), output="")
 
 
 def test_own_text_is_kept_and_own_kinds_count():

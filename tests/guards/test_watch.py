@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import textwrap
 
 import pytest
@@ -231,18 +229,3 @@ def test_front_door_is_sorted_complete_and_nothing_else():
         assert getattr(lessons_kb.guards, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         lessons_kb.guards.Nothing  # noqa: B018
-
-
-def test_watch_is_cheap_to_import():
-    code = (
-        "import sys; before = set(sys.modules); import lessons_kb.guards.watch;"
-        "import lessons_kb.guards.tools; print(*sorted(set(sys.modules) - before))"
-    )
-    loaded = subprocess.run(
-        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-
-    assert {name for name in loaded if not name.startswith("lessons_kb")} <= {"__future__", "zlib"}
-    assert not [
-        name for name in loaded if name.startswith(("lessons_kb.text", "lessons_kb.config"))
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -158,9 +159,9 @@ def test_verdicts_and_proposals(counted, verdict, proposal):
 def test_what_returns_is_promoted_as_far_as_it_can_be():
     counted = {"injected": 20, "sessions": 20, "recurred": 12}
     assert "severity" in weigh(CARD, counted).reason
-    high = CARD.replace(severity="high", paths=("src/**",))
+    high = replace(CARD, severity="high", paths=("src/**",))
     assert "gate: ask" in weigh(high, counted).reason
-    loudest = weigh(high.replace(gate="ask"), counted)
+    loudest = weigh(replace(high, gate="ask"), counted)
     assert (loudest.proposal, "checklist" in loudest.reason) == ("edit", True)
 
 
@@ -210,7 +211,7 @@ def test_lists_of_an_overview():
     bad = told(injected=20, sessions=20, harmful=3)
     quiet = told(injected=10, sessions=10, unaddressed=40)
     unused = told()
-    ignored = unused.replace(card=CARD.replace(status="ignored"))
+    ignored = replace(unused, card=replace(CARD, status="ignored"))
     found = overview(good, bad, quiet, unused, ignored)
     assert top(found) == (good, bad, quiet)
     assert top(found, 1) == (good,)

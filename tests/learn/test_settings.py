@@ -6,7 +6,8 @@ import pytest
 
 from lessons_kb.config import parse_settings, settings_from_dict
 from lessons_kb.errors import ConfigError
-from lessons_kb.storage.settings import read_settings
+from lessons_kb.model import as_data
+from lessons_kb.store.settings import read_settings
 
 
 def write(root: pathlib.Path, text: str) -> str:
@@ -19,7 +20,7 @@ def test_patterns_are_read_and_survive_the_catalogue(tmp_path: pathlib.Path) -> 
     settings, origins = read_settings(root)
     assert settings.triggers.patterns == ("schon wieder", "noch ?mal")
     assert origins == {"triggers.patterns": "lessons.toml:2"}
-    assert settings_from_dict(settings.as_dict()) == settings
+    assert settings_from_dict(as_data(settings)) == settings
 
 
 @pytest.mark.parametrize(

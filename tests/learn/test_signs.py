@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,8 +42,8 @@ def test_a_complaint_is_a_sign_and_a_request_is_none():
 @pytest.mark.parametrize(
     "event",
     [
-        failed("E assert: the price endpoint answers in the wrong currency").replace(outcome="ok"),
-        failed("E assert: the price endpoint answers").replace(outcome="permission_denied"),
+        replace(failed("E assert: the price endpoint answers in the wrong currency"), outcome="ok"),
+        replace(failed("E assert: the price endpoint answers"), outcome="permission_denied"),
         failed("ModuleNotFoundError: no module named price"),
         failed("the currency of the price"),
         failed(""),
@@ -56,7 +58,7 @@ def test_what_went_well_is_not_searched_for_errors(monkeypatch):
     searched = []
     monkeypatch.setattr("lessons_kb.learn.signs.error_excerpt", lambda *a, **_: searched.append(a))
     for outcome in ("ok", "exec_error"):
-        find_signs([failed("E assert: wrong currency").replace(outcome=outcome)])
+        find_signs([replace(failed("E assert: wrong currency"), outcome=outcome)])
     assert len(searched) == 1
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -22,7 +23,7 @@ def see() -> Callable[..., list[Trigger]]:
     """Find the triggers of a session: events a second apart."""
 
     def see(*events: Event, phrases: tuple[str, ...] = ()) -> list[Trigger]:
-        timed = [event.replace(at=event.at or 100.0 + n) for n, event in enumerate(events)]
+        timed = [replace(event, at=event.at or 100.0 + n) for n, event in enumerate(events)]
         return find_triggers(timed, identify=identify, phrases=phrases)
 
     return see
@@ -91,14 +92,14 @@ def test_a_captured_test_run_needs_no_table(see: See) -> None:
 
 def test_sessions_and_workspaces_are_kept_apart(see: See) -> None:
     red = run("pytest", "exec_error")
-    assert see(red, run("pytest").replace(session="t")) == []
-    assert see(red, run("pytest").replace(scope="/elsewhere")) == []
+    assert see(red, replace(run("pytest"), session="t")) == []
+    assert see(red, replace(run("pytest"), scope="/elsewhere")) == []
 
 
 def test_the_same_failing_test_has_the_same_key_in_every_session(see: See) -> None:
     events = [run("pytest", "exec_error", RED), run("pytest")]
     (first,) = see(*events)
-    (second,) = see(*[event.replace(session="t") for event in events])
+    (second,) = see(*[replace(event, session="t") for event in events])
     assert first.key == second.key
     assert first.ids != second.ids
     (other,) = see(run("pytest", "exec_error", "FAILED tests/test_x.py::test_y"), run("pytest"))
@@ -143,20 +144,20 @@ def test_two_test_suites_mended_in_one_turn_are_two_mistakes(see: See) -> None:
 
 def test_a_rejection_counts_however_it_is_told(see: See) -> None:
     call = Event(kind="command", text="rm -rf build", tool="Bash", session="s")
-    (told,) = see(call.replace(kind="rejection", output="never by hand"))
+    (told,) = see(replace(call, kind="rejection", output="never by hand"))
     assert (told.kind, told.quote) == ("rejection", "never by hand")
-    denied = call.replace(outcome="permission_denied")
+    denied = replace(call, outcome="permission_denied")
     assert kinds(see(denied)) == ["rejection"]
     frame = "The user doesn't want to proceed with this tool use. The tool use was rejected."
-    (told,) = see(denied.replace(output=f"{frame} The user said:\nuse make clean"))
+    (told,) = see(replace(denied, output=f"{frame} The user said:\nuse make clean"))
     assert told.quote == "use make clean"
-    (told,) = see(denied.replace(output=frame))
+    (told,) = see(replace(denied, output=frame))
     assert told.quote == ""
 
 
 def test_an_interrupt_needs_its_reason(see: See) -> None:
     stop = Event(kind="interrupt", session="s")
-    assert kinds(see(stop.replace(text="Not in the vendored copy!"))) == ["interrupt"]
+    assert kinds(see(replace(stop, text="Not in the vendored copy!"))) == ["interrupt"]
     assert kinds(see(stop, say("Leave the vendored copy alone"))) == ["interrupt"]
     assert see(stop, say("continue")) == []
     assert see(stop, say("계속")) == []
@@ -176,16 +177,16 @@ def test_a_call_that_the_user_stopped_is_an_interrupt(see: See) -> None:
 def test_a_failed_stage_counts_and_a_finished_one_does_not(see: See) -> None:
     stage = Event(kind="stage", stage="TEST", text="coverage fell", session="s")
     assert see(stage) == []
-    (trigger,) = see(stage.replace(outcome="exec_error"))
+    (trigger,) = see(replace(stage, outcome="exec_error"))
     assert (trigger.kind, trigger.quote) == ("stage", "coverage fell")
 
 
 def test_only_an_escalated_tracker_counts(see: See) -> None:
     record = {"kind": "mistake_recovery", "escalated": False}
     failed = run("make", "exec_error")
-    assert see(failed.replace(record={"signals": [record]})) == []
+    assert see(replace(failed, record={"signals": [record]})) == []
     loud = {"signals": [{"guard": "mistakes", "record": {**record, "escalated": True}}]}
-    assert kinds(see(failed.replace(record=loud))) == ["mistakes"]
+    assert kinds(see(replace(failed, record=loud))) == ["mistakes"]
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,13 @@ from lessons_kb.process.streams import ThreadedSources
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 
 DRIVER = """
-import json, resource, sys
+import dataclasses, json, resource, sys
 from lessons_kb.process.run import run_captured
 options = json.loads(sys.argv[1])
 ended = run_captured(sys.argv[3:], **options)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open(sys.argv[2], "w") as file:
-    json.dump({**ended.as_dict(), "peak": peak}, file)
+    json.dump({**dataclasses.asdict(ended), "peak": peak}, file)
 sys.exit(ended.code)
 """
 

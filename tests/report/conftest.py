@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ def an_effect(number: int = 1, *, title: str = "", status: str = "active", **cou
     )  # fmt: skip
     named = {"before": BEFORE, "before_recurred": BEFORE_RECURRED}
     found = weigh(card, {named.get(name, name): times for name, times in counts.items()})
-    return found.replace(reason="its reason; what to do")  # the wording is tested where it is made
+    return replace(found, reason="its reason; what to do")  # the wording is tested where it is made
 
 
 HELPS = {
@@ -68,7 +69,7 @@ def an_overview(*effects: Effect, **changes: Any) -> Overview:
         ),
         effects=effects,
     )
-    return overview.replace(**changes)
+    return replace(overview, **changes)
 
 
 def a_page(overview: Overview, **changes: Any) -> str:

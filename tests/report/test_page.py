@@ -7,6 +7,7 @@ import hashlib
 import pathlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -134,7 +135,7 @@ def test_whatever_a_text_holds_the_page_keeps_its_shape(
     page: Any, effect: Any, overview: Any, title: str, name: str, brain: str, scope: str, href: str
 ) -> None:
     plain = effect(1, title="plain", injected=3, sessions=3)
-    odd = plain.replace(card=plain.card.replace(title=title or "x", project=name, id=name or "x"))
+    odd = replace(plain, card=replace(plain.card, title=title or "x", project=name, id=name or "x"))
     made = [
         Reader(
             page(
@@ -211,7 +212,8 @@ def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(
 ) -> None:
     def many(first: Effect, count: int) -> list[Effect]:
         return [
-            first.replace(card=first.card.replace(id=f"{first.card.id}-{n}")) for n in range(count)
+            replace(first, card=replace(first.card, id=f"{first.card.id}-{n}"))
+            for n in range(count)
         ]
 
     used, idle = effect(1, injected=4, sessions=4), effect(2)

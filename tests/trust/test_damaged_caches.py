@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.hook import answer_event
-from lessons_kb.brain.making import make_brain
-from lessons_kb.storage.trust import cache_dir
+from lessons_kb.brain.init import make_brain
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store.trust import cache_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 CARD = """\

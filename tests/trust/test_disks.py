@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.making import make_brain
+from lessons_kb.brain.init import make_brain
 from lessons_kb.cli.main import main
 from lessons_kb.errors import InputError
-from lessons_kb.storage import files, swap
+from lessons_kb.store import files, swap
 
 Command = Callable[..., tuple[int, str, str]]
 WRITING = (

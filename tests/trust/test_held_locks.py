@@ -18,7 +18,7 @@ from lessons_kb import Brain
 HOLD = """
 import sys, time
 sys.argv = ["/usr/bin/lessons", "index"]
-from lessons_kb.storage.locks import hold_writer
+from lessons_kb.store.locks import hold_writer
 with hold_writer(sys.stdin.readline().strip(), patience=5) as refused:
     print(refused or "held", flush=True)
     time.sleep(120)

@@ -12,14 +12,15 @@ import time
 
 import pytest
 
-from lessons_kb.storage import disk, displaced, files, swap, trash
+from lessons_kb.store import disk, files, swap, trash
+from lessons_kb.store import quarantine as displaced
 
 BEFORE = b"\xef\xbb\xbf---\r\n# kept  \r\noccurrences: "
 AFTER = b" # seen\r\nx:   'y'\r\n---\r\n# Card\r\n" + bytes(range(128, 256)) * 20
 
 BUMP = """
 import sys
-from lessons_kb.storage import files
+from lessons_kb.store import files
 
 def bump(data):
     head, _, rest = data.partition(b"occurrences: ")

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.agents.hook import answer_event
-from lessons_kb.storage import locate
-from lessons_kb.storage.state import brain_key, state_dir
-from lessons_kb.storage.trust import is_trusted, read_record, trust
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store import locate
+from lessons_kb.store.state import brain_key, state_dir
+from lessons_kb.store.trust import is_trusted, read_record, trust
 
 PROMPT = "Add a telegram command that restarts the service"
 EVIL = """\
@@ -235,7 +235,7 @@ def test_trust_taken_back_silences_a_nested_brain_although_a_watcher_vouches(
     tmp_path: pathlib.Path,
 ) -> None:
     from lessons_kb import Brain
-    from lessons_kb.brain.making import make_brain, trust_brain
+    from lessons_kb.brain.init import make_brain, trust_brain
 
     ws = tmp_path / "ws"
     make_brain(str(ws))
@@ -601,7 +601,7 @@ def test_a_file_that_becomes_a_link_after_the_scan_is_not_read(
     tmp_path: pathlib.Path, lessons: Lessons
 ) -> None:
     from lessons_kb.errors import StorageError
-    from lessons_kb.storage import files
+    from lessons_kb.store import files
 
     repo = repository(tmp_path / "repo", GOOD)
     (repo / ".env").write_text("hunter2")
@@ -768,7 +768,7 @@ EVENTS: Mapping[str, tuple[dict[str, Any], ...]] = {
 def test_a_silent_brain_is_named_once_a_session_in_every_agent_that_can(
     tmp_path: pathlib.Path, agent: str, own: bool
 ) -> None:
-    from lessons_kb.brain.making import make_brain
+    from lessons_kb.brain.init import make_brain
 
     repo = repository(tmp_path / "repo")
     if own:

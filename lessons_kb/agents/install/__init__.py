@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from lessons_kb.agents.install.places import Entries as Entries
-    from lessons_kb.agents.install.places import Request as Request
-    from lessons_kb.agents.install.setup import Change as Change
-    from lessons_kb.agents.install.setup import install as install
-    from lessons_kb.agents.install.setup import uninstall as uninstall
+from importlib import import_module
+
+from lessons_kb.agents.install.places import Entries as Entries
+from lessons_kb.agents.install.places import Request as Request
+from lessons_kb.agents.install.setup import Change as Change
+from lessons_kb.agents.install.setup import install as install
+from lessons_kb.agents.install.setup import uninstall as uninstall
 
 _HOMES = {"Entries": "places", "Request": "places"}
 
@@ -18,7 +18,6 @@ __all__ = ["Change", "Entries", "Request", "install", "uninstall"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(name)
-    from importlib import import_module
 
     home = _HOMES.get(name, "setup")
     return getattr(import_module(f"lessons_kb.agents.install.{home}"), name)

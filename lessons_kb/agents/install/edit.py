@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from typing import Any
 
-from lessons_kb.agents.install.jsonc import find_comments, parse, read_data
+from lessons_kb.agents.install.jsonc import Node, Part, find_comments, parse, read_data
 from lessons_kb.errors import EditRefused, InputError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+Path = Sequence[str | int]
 
-    from lessons_kb.agents.install.jsonc import Node, Part
-
-    Path = Sequence[str | int]
 
 _INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
 _DEFAULT_INDENT = "  "

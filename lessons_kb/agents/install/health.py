@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterator
 
 from lessons_kb.agents.install.hooks import HOOK, TOOL
 from lessons_kb.agents.install.places import Entries, Request, is_committed, is_present
 from lessons_kb.agents.install.programs import NAMES
 from lessons_kb.agents.install.setup import find_installed
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.doctor import FIX, Health
+from lessons_kb.brain.health import FIX, Health
 from lessons_kb.errors import StorageError
-from lessons_kb.storage.foreign import read_settings_file
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from lessons_kb.store.foreign import read_settings_file
 
 _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)?)[\"' ]")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from lessons_kb.agents.table import AGENTS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from lessons_kb.store.templates import read_template
 
 HOOK = "lessons-hook"
 TOOL = "lessons_hook"
@@ -75,10 +74,6 @@ def build_hooks(agent: str, program: str, *, via: str) -> dict[str, list[dict[st
 
 def build_plugin(program: str) -> str:
     """Return the text of the plugin for opencode that calls ``program``."""
-    import json
-
-    from lessons_kb.storage.templates import read_template
-
     text = read_template(os.path.join("opencode", "lessons.ts"))
     return text.replace('"lessons-hook"', json.dumps(program), 1)
 

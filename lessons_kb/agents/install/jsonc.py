@@ -9,13 +9,10 @@ from __future__ import annotations
 import functools
 import json
 import re
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from lessons_kb.errors import InputError
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
 
 MAX_DEPTH = 200
 
@@ -27,7 +24,8 @@ _WORDS = {"true": True, "false": False, "null": None}
 _CLOSING = {"{": "}", "[": "]"}
 
 
-class Node(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Node:
     """A value and where it stands: ``text[start:end]``."""
 
     start: int
@@ -38,7 +36,8 @@ class Node(Value):
     """What an object or array holds, in order."""
 
 
-class Part(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
     """A member of an object or an element of an array."""
 
     key: str | int

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 
+import lessons_kb
 from lessons_kb.errors import StorageError
-from lessons_kb.storage.disk import read_regular, storage_error
-from lessons_kb.storage.locate import state_home
-from lessons_kb.storage.state import make_private, write_private
+from lessons_kb.store.disk import read_regular, storage_error
+from lessons_kb.store.locate import state_home
+from lessons_kb.store.state import make_private, write_private
 
 NAME = "lessons-hook"
 _MAX_INTERPRETER_CHARS = 120
@@ -48,7 +49,6 @@ def refresh_launcher() -> None:
 
 
 def _launcher_text() -> bytes:
-    import lessons_kb
 
     source = os.path.join(os.path.dirname(lessons_kb.__file__), "hook_client.py")
     body = read_regular(source, limit=_MAX_BYTES, name=source)

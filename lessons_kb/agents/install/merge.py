@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from lessons_kb.agents.install.edit import get, put, take
 from lessons_kb.agents.install.hooks import HOOK, is_ours
 from lessons_kb.agents.install.jsonc import read_data
+from lessons_kb.agents.install.places import Piece, Target
+from lessons_kb.agents.install.toml import put_table, read_toml, take_table
 from lessons_kb.errors import InputError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from lessons_kb.agents.install.places import Piece, Target
 
 _SERVER_PROGRAM = re.compile(r"(?:^|[\\/])lessons(?:\.exe|\.cmd)?$")
 _BOM = "\ufeff"
@@ -32,8 +29,6 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
         return str(piece.value).encode()
     text, bom = _decoded(data)
     if target.syntax == "toml":
-        from lessons_kb.agents.install.toml import put_table, read_toml
-
         for piece in target.pieces:
             _check_foreign(get(read_toml(text), piece.path), piece)
             text = put_table(text, piece.path, piece.value)
@@ -58,8 +53,6 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
         return data
     text = old
     if target.syntax == "toml":
-        from lessons_kb.agents.install.toml import read_toml, take_table
-
         for piece in target.pieces:
             if _is_our_server(get(read_toml(text), piece.path)):
                 text = take_table(text, piece.path)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-    from lessons_kb.agents.install.places import Request
+from lessons_kb.agents.install.places import Request, is_committed
 
 HOW_TO_GET_SDK = "`pip install 'lessons-kb[mcp]'`, then run this again"
 NO_SDK = f"The MCP server was left out, for the `mcp` package is missing: {HOW_TO_GET_SDK}."
@@ -40,8 +38,6 @@ _SHARED_SERVER: Mapping[str, tuple[str, ...]] = {
 
 def find_notes(request: Request) -> Iterator[str]:
     """Yield what to tell the user, one sentence or two each."""
-    from lessons_kb.agents.install.places import is_committed
-
     yield from _ALWAYS[request.agent]
     if request.scope == "project":
         yield from _PROJECT.get(request.agent, ())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from lessons_kb.agents.install.hooks import build_hooks
+from lessons_kb.agents.install.hooks import build_hooks, build_plugin
 from lessons_kb.errors import InputError
-from lessons_kb.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
 SCOPES = ("user", "project")
 ROUTES = ("command", "mcp")
@@ -22,14 +20,16 @@ SERVER = "lessons"
 """Name of our server in the settings of every agent."""
 
 
-class Entries(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entries:
     """How our two programs are called: absolute paths, or bare names in a committed file."""
 
     hook: str
     server: str
 
 
-class Request(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
     """What is to be installed where."""
 
     agent: str
@@ -44,7 +44,8 @@ class Request(Value):
     entries: Entries
 
 
-class Piece(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
     """One thing of ours in a file."""
 
     form: str
@@ -54,7 +55,8 @@ class Piece(Value):
     value: Any
 
 
-class Target(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
     """One file and what of ours stands in it."""
 
     path: str
@@ -70,8 +72,6 @@ def find_targets(request: Request) -> list[Target]:
 
 def is_present(agent: str) -> bool:
     """Tell whether this user has the agent: its folder in the home, or its program."""
-    import shutil
-
     folder, program = _SIGNS[agent]
     return os.path.isdir(folder()) or shutil.which(program) is not None
 
@@ -174,7 +174,6 @@ def _vscode(request: Request) -> list[Target]:
 
 
 def _opencode(request: Request) -> list[Target]:
-    from lessons_kb.agents.install.hooks import build_plugin
 
     user = os.path.join(_opencode_home(), "plugins")
     folder = _folder(request, user, os.path.join(".opencode", "plugins"))

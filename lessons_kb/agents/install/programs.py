@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
+from importlib.util import find_spec
 
 from lessons_kb.agents.install.launcher import launcher_path
 from lessons_kb.agents.install.places import Entries
 from lessons_kb.errors import InputError
+from lessons_kb.process.programs import find_program
 
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
@@ -25,15 +28,10 @@ def find_entries(*, bare: bool) -> Entries:
 
 def has_sdk() -> bool:
     """Tell whether the SDK that ``lessons mcp`` needs is installed."""
-    from importlib.util import find_spec
-
     return find_spec("mcp") is not None
 
 
 def _find(name: str) -> str:
-    import sysconfig
-
-    from lessons_kb.process.programs import find_program
 
     # The interpreter's own folder, not where its link leads: a virtual environment is a link.
     places = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))

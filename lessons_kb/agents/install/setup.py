@@ -6,27 +6,23 @@ import difflib
 import hashlib
 import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
 from lessons_kb.agents.install.merge import add_pieces, digest_of, show, take_pieces
-from lessons_kb.agents.install.places import Target, check_request, find_targets
+from lessons_kb.agents.install.places import Request, Target, check_request, find_targets
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.storage import foreign
-from lessons_kb.storage.disk import shown
+from lessons_kb.store import foreign
+from lessons_kb.store.disk import shown
 from lessons_kb.text.redact import redact
-from lessons_kb.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    from lessons_kb.agents.install.places import Request
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
-class Change(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
     """What is or would be done to one file."""
 
     path: str
@@ -39,7 +35,8 @@ class Change(Value):
     """Where the file's former content is kept."""
 
 
-class _Step(Value):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Step:
     target: Target
     before: bytes | None
     after: bytes | None
@@ -138,7 +135,7 @@ def _plan_removal(target: Target, holder: str) -> _Step:
     kept = len(pieces) < len(target.pieces)
     after: bytes | None = before
     if any(piece.form != "mark" for piece in pieces):
-        shorter = target.replace(pieces=pieces)
+        shorter = replace(target, pieces=pieces)
         after = _stripped(before, shorter, original)
         original = _stripped(original, shorter, original)
     record = {**record, "holders": holders, "after": _hash(after) if untouched else ""}

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
+from typing import Any
 
 from lessons_kb.agents.install.edit import get
 from lessons_kb.errors import EditRefused, InputError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 
 def read_toml(text: str) -> dict[str, Any]:

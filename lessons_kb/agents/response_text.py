@@ -1,0 +1,38 @@
+"""An answer in words, ready to be put into any agent's form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lessons_kb import render
+from lessons_kb.session.event import Answer
+
+MAX_MESSAGE_CHARS = 4_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What an agent module writes."""
+
+    context: str = ""
+    """For the model."""
+    message: str = ""
+    """For the user."""
+    ask: str = ""
+    """Why the user should decide about the call."""
+    stop: str = ""
+    """Why the turn ends."""
+
+
+def put_into_words(answer: Answer) -> Said:
+    """Render what an answer holds as values: the footer of a block, the post-check."""
+    lines = list(answer.lines)
+    if (answer.block is not None and answer.block.lessons) or answer.check is not None:
+        if answer.block is not None and answer.footer:
+            lines.append(render.scope_footer(answer.block, answer.language))
+        if answer.check is not None:
+            lines.append(render.denied_text(answer.check, answer.language))
+    message = "\n".join(line for line in lines if line and line != answer.stop)
+    if len(message) > MAX_MESSAGE_CHARS:
+        message = message[: MAX_MESSAGE_CHARS - 1].rsplit("\n", 1)[0] + "\n…"
+    return Said(context=answer.context, message=message, ask=answer.ask, stop=answer.stop)

@@ -1,0 +1,227 @@
+"""The doctor's look at one brain: is each part there, fresh, and ours to write?"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+from lessons_kb.brain.census import count_files, format_census
+from lessons_kb.brain.health import FIX, Health, size_of
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.refresh import scan_brain
+from lessons_kb.brain.sharing import find_sharing
+from lessons_kb.search.embeddings.model import INSTALL, find_absent_libraries
+from lessons_kb.store import tidy
+from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.drafts import DraftFolder
+from lessons_kb.store.journal import JOURNAL_NAME
+from lessons_kb.store.lease import is_leased
+from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME
+from lessons_kb.store.settings import read_settings
+from lessons_kb.store.state import state_dir
+from lessons_kb.store.trash import entries, find_beyond
+from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
+from lessons_kb.text.counted import counted
+
+_DAY_SECONDS = 86_400
+_GRACE_DAYS = 2
+"""What is old is forgotten once a day, by whoever writes next."""
+
+
+def check_trust(layer: Layer) -> Iterator[Health]:
+    """Tell on what ground the brain is trusted."""
+    record = read_record(layer.root)
+    if not is_trusted(layer.root):
+        detail = "read because it was named; hooks are silent here"
+        mend = f"`lessons trust {layer.root}` lets it speak in agents"
+        yield Health(level="ok", what="trust", detail=detail, mend=mend)
+    elif record is not None and record.get("made") is True:
+        yield Health(level="ok", what="trust", detail="made by you")
+    else:
+        detail = f"trusted; a change of {CONFIG_NAME} asks again"
+        yield Health(level="ok", what="trust", detail=detail)
+    if goes_by_path(layer.root):
+        detail = "goes by its path, for the brain cannot be written: any folder there has it"
+        yield Health(level="warning", what="trust", detail=detail, mend="get write access to it")
+
+
+def check_settings(layer: Layer) -> Iterator[Health]:
+    """Read ``lessons.toml``; what is wrong there is raised and told."""
+    settings, origins = read_settings(layer.root)
+    there = os.path.isfile(os.path.join(layer.root, CONFIG_NAME))
+    keys = counted(len(origins), "key")
+    where = f"{keys} set in {CONFIG_NAME}" if there else f"no {CONFIG_NAME}, all defaults"
+    detail = f"engine {settings.index.engine}, language {settings.language}; {where}"
+    yield Health(level="ok", what="settings", detail=detail)
+
+
+def check_index(layer: Layer) -> Iterator[Health]:
+    """See whether the index is fresh, whole and of this version; bring it up to date."""
+    known = layer.state is not None
+    done = layer.refresh()
+    if done.stale:
+        mend = "`lessons index` waits for it and finishes the rest"
+        yield Health(level="warning", what="index", detail=done.stale, mend=mend)
+    count = count_files(layer)
+    engine, state = layer.engine, layer.state
+    if engine is None or state is None:
+        return
+    size = layer.read(lambda one: one.engine.size() if one.engine else 0)
+    wanted = state.cards + state.notes
+    if size != wanted and not done.stale:
+        mend = f"`lessons index --rebuild`, or {FIX}"
+        detail = f"the engine holds {size} of {wanted} files"
+        yield Health(level="error", what="index", detail=detail, mend=mend)
+    changed = done.changed + done.removed
+    when = f"{changed} read just now" if changed else "fresh"
+    room = size_of(tidy.measure_folder(layer.cache))
+    detail = f"{format_census(count)}; {room}, "
+    yield Health(level="ok", what="index", detail=detail + (when if known else "built just now"))
+    if left := tidy.find_old_generations(layer.cache, layer.engine_directory(state)):
+        folders = counted(len(left), "folder of a former index", "folders of former indexes")
+        detail = f"{folders} in {layer.cache}"
+        yield Health(level="warning", what="index", detail=detail, mend=f"{FIX} removes them")
+
+
+def check_semantic(layer: Layer) -> Iterator[Health]:
+    """Tell whether cards are found by their meaning, and what keeps that off."""
+    what, meaning = "semantic", layer.meaning
+    if meaning is None:
+        absent = find_absent_libraries()
+        detail = f"off, {', '.join(absent)} absent ({INSTALL})" if absent else "off"
+        yield Health(level="ok", what=what, detail=f"{detail}: cards are found by their words")
+    elif meaning.trouble:
+        detail, _, mend = meaning.trouble.partition("; ")
+        yield Health(level="warning", what=what, detail=f"off: {detail}", mend=mend)
+    else:
+        left = meaning.refresh(limit=0)
+        mend = "`lessons index` encodes them" if left else ""
+        missing = counted(left, "file has no vectors yet", "files have no vectors yet")
+        detail = f"on, {missing}" if left else "on, every file has vectors"
+        level = "warning" if left else "ok"
+        yield Health(level=level, what=what, detail=detail, mend=mend)
+
+
+def check_files(layer: Layer) -> Iterator[Health]:
+    """Name the files that are out of use, as the index knows them: nothing is read again."""
+    state = layer.state
+    seen = scan_brain(layer.root, layer.settings, state.ignored if state else ())
+    known = layer.read(lambda one: one.catalogue.findings())
+    findings = [finding for finding in (*seen.findings, *known) if finding.level == "error"]
+    findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
+    for finding in findings:
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+        detail = f"{where}: {finding.message}"
+        yield Health(level="error", what="file", detail=detail, mend=finding.mend)
+    if not findings:
+        yield Health(level="ok", what="files", detail="every file can be used")
+
+
+def check_write_access(layer: Layer) -> Iterator[Health]:
+    """See whether cards, cache and state can be written, and by whom else."""
+    what = "write access"
+    if os.access(layer.root, os.W_OK):
+        yield Health(level="ok", what=what, detail=layer.root)
+    else:
+        mend = "cards cannot be bumped or created here; get write access if you want to"
+        yield Health(level="warning", what=what, detail=f"{layer.root} is read-only", mend=mend)
+    for folder in (layer.cache, state_dir(layer.root)):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            mend = "give yourself write access to the folder"
+            yield Health(level="error", what=what, detail=f"none to {folder}", mend=mend)
+    for folder in tidy.find_open_folders(layer.root):
+        if folder.startswith(state_dir(layer.root)):
+            detail = f"other users may look into {folder}"
+            yield Health(level="warning", what=what, detail=detail, mend=f"{FIX} closes it")
+    for missing in tidy.find_missing_ignores(layer.root, layer.cache):
+        detail = f"{missing} is gone: the cache could be committed"
+        yield Health(level="warning", what="cache", detail=detail, mend=f"{FIX} writes it anew")
+    if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
+        yield Health(level="ok", what="cache", detail=f"kept in {layer.cache}")
+
+
+def check_watcher(layer: Layer) -> Iterator[Health]:
+    """Tell whether somebody keeps the index fresh, and what a killed watcher left."""
+    if is_leased(layer.cache):
+        detail = "running: searches need not look for changed files"
+    else:
+        detail = "none: each search looks for changed files itself"
+    yield Health(level="ok", what="watcher", detail=detail)
+    for path in tidy.find_stale_leases(layer.cache):
+        detail = f"{path} is left of a watcher that is gone"
+        yield Health(level="warning", what="watcher", detail=detail, mend=f"{FIX} removes it")
+
+
+def check_journal(layer: Layer) -> Iterator[Health]:
+    """See whether the journal can be written, how large it is, and whether it forgets."""
+    journal = layer.journal
+    journal.upkeep.write_test()
+    girth = journal.upkeep.measure()
+    days = layer.settings.journal.retention_days
+    rows = f"{counted(girth.rows, 'event')}, {size_of(girth.size)}"
+    detail = f"can be written; {rows}, kept {counted(days, 'day')}"
+    if girth.oldest:
+        detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(girth.oldest))}"
+    yield Health(level="ok", what="journal", detail=detail)
+    late = time.time() - (days + _GRACE_DAYS) * _DAY_SECONDS
+    if old := journal.upkeep.count_older(late):
+        are = counted(old, "row is", "rows are")
+        detail = f"{are} older than {counted(days, 'day')}"
+        yield Health(level="warning", what="journal", detail=detail, mend=f"{FIX} forgets them")
+    for kept in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
+        mend = "a fresh one was begun; delete it, or try `sqlite3 FILE .recover`"
+        yield Health(level="warning", what="journal", detail=f"{kept} was damaged", mend=mend)
+
+
+def check_drafts(layer: Layer) -> Iterator[Health]:
+    """Tell how many drafts wait for a human."""
+    count = len(DraftFolder(layer.root).ids())
+    mend = "`lessons review` walks through them" if count else ""
+    wait = counted(count, "waits", "wait") if count else "none wait"
+    yield Health(level="ok", what="drafts", detail=wait, mend=mend)
+
+
+def check_trash(layer: Layer) -> Iterator[Health]:
+    """Tell how much lies in the trash, and how long it is kept."""
+    settings = layer.settings.trash
+    kept = entries(layer.root)
+    limits = f"kept {counted(settings.retention_days, 'day')}, up to {size_of(settings.max_bytes)}"
+    held = f"{counted(len(kept), 'file')}, {size_of(sum(one.size for one in kept))}"
+    yield Health(level="ok", what="trash", detail=f"{held if kept else 'empty'}; {limits}")
+    if beyond := find_beyond(kept, settings):
+        detail = f"{counted(len(beyond), 'file')} older or more than that"
+        mend = f"{FIX} removes them for good; `lessons restore` brings one back"
+        yield Health(level="warning", what="trash", detail=detail, mend=mend)
+
+
+def check_git(layer: Layer) -> Iterator[Health]:
+    """Tell how git merges the cards of a brain in a work tree."""
+    found = find_sharing(layer.root)
+    if found is None:
+        return
+    named, driven = found
+    if named and driven:
+        yield Health(level="ok", what="git", detail="merges cards key by key")
+    elif named:
+        detail = "this repository wants cards merged key by key, and your git knows no driver"
+        yield Health(level="warning", what="git", detail=detail, mend="`lessons install git`")
+    else:
+        detail = "merges cards as plain text"
+        mend = "`lessons install git` lets counts add up instead of conflicting"
+        yield Health(level="ok", what="git", detail=detail, mend=mend)
+
+
+CHECKS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
+    check_trust,
+    check_settings,
+    check_index,
+    check_semantic,
+    check_files,
+    check_write_access,
+    check_watcher,
+    check_journal,
+    check_drafts,
+    check_trash,
+    check_git,
+)

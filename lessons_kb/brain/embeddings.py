@@ -1,0 +1,223 @@
+"""The meaning of a brain's files: vectors kept up to date, and what is near to a text.
+
+Only for brains with ``[semantic] enabled = true``; nothing here is imported for the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lessons_kb.brain.index import Index
+from lessons_kb.config import Gate, Semantic
+from lessons_kb.errors import ModelMissing, StorageError
+from lessons_kb.model import NOTE, Document, Hit
+from lessons_kb.search.embeddings.fusion import (
+    FARTHEST,
+    NEAREST,
+    TWIN,
+    compute_most,
+    judge_meaning,
+    widen,
+)
+from lessons_kb.search.embeddings.model import QUERY, Floats, Model, find_model, open_model
+from lessons_kb.search.embeddings.vectors import Vectors
+
+AT_ONCE = 32
+"""Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
+ON_THE_WAY = 2
+"""Files a refresh that is itself bounded encodes at most: a hook waits for it."""
+_BATCH = 16
+_MAX_SYMPTOMS = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loaded:
+    """The vectors of a brain as one matrix."""
+
+    numbers: list[int]
+    """Of the files that have vectors, in the order of their rows."""
+    places: dict[int, int]
+    """Number → its place in ``numbers``."""
+    titles: Floats
+    """One row a file."""
+    starts: list[int]
+    """First row of each file in ``rows``."""
+    rows: Floats
+    """Of all passages."""
+
+
+class Nearness:
+    """How near each file of a brain is to one text, as cosines of its nearest passage."""
+
+    def __init__(self, loaded: Loaded, query: Floats) -> None:
+        import numpy as np
+
+        self._loaded = loaded
+        self._cosines = np.maximum.reduceat(loaded.rows @ query, loaded.starts)
+        self._mean = float(self._cosines.mean())
+
+    def of(self, number: int) -> float | None:
+        """Return a file's cosine; None where it has no vector."""
+        place = self._loaded.places.get(number)
+        return None if place is None else float(self._cosines[place])
+
+    def nearest(self, count: int) -> list[tuple[int, float]]:
+        """Return the nearest files with their cosines, best first."""
+        import numpy as np
+
+        order = np.argsort(-self._cosines, kind="stable")[:count]
+        return [(self._loaded.numbers[place], float(self._cosines[place])) for place in order]
+
+    def add_to(
+        self,
+        scores: Mapping[int, float],
+        is_wanted: Callable[[int], bool],
+        *,
+        terms: Mapping[str, float],
+        frequencies: Mapping[str, int],
+        size: int,
+    ) -> dict[int, float]:
+        """Return number → what meaning adds to the BM25 scores, of the nearest files too."""
+        near = [(n, cosine) for n, cosine in self.nearest(4 * NEAREST) if is_wanted(n)]
+        found = {number: self.of(number) for number in scores}
+        found |= {n: cosine for n, cosine in near[:NEAREST] if cosine >= FARTHEST}
+        above = {n: cosine - self._mean for n, cosine in found.items() if cosine is not None}
+        return widen(scores, above, most=compute_most(terms, frequencies, size))
+
+    def judge(self, hits: Sequence[Hit], numbers: Mapping[str, int], gate: Gate) -> list[Hit]:
+        """Return the hits, judged by words, with the verdict on words and meaning together."""
+        return judge_meaning(hits, {card: self.of(n) for card, n in numbers.items()}, gate)
+
+
+class Meaning:
+    """The vectors of one index. Whoever uses it holds the index's lock."""
+
+    def __init__(self, index: Index, settings: Semantic) -> None:
+        self.settings = settings
+        self.trouble = ""
+        """Why meaning plays no part although it is enabled, "" when it does."""
+        self._index = index
+        self._ready: tuple[Model, Vectors] | None = None
+        self._loaded: tuple[object, Loaded] | None = None
+        try:
+            model = open_model(find_model(settings.model, root=index.root))
+            self._ready = model, Vectors(index.cache, model.key)
+        except (ModelMissing, StorageError) as error:
+            self.trouble = str(error)
+
+    def refresh(
+        self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Encode files that have no vectors yet, at most ``limit``; return how many are left.
+
+        Batches are kept as they are done. StorageError where the disk refuses.
+        """
+        if self._ready is None:
+            return 0
+        _model, vectors = self._ready
+        numbers = self._index.catalogue.numbers()
+        paths = {digest: path for path, (_number, digest) in numbers.items() if digest}
+        absent = vectors.find_absent(paths)
+        todo = absent if limit is None else absent[:limit]
+        for start in range(0, len(todo), _BATCH):
+            self._encode(*self._ready, {d: paths[d] for d in todo[start : start + _BATCH]})
+            if progress is not None:
+                progress(min(start + _BATCH, len(todo)), len(todo))
+        if limit is None:
+            vectors.keep_only(paths.keys())
+        if todo:
+            self._loaded = None
+        return len(absent) - len(todo)
+
+    def near(self, text: str) -> Nearness | None:
+        """Return how near each file is to ``text``; None where nothing can be said of it."""
+        if self._ready is None or not text.strip():
+            return None
+        model, vectors = self._ready
+        try:
+            loaded = self._load(vectors)
+        except StorageError:
+            return None  # what cannot be read costs likeness in meaning, never the answer
+        query = model.encode([text], role=QUERY)[0]
+        if not loaded.numbers or not query.any():
+            return None
+        return Nearness(loaded, query)
+
+    def titled_like(self, title: str) -> list[tuple[int, float]]:
+        """Return the files whose titles mean nearly the same, with their cosines, best first."""
+        if self._ready is None or not title.strip():
+            return []
+        model, vectors = self._ready
+        try:
+            loaded = self._load(vectors)
+        except StorageError:
+            return []
+        if not loaded.numbers:
+            return []
+        cosines = (loaded.titles @ model.encode([title])[0]).tolist()
+        alike = [(n, c) for n, c in zip(loaded.numbers, cosines, strict=True) if c >= TWIN]
+        return sorted(alike, key=lambda pair: (-pair[1], pair[0]))
+
+    def close(self) -> None:
+        """Release the files."""
+        if self._ready is not None:
+            self._ready[1].close()
+
+    def _encode(self, model: Model, vectors: Vectors, paths: dict[str, str]) -> None:
+        passages = {digest: self._passages(path, digest) for digest, path in paths.items()}
+        rows = model.encode([text for texts in passages.values() for text in texts])
+        found, place = [], 0
+        for digest, texts in passages.items():
+            own = rows[place : place + len(texts)]
+            kept = [n == 0 or bool(row.any()) for n, row in enumerate(own)]
+            found.append((digest, own[kept] if sum(kept) > 1 else own[:0]))
+            place += len(texts)
+        vectors.add(found)
+
+    def _passages(self, path: str, digest: str) -> list[str]:
+        from lessons_kb.brain.digest import read_document  # the parsers: see `refresh`
+
+        settings = self._index.settings
+        try:
+            data, document = read_document(
+                self._index.root, path, settings.folders, settings.index.max_file_bytes
+            )
+        except StorageError:
+            return []
+        if hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
+            return []  # it changed a moment ago: its new digest will be asked for
+        return passages_of(document)
+
+    def _load(self, vectors: Vectors) -> Loaded:
+        now = (self._index.state, vectors.version())
+        if self._loaded is None or self._loaded[0] != now:
+            import numpy as np
+
+            known = list(self._index.catalogue.numbers().values())
+            owners, rows = vectors.read([digest for _number, digest in known])
+            firsts = [n for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner]
+            numbers = [known[owners[first]][0] for first in firsts]
+            loaded = Loaded(
+                numbers=numbers,
+                places={number: place for place, number in enumerate(numbers)},
+                titles=rows[firsts],
+                starts=[first - place for place, first in enumerate(firsts)],
+                rows=np.delete(rows, firsts, axis=0),
+            )
+            self._loaded = (now, loaded)
+        return self._loaded[1]
+
+
+def passages_of(document: Document) -> list[str]:
+    """Return the texts whose vectors stand for a document.
+
+    Its title comes first: titles are held against titles, where twins are looked for. A symptom is
+    worded as a task would be, and is nearer to one than any whole card.
+    """
+    card = document.card
+    if card is None:
+        return []
+    symptoms = () if card.kind == NOTE else card.symptoms[:_MAX_SYMPTOMS]
+    return [card.title, document.fields.get("body", card.title), *filter(str.strip, symptoms)]

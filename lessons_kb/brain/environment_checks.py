@@ -1,0 +1,119 @@
+"""The doctor's look around: brains that wait, hooks that failed, programs, rights and room."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+from lessons_kb.brain.discovery import look
+from lessons_kb.brain.health import FIX, Health, size_of
+from lessons_kb.store.hook_log import LOG_NAME, Trouble, read_troubles
+from lessons_kb.store.locate import state_home
+from lessons_kb.store.tidy import find_open_folders
+from lessons_kb.text.counted import counted
+
+_OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
+_NO_ERROR = "debug: "
+"""How a line begins that was asked for by ``LESSONS_DEBUG``."""
+_RECENT_DAYS = 7
+_SHOWN = 5
+_MAX_CHARS = 240
+_LITTLE = 200_000_000
+"""Bytes: an index, a journal and a trash grow within this."""
+
+
+def check_trust(directory: str) -> Iterator[Health]:
+    """Name the brains that were found and are silent."""
+    for root in look(directory).untrusted:
+        mend = f"read its cards, then run `lessons trust {root}`"
+        yield Health(level="warning", what="trust", detail=f"{root} is silent", mend=mend)
+
+
+def check_hooks(_directory: str) -> Iterator[Health]:
+    """Tell the last errors of hooks in words, alike ones together, the newest first."""
+    found: dict[tuple[str, str], list[Trouble]] = {}
+    for trouble in read_troubles(1_000):
+        if trouble.message.startswith(_NO_ERROR):
+            continue
+        where = f"{trouble.agent} {trouble.occasion}".strip()
+        key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
+        found.setdefault(key, []).append(trouble)
+    if not found:
+        yield Health(level="ok", what="hooks", detail="no errors logged")
+        return
+    newest = sorted(found.items(), key=lambda item: item[1][-1].at, reverse=True)
+    log = os.path.join(state_home(), LOG_NAME)
+    since = dt.datetime.now() - dt.timedelta(days=_RECENT_DAYS)
+    recent = [item for item in newest if item[1][-1].at >= since.isoformat()]
+    for (where, message), troubles in recent[:_SHOWN]:
+        times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
+        detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
+        mend = f"the agent went on without it; mend what it names, then delete {log}"
+        yield Health(level="warning", what="hooks", detail=detail, mend=mend)
+    if len(newest) > len(recent[:_SHOWN]):
+        more = sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :])
+        errors = counted(more, "further error" if recent else "error")
+        detail = errors if recent else f"{errors}, none in the last week"
+        yield Health(level="ok", what="hooks", detail=f"{detail}, in {log}")
+
+
+def check_state(_directory: str) -> Iterator[Health]:
+    """See whether the state folder can be written, and by this user alone."""
+    home = state_home()
+    for folder in find_open_folders():
+        detail = f"other users may look into {folder}"
+        yield Health(level="warning", what="state", detail=detail, mend=f"{FIX} closes it")
+    if os.path.lexists(home) and not os.path.isdir(home):
+        mend = "move it away: journal, drafts and trust need a folder there"
+        yield Health(level="error", what="state", detail=f"{home} is no folder", mend=mend)
+    elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
+        mend = "give yourself write access: journal, drafts and trash are kept there"
+        yield Health(level="error", what="state", detail=f"{home} cannot be written", mend=mend)
+    else:
+        yield Health(level="ok", what="state", detail=home)
+
+
+def check_disk(directory: str) -> Iterator[Health]:
+    """See whether there is room, once for each file system."""
+    seen: set[int] = set()
+    for place in (directory, _existing(state_home())):
+        device = os.stat(place).st_dev
+        if device in seen:
+            continue
+        seen.add(device)
+        free = shutil.disk_usage(place).free
+        detail = f"{size_of(free)} free at {place}"
+        if free < _LITTLE:
+            mend = "free some space: a full disk keeps cards and journal as they are"
+            yield Health(level="warning", what="disk", detail=detail, mend=mend)
+        else:
+            yield Health(level="ok", what="disk", detail=detail)
+
+
+def check_extras(_directory: str) -> Iterator[Health]:
+    """Tell which optional parts are installed, and their versions."""
+
+    def told(package: str) -> str:
+        try:
+            return f"{package} {version(package)}"
+        except PackageNotFoundError:
+            return ""
+
+    parts = [part for part in map(told, ("lessons-kb", "tantivy", "mcp", "onnxruntime")) if part]
+    detail = ", ".join(parts)
+    if not told("mcp"):
+        detail += "; no MCP server (`pip install 'lessons-kb[mcp]'`)"
+    yield Health(level="ok", what="versions", detail=detail)
+
+
+def _existing(folder: str) -> str:
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+CHECKS = (check_trust, check_hooks, check_state, check_disk, check_extras)

@@ -1,0 +1,90 @@
+"""What ``lessons doctor --fix`` puts right: only what we made ourselves and can make again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+
+from lessons_kb.brain.health import Health
+from lessons_kb.brain.layer import Layer
+from lessons_kb.store import tidy
+from lessons_kb.store.trash import prune
+from lessons_kb.text.counted import counted
+
+_DAY_SECONDS = 86_400
+
+
+def mend_state(_about: object) -> Iterator[Health]:
+    """Close the state folders that others may look into."""
+    for folder in tidy.find_open_folders():
+        tidy.close_folder(folder)
+        yield _fixed("state", f"{folder} is yours alone again")
+
+
+def mend_folders(layer: Layer) -> Iterator[Health]:
+    """Close the state folders of a brain, and keep its cache out of git."""
+    for folder in tidy.find_open_folders(layer.root):
+        tidy.close_folder(folder)
+        yield _fixed("state", f"{folder} is yours alone again")
+    for path in tidy.find_missing_ignores(layer.root, layer.cache):
+        tidy.write_ignore(path)
+        yield _fixed("cache", f"wrote {path}")
+
+
+def mend_watcher(layer: Layer) -> Iterator[Health]:
+    """Remove the leases of watchers that are gone, and end what killed processes left running."""
+    for path in tidy.find_stale_leases(layer.cache):
+        os.unlink(path)
+        yield _fixed("watcher", f"removed {path}")
+    if ended := layer.journal.runs.end_abandoned():
+        yield _fixed("journal", f"ended {counted(ended, 'command')} whose process is gone")
+
+
+def mend_index(layer: Layer) -> Iterator[Health]:
+    """Rebuild an index that does not hold what the catalogue says; remove former ones."""
+    before = layer.state
+    done = layer.refresh()
+    state = layer.state
+    if state is None or done.stale:
+        return
+    if before is None:
+        yield _fixed("index", "built: there was none that could be used")
+    elif before.generation != state.generation:
+        yield _fixed("index", "rebuilt")
+    size = layer.read(lambda one: one.engine.size() if one.engine else 0)
+    if size != state.cards + state.notes:
+        layer.refresh(rebuild=True)
+        yield _fixed("index", f"rebuilt: the engine held {size} of {state.cards + state.notes}")
+        state = layer.state or state
+    for folder in tidy.find_old_generations(layer.cache, layer.engine_directory(state)):
+        shutil.rmtree(folder)
+        yield _fixed("index", f"removed {folder}")
+
+
+def mend_journal(layer: Layer) -> Iterator[Health]:
+    """Forget what is older than the journal's retention."""
+    days = layer.settings.journal.retention_days
+    if gone := layer.journal.upkeep.prune(time.time() - days * _DAY_SECONDS):
+        yield _fixed("journal", f"forgot {counted(gone, 'row')} older than {counted(days, 'day')}")
+
+
+def mend_trash(layer: Layer) -> Iterator[Health]:
+    """Remove deleted cards that are older or more than the settings keep."""
+    if gone := prune(layer.root, layer.settings.trash):
+        yield _fixed("trash", f"removed {counted(len(gone), 'file')} older or more than is kept")
+
+
+def _fixed(what: str, detail: str) -> Health:
+    return Health(level="fixed", what=what, detail=detail)
+
+
+AROUND: tuple[Callable[[object], Iterator[Health]], ...] = (mend_state,)
+MENDS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
+    mend_folders,
+    mend_watcher,
+    mend_index,
+    mend_journal,
+    mend_trash,
+)

@@ -1,0 +1,194 @@
+"""What is kept of a brain's files to search them, at the last commit of any process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable
+from threading import RLock
+
+from lessons_kb.config import Settings, settings_from_dict
+from lessons_kb.errors import IndexBroken, StorageError
+from lessons_kb.model import Card
+from lessons_kb.search.engine import Engine
+from lessons_kb.search.engines import open_engine
+from lessons_kb.store.catalogue import Catalogue, State, get_inode, is_disk_trouble
+from lessons_kb.store.disk import read_regular
+from lessons_kb.store.scan import settings_signature
+from lessons_kb.store.settings import read_settings
+from lessons_kb.store.tidy import GENERATION_NAME, measure_folder
+
+CATALOGUE_NAME = "catalogue.db"
+_SMALL_BYTES = 500_000
+"""A catalogue or index up to this size, some 1,000 files, is verified by hooks too: 3 ms."""
+_CACHED_CARDS = 20_000
+"""Cards kept in memory by a process that asks again and again."""
+
+
+class Index:
+    """Catalogue and engine of one brain, at the last commit of any process."""
+
+    def __init__(self, root: str, *, cache: str) -> None:
+        self.root = root
+        self.cache = cache
+        self.lock = RLock()
+        """Held by whoever uses catalogue or engine: both are shared between threads."""
+        self.silent: tuple[str, ...] = ()
+        """Folders that the last scan left out because they are not trusted themselves."""
+        self._catalogue: Catalogue | None = None
+        self._engine: Engine | None = None
+        self._state: State | None = None
+        self._settings: Settings | None = None
+        """Those of ``_state``."""
+        self._seen = -1
+        self._limit: int | None = None
+        """Files that a rebuild may read at once: a hook has no time for all, nor to verify all."""
+        self._verified = False
+        """The engine was, by this process."""
+        self._file = 0
+        """Inode of the open catalogue."""
+        self._catalogue_verified = False
+        self._reading = False
+        self._cards: dict[int, Card] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """Settings as ``lessons.toml`` has them now; ConfigError when it cannot be read."""
+        if self._reading and self._settings is not None:
+            return self._settings
+        state = self.state
+        if state is not None and state.manifest.startswith(settings_signature(self.root)):
+            if self._settings is None:
+                self._settings = settings_from_dict(state.settings)
+            return self._settings
+
+        return read_settings(self.root)[0]
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The open catalogue."""
+        if self._catalogue is None:
+            self._catalogue = Catalogue.open(self._path)
+            self._file = get_inode(self._path)
+            self._catalogue_verified = False
+        return self._catalogue
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self.cache, CATALOGUE_NAME)
+
+    @property
+    def state(self) -> State | None:
+        """What holds at the last commit of any process; within ``read``, at its beginning.
+
+        None while nothing is indexed, and where what is there is damaged.
+        """
+        if self._reading:
+            return self._state
+        with self.lock:
+            self._follow()
+        return self._state
+
+    def _follow(self) -> None:
+        """Take over what another process has committed; throw away what is damaged."""
+        if self._is_replaced():
+            self._let_go()
+        try:
+            version = self.catalogue.version()
+            if self._state is None or version != self._seen:
+                if self.catalogue.size() <= _SMALL_BYTES:
+                    self.verify_catalogue()
+                self._seen = version
+                self._accept(self.catalogue.state())
+        except (sqlite3.DatabaseError, IndexBroken) as error:
+            self._discard_after(error)
+
+    def verify_catalogue(self) -> None:
+        """Raise IndexBroken where the catalogue is damaged; it is looked for once in a process."""
+        if not self._catalogue_verified:
+            self.catalogue.verify()
+            self._catalogue_verified = True
+
+    @property
+    def engine(self) -> Engine | None:
+        """The engine at the last commit; None while nothing is indexed."""
+        state = self.state
+        if self._engine is None and state is not None:
+            directory = self.engine_directory(state)
+            _check_generation(directory, state.generation)
+            engine = open_engine(state.settings["index"]["engine"], directory, create=False)
+            whole = self._limit is None or measure_folder(directory) <= _SMALL_BYTES
+            if not self._verified:
+                engine.verify(state.engine, whole=whole)
+                self._verified = whole
+            self._engine = engine
+        return self._engine
+
+    def engine_directory(self, state: State) -> str:
+        """Return where the engine of this state's generation lives."""
+        return os.path.join(self.cache, f"index-{state.generation}")
+
+    def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
+        """Return the cards of these numbers as of the last commit; called within ``read``."""
+        wanted = list(numbers)
+        if missing := [number for number in wanted if number not in self._cards]:
+            if len(self._cards) > _CACHED_CARDS:
+                self._cards.clear()
+                missing = wanted
+            self._cards |= self.catalogue.cards(missing)
+        return {number: self._cards[number] for number in wanted if number in self._cards}
+
+    def _discard_after(self, error: Exception) -> None:
+        """Throw a damaged cache away, unless another process has just begun a new one."""
+        if self._is_replaced():
+            self._let_go()
+            return
+        if is_disk_trouble(error):
+            raise StorageError(f"{self.cache}: {error}; free space or wait a moment") from None
+        used, now = self._state, None
+        with contextlib.suppress(sqlite3.Error):
+            now = self.catalogue.state()
+        if used is not None and now is not None and now.generation != used.generation:
+            self._let_go()
+        else:
+            self.discard()
+
+    def _is_replaced(self) -> bool:
+        """Tell whether another process has found the catalogue damaged and made it anew."""
+        return self._catalogue is not None and get_inode(self._path) != self._file
+
+    def accept(self, state: State) -> None:
+        """Take over the state that this process has just committed."""
+        self._accept(state)
+        self._seen = self.catalogue.version()
+
+    def discard(self) -> None:
+        """Throw the catalogue and the engine away; the next refresh builds them."""
+        self._let_go()
+        Catalogue.remove(self._path)
+
+    def _let_go(self) -> None:
+        """Close what is a cache; the journal is in use by whoever asked."""
+        self._accept(None)
+        self._verified = False
+        if self._catalogue is not None:
+            self._catalogue.close()
+        self._catalogue = None
+
+    def _accept(self, state: State | None) -> None:
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = None
+        self._cards = {}
+        self._state = state
+        self._settings = None
+
+
+def _check_generation(directory: str, generation: int) -> None:
+    try:
+        found = read_regular(os.path.join(directory, GENERATION_NAME), limit=99, name=directory)
+    except (OSError, StorageError):
+        found = b""
+    if found != b"%d" % generation:
+        raise IndexBroken(f"{directory} is not the index of this catalogue")

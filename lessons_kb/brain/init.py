@@ -1,0 +1,98 @@
+"""Make a brain, and say which one is trusted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+
+from lessons_kb.brain.digest import read_document
+from lessons_kb.brain.discovery import untrusted_hint
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.refresh import scan_brain
+from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
+from lessons_kb.model import KINDS, NOTE
+from lessons_kb.store import trust as trusts
+from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME, find_brains, is_work_tree
+from lessons_kb.store.settings import read_ignored, read_settings
+from lessons_kb.store.templates import read_template
+
+
+def make_brain(
+    folder: str, *, confirm: Callable[[str, int], bool] = lambda _root, _count: False
+) -> tuple[str, list[str]]:
+    """Make what a brain lacks in ``folder`` and trust it; return its root and what was made.
+
+    What lies there already and is neither made nor trusted by this user is trusted only if
+    ``confirm`` agrees, which is given the root and the number of its cards: to make a brain is
+    not to have read what another has written. Raises Untrusted where there is nothing to make.
+    """
+    root = os.path.realpath(folder)
+    made: list[str] = []
+    new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
+    trusted = trusts.is_trusted(root)
+    count = 0 if trusted else count_cards(root)
+    agreed = trusted or (new and not count) or confirm(root, count)
+    if not new and not agreed:
+        raise Untrusted(untrusted_hint((root,)))
+    try:
+        for kind in KINDS:
+            if not os.path.isdir(os.path.join(root, f"{kind}s")):
+                os.makedirs(os.path.join(root, f"{kind}s"))
+                made.append(f"{kind}s/")
+        if not os.path.lexists(os.path.join(root, CONFIG_NAME)):
+            with open(os.path.join(root, CONFIG_NAME), "x", encoding="utf-8") as file:
+                file.write(read_template(CONFIG_NAME))
+            made.append(CONFIG_NAME)
+    except OSError as error:
+        raise StorageError(
+            f"cannot make a brain in {root}: {error.strerror}; choose a folder you may write to"
+        ) from None
+    inside = os.path.join(root, CACHE_NAME)
+    fresh = not os.path.isdir(inside)
+    if agreed:
+        trusts.trust(root, made=new)
+        if trusts.cache_dir(root).startswith(inside + os.sep) and fresh:
+            made.append(f"{CACHE_NAME}/")
+    return root, made
+
+
+def count_cards(root: str) -> int:
+    """Return how many cards a scan of ``root`` would find, with its own settings if it has any."""
+    if not os.path.isdir(root):
+        return 0
+    settings, count = read_settings(root)[0], 0
+    limit = settings.index.max_file_bytes
+    for path in scan_brain(root, settings, read_ignored(root)).files:
+        try:
+            card = read_document(root, path, settings.folders, limit)[1].card
+        except StorageError:
+            continue
+        count += card is not None and card.kind != NOTE
+    return count
+
+
+def trust_brain(folder: str, *, revoke: bool = False) -> str:
+    """Trust (or no longer trust) the brain that holds for ``folder``; return its root.
+
+    A folder that is no brain itself means the nearest one above it, but for a repository inside
+    that one: it is left out of the other's cards until it is trusted itself.
+    """
+    if not os.path.isdir(folder):
+        raise BrainNotFound(f"no folder {folder}; name the folder that holds the brain")
+    real = os.path.realpath(folder)
+    roots = find_brains(real)
+    if roots and is_work_tree(real):
+        roots = [real]
+    if not roots:
+        raise BrainNotFound(f"no brain in or above {folder}; `lessons init` makes one")
+    if revoke:
+        trusts.revoke(roots[0])
+    else:
+        trusts.trust(roots[0])
+    for outer in find_brains(os.path.dirname(roots[0])):
+        # What it holds of this one is another from now on, and no watcher can see that.
+        if trusts.is_trusted(outer):
+            with contextlib.suppress(LessonsError), contextlib.closing(Layer.open(outer)) as layer:
+                layer.refresh(leased=False)
+    return roots[0]

@@ -1,0 +1,301 @@
+"""One or several brain directories, opened together for work in one directory."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from threading import Event
+from types import TracebackType
+from typing import Self
+
+from lessons_kb.brain.discovery import discover, name_roots
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.memory import Memory, note_preflight
+from lessons_kb.brain.refresh import Refresh
+from lessons_kb.brain.retrieve import find, merge
+from lessons_kb.brain.watching import watch_layers
+from lessons_kb.config import PreflightSettings
+from lessons_kb.errors import BrainNotFound
+from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
+from lessons_kb.preflight.block import pack
+from lessons_kb.search.term_scores import prepare
+from lessons_kb.store import locate
+from lessons_kb.text.prompts import cut_middle, find_paths
+from lessons_kb.text.tokens import TokenCounter, estimate_tokens
+
+_PATIENCE = 1.0
+"""Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
+_TURNS = 10
+"""Writers that it waits for, one after another."""
+HIT_LIMIT = 10
+"""Hits judged for a preflight: more than can be injected, enough to say what was held back."""
+
+
+class Layers:
+    """The brains that hold for a directory: read together, written to the nearest."""
+
+    def __init__(self, layers: Sequence[Layer], *, directory: str, project: str | None) -> None:
+        self.layers = tuple(layers)
+        """Nearest first."""
+        self.directory = directory
+        """Project root: what the ``paths`` of cards are relative to."""
+        self._project = project
+        self._watching: Event | None = None
+
+    @classmethod
+    def open(
+        cls,
+        *roots: str | os.PathLike[str],
+        directory: str | os.PathLike[str] | None = None,
+        project: str | None = None,
+    ) -> Self:
+        """Open the brains at ``roots``, nearest first; naming them is trusting them.
+
+        ``directory`` is where the work happens, by default the working directory; its git
+        top-level folder gives the project root and, unless ``project`` or a ``lessons.toml``
+        names one, the current project. Raises BrainNotFound for a folder that does not exist.
+        """
+        if not roots:
+            raise BrainNotFound("no brain given; Brain.discover() looks for one")
+        aliases = name_roots([os.path.realpath(root) for root in roots])
+        layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
+        return cls._of(layers, directory, project)
+
+    @classmethod
+    def discover(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        project: str | None = None,
+    ) -> Self:
+        """Open the trusted brains that hold for a working directory (SPEC §2).
+
+        Raises Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when
+        there is none at all.
+        """
+        found = discover(os.fspath(directory or os.getcwd()))
+        return cls._of(
+            [Layer.open(root, alias=alias) for root, alias in found.trusted.items()],
+            directory,
+            project,
+        )
+
+    @classmethod
+    def _of(
+        cls,
+        layers: Sequence[Layer],
+        directory: str | os.PathLike[str] | None,
+        project: str | None,
+    ) -> Self:
+        here = os.path.realpath(directory or os.getcwd())
+        return cls(layers, directory=locate.git_top(here) or here, project=project)
+
+    @property
+    def project(self) -> str | None:
+        """The current project: given, from ``lessons.toml``, the git folder's name, or None."""
+        if self._project:
+            return self._project
+        for layer in self.layers:
+            if layer.settings.project:
+                return layer.settings.project
+        return self._git_name
+
+    def refresh(
+        self,
+        *,
+        limit: int | None = None,
+        patience: float = 10.0,
+        workers: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+        rebuild: bool = False,
+        waiting: Callable[[str], None] | None = None,
+    ) -> tuple[Refresh, ...]:
+        """Bring each brain's index up to date; see ``Layer.refresh``. Searches do it themselves."""
+        return tuple(
+            layer.refresh(
+                limit=limit,
+                patience=patience,
+                workers=workers,
+                progress=progress,
+                rebuild=rebuild,
+                waiting=waiting,
+            )
+            for layer in self.layers
+        )
+
+    def watch(self) -> None:
+        """Watch the files from a thread of its own until ``close``: calls need not scan them.
+
+        An edit is seen after about a quarter of a second.
+        """
+
+        def work(stop: Event) -> None:
+            prepare()
+            watch_layers(self.layers, say=lambda _line: None, stop=stop)
+
+        if self._watching is None:
+            self._watching = threading.Event()
+            threading.Thread(target=work, args=(self._watching,), daemon=True).start()
+
+    def close(self) -> None:
+        """Release the files and end the watch; the brain may be used again."""
+        if self._watching is not None:
+            self._watching.set()
+            self._watching = None
+        for layer in self.layers:
+            layer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @cached_property
+    def _git_name(self) -> str | None:
+        in_git = locate.git_top(self.directory) is not None
+        return os.path.basename(self.directory) if in_git else None
+
+    def _refresh_soon(self) -> None:
+        """Refresh, but let no one writer keep an answer waiting that the last commit can give."""
+        for layer in self.layers:
+            if layer.state is None:
+                layer.refresh()
+                continue
+            held = ""
+            for _ in range(_TURNS):
+                stale = layer.refresh(patience=_PATIENCE).stale
+                if stale in ("", held):
+                    break
+                held = stale  # it names who writes; another one may have its turn
+
+    def search(
+        self,
+        text: str,
+        *,
+        kinds: Sequence[str] = (*KINDS, NOTE),
+        stage: str | None = None,
+        paths: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        limit: int = HIT_LIMIT,
+        fresh: bool = True,
+    ) -> list[Hit]:
+        """Return the best hits for ``text``, best first, those the gate holds back included.
+
+        Without ``fresh`` the last commit is searched as it is.
+        """
+        query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
+        if fresh:
+            self._refresh_soon()
+        return [hit for _layer, hit in self._find(query)[0]][: max(limit, 0)]
+
+    def preflight(
+        self,
+        prompt: str,
+        *,
+        stage: str | None = None,
+        paths: Sequence[str] = (),
+        session: str | None = None,
+        budget: int | None = None,
+        context: bool | None = None,
+        counter: TokenCounter = estimate_tokens,
+        max_chars: int | None = None,
+        fresh: bool = True,
+        remember: bool = True,
+        noted: bool = False,
+    ) -> Preflight:
+        """Return the block for ``prompt``; its text is "" when nothing is worth saying.
+
+        ``paths`` are files at hand, relative to the project root; those named in the prompt are
+        added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
+        ``lessons.toml``. Within one ``session`` a lesson is not given twice until it changed or
+        ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is searched as
+        it is, without ``remember`` nothing is journalled. ``noted`` says that the caller notes the
+        prompt and what came of it; else that becomes an event of the ``session``.
+        """
+        if fresh:
+            self._refresh_soon()
+        settings = self._preflight_settings(budget, context)
+        query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
+        hits, frequencies, size = self._find(query)
+        notes: list[tuple[Layer, Hit]] = []
+        if settings.context:
+            notes = self._find(replace(query, kinds=(NOTE,)))[0]
+        memory = Memory(self.layers, session, counting=remember)
+        block = pack(
+            [hit for _layer, hit in hits],
+            [(hit, _body(layer, hit) if hit.passed else "") for layer, hit in notes],
+            query=prompt,
+            frequencies=frequencies,
+            size=size,
+            settings=settings,
+            counter=counter,
+            max_chars=max_chars,
+            in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
+        )
+        if remember:
+            memory.record(hits, block)
+            if session is not None and not noted:
+                note_preflight(self.layers[0], session, prompt, block, self.directory)
+        return block
+
+    def _query(
+        self,
+        text: str,
+        *,
+        kinds: Sequence[str],
+        stage: str | None,
+        paths: Sequence[str],
+        tags: Sequence[str] = (),
+        limit: int = HIT_LIMIT,
+    ) -> Query:
+        text = cut_middle(text)
+        named = [_relative(path, self.directory) for path in (*paths, *find_paths(text))]
+        return Query(
+            text=text,
+            project=self.project,
+            stage=stage,
+            paths=tuple(dict.fromkeys(named)),
+            tags=tuple(tags),
+            kinds=tuple(kinds),
+            limit=limit,
+        )
+
+    def _find(self, query: Query) -> tuple[list[tuple[Layer, Hit]], dict[str, int], int]:
+        found = [(layer, layer.read(lambda one: find(one, query))) for layer in self.layers]
+        frequencies: dict[str, int] = {}
+        for _layer, answer in found:
+            for term, count in answer.frequencies.items():
+                frequencies[term] = frequencies.get(term, 0) + count
+        return merge(found), frequencies, sum(answer.size for _layer, answer in found)
+
+    def _preflight_settings(self, budget: int | None, context: bool | None) -> PreflightSettings:
+        settings = self.layers[0].settings.preflight
+        if budget is not None:
+            settings = replace(settings, budget=max(budget, 0))
+        if context is not None:
+            settings = replace(settings, context=context)
+        return settings
+
+
+def _relative(path: str, directory: str) -> str:
+    """Return ``path`` relative to the project root where it lies below it."""
+    full = os.path.normpath(os.path.join(directory, path))
+    inside = full == directory or full.startswith(directory + os.sep)
+    return (os.path.relpath(full, directory) if inside else full).replace(os.sep, "/")
+
+
+def _body(layer: Layer, hit: Hit) -> str:
+
+    settings = layer.settings
+    from lessons_kb.brain.digest import read_body
+
+    return read_body(layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes)

@@ -1,0 +1,1 @@
+"""After the answer: which checklist items were addressed."""

@@ -1,0 +1,252 @@
+"""Is this lesson there already? Candidates by BM25, then how alike two texts are.
+
+Three answers, for a wrong merge destroys a lesson: ``same`` may be merged by whatever runs
+unattended, ``near`` is proposed, ``kin`` has the form of another card and speaks of other things.
+The figures of ``python -m benchmarks dedup`` hold for the thresholds below.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any
+
+from lessons_kb.cards.slugs import normal_title
+from lessons_kb.model import Card
+from lessons_kb.text.analyzer import STOP_WORDS, analyze
+
+SAME = "same"
+NEAR = "near"
+KIN = "kin"
+
+PROPOSED = 0.55
+"""Similarity from which a card is proposed: recall .59 at precision .96 on pairs/ko_question."""
+_CANDIDATES = 20
+_UNINDEXED = 32
+_K1, _B = 1.2, 0.75
+_DENSE = "\u1100-\u11ff\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3"
+_TURNING = frozenset(
+    """
+    no not never none nor cannot without neither don doesn didn isn wasn shouldn mustn won wouldn
+    aren weren hasn haven hadn couldn needn before after above below over under up down in out on
+    off from to with only until while if unless less more too own same other
+    """.split()  # noqa: SIM905 - a table for people
+)
+"""Stop words that turn a sentence round: two titles that differ in one are not the same."""
+_SYMBOL = r"[=<>+*/%&|^~#@$\\!?-]+"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Twin:
+    """A card that may be the same lesson."""
+
+    card: Card
+    level: str
+    """``same``, ``near`` or ``kin``."""
+    score: float
+    """0 to 1; 1 for the same words."""
+    reason: str
+    """One line for whoever decides."""
+
+
+class Duplicates:
+    """The cards of a brain, asked for twins of one that is to be written."""
+
+    def __init__(self, cards: Iterable[Card]) -> None:
+        self._cards = [card for card in cards if card.kind != "note"]
+        self._titles: dict[str, list[Card]] = {}
+        for card in self._cards:
+            self._titles.setdefault(normal_title(card.title), []).append(card)
+        self._bm25: Any = None
+
+    def add(self, card: Card) -> None:
+        """Take in a card that was written since."""
+        self._cards.append(card)
+        self._titles.setdefault(normal_title(card.title), []).append(card)
+        if self._bm25 is not None and len(self._cards) > self._indexed + _UNINDEXED:
+            self._bm25 = None  # until then the new ones are compared one by one
+
+    def find(
+        self, title: str, *, text: str = "", kind: str | None = None, limit: int = 3
+    ) -> list[Twin]:
+        """Return the likeliest twins of a card with this title, best first.
+
+        ``text`` is what else it says (cause, checklist), ``kind`` limits the search to cards of
+        one kind. The order is by level, score and id.
+        """
+        twins = {c.id: _same_title(c) for c in self._titles.get(normal_title(title), ())}
+        for card in self._candidates(f"{title}\n{text}"):
+            if card.id not in twins and (twin := compare(title, card, text=text)):
+                twins[card.id] = twin
+        found = [twin for twin in twins.values() if kind in (None, twin.card.kind)]
+        found.sort(key=lambda twin: (_ORDER[twin.level], -twin.score, twin.card.id))
+        return found[:limit]
+
+    def _candidates(self, text: str) -> Iterator[Card]:
+        if not self._cards:
+            return
+        if self._bm25 is None:
+            self._bm25, self._indexed = _index(self._cards), len(self._cards)
+        yield from self._cards[self._indexed :]
+        terms = [term for term in dict.fromkeys(analyze(text)) if term in self._bm25.idf]
+        if not terms:
+            return
+        scores = self._bm25.get_scores(terms)
+        best = sorted(range(self._indexed), key=lambda n: (-scores[n], n))[:_CANDIDATES]
+        yield from (self._cards[n] for n in best if scores[n] > 0)
+
+
+_ORDER = {SAME: 0, NEAR: 1, KIN: 2}
+
+
+def compare(title: str, card: Card, *, text: str = "") -> Twin | None:
+    """Return how a card is a twin of a lesson with this title and text, None if it is not."""
+    if normal_title(title) == normal_title(card.title):
+        return _same_title(card)
+    if is_same_wording(title, card.title):
+        reason = f"{card.id} has the same words in its title: {card.title}"
+        return Twin(card=card, level=SAME, score=1.0, reason=reason)
+    titles = similarity(title, card.title)
+    said = _said(card)
+    whole = similarity(f"{title}\n{text}", f"{card.title}\n{said}") if text and said else 0.0
+    score = max(titles, whole)
+    if score < PROPOSED:
+        return None
+    filled = titles >= PROPOSED and _is_other_subject(title, card.title)
+    level = KIN if filled else NEAR
+    what = "its title is" if titles >= whole else "what it says is"
+    reason = f"{card.id} is like it, {what} {score:.0%} alike: {card.title}"
+    return Twin(card=card, level=level, score=round(score, 4), reason=reason)
+
+
+def similarity(one: str, other: str) -> float:
+    """Return how alike two texts are, from 0 to 1.
+
+    The mean of three Dice coefficients (Dice 1945) over multisets: of words (stems; characters
+    of Hangul, Kana, Han), of pairs (stems; character bigrams) and of pieces (letter trigrams;
+    trigrams of Jamo, in which a particle or an ending is a small part).
+    """
+    pairs = zip(_families(one), _families(other), strict=True)
+    return sum(_dice(a, b) for a, b in pairs) / 3
+
+
+def is_same_wording(one: str, other: str) -> bool:
+    """Return whether two titles are equal but for inflection, stop words, spaces and full stops.
+
+    Order, negation, numbers and symbols count; titles of fewer than three words never are.
+    """
+    first, second = _wording(one), _wording(other)
+    length = sum(len(word) if re.match(f"[{_DENSE}]", word) else 2 for word in first)
+    return first == second and length >= _SHORTEST
+
+
+_SHORTEST = 6
+
+
+def _same_title(card: Card) -> Twin:
+    return Twin(card=card, level=SAME, score=1.0, reason=f"{card.id} has this title already")
+
+
+def _index(cards: Sequence[Card]) -> Any:
+
+    from rank_bm25 import BM25Okapi
+
+    class Lucene(BM25Okapi):  # type: ignore[misc]
+        """The library's own idf is negative for words in most documents."""
+
+        def _calc_idf(self, nd: dict[str, int]) -> None:
+            for term, n in nd.items():
+                self.idf[term] = math.log(1 + (self.corpus_size - n + 0.5) / (n + 0.5))
+
+    texts = (f"{card.title}\n{_said(card)}\n{' '.join(card.symptoms)}" for card in cards)
+    # A corpus without a single term would divide by zero.
+    return Lucene([analyze(text) or ["\0"] for text in texts], k1=_K1, b=_B)
+
+
+def _said(card: Card) -> str:
+    items = card.checklist if card.checklist != (card.title,) else ()
+    return "\n".join((card.why, *items)).strip()
+
+
+def _words(text: str) -> list[str]:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    found = re.findall(rf"[{_DENSE}]+|[^\W{_DENSE}]+|{_SYMBOL}", text)
+    return [word for word in found if word not in ("-", "!", "?", "/")]
+
+
+def _is_dense(word: str) -> bool:
+    return re.match(f"[{_DENSE}]", word) is not None
+
+
+@lru_cache(maxsize=4096)
+def _families(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    words = [word for word in _words(text) if word[0].isalnum()]
+    dense = [word for word in words if _is_dense(word)]
+    stems = analyze(" ".join(word for word in words if not _is_dense(word)))
+    run = "".join(dense)
+    units, pairs, pieces = Counter(stems), Counter(stems), Counter[str]()
+    units.update(run)
+    pairs.update(run[i : i + 2] for i in range(len(run) - 1))
+    for stem in stems:
+        pieces.update(_trigrams(f" {stem} "))
+    if dense:
+        pieces.update(_trigrams(unicodedata.normalize("NFD", f" {' '.join(dense)} ")))
+    return units, pairs, pieces
+
+
+def _trigrams(text: str) -> Iterator[str]:
+    return (text[i : i + 3] for i in range(len(text) - 2))
+
+
+def _dice(one: Counter[str], other: Counter[str]) -> float:
+    both = one.total() + other.total()
+    return 2 * (one & other).total() / both if both else 0.0
+
+
+def _wording(text: str) -> list[str]:
+    """Return what must be equal: stems, words that turn a sentence, numbers, symbols, in order.
+
+    Text without spaces between words is one run: where they stand is a matter of taste.
+    """
+    kept: list[str] = []
+    for word in _words(text):
+        if _is_dense(word):
+            if kept and _is_dense(kept[-1]):
+                kept[-1] += word
+            else:
+                kept.append(word)
+        elif not word[0].isalnum() or word in _TURNING or word[0].isdigit():
+            kept.append(word)
+        elif word not in STOP_WORDS and word != "a":
+            kept += analyze(word) or [word]
+    return kept
+
+
+def _is_other_subject(one: str, other: str) -> bool:
+    """Return whether two titles fill one form with other words: "A for X" and "A for Y".
+
+    So they do where every difference is an exchange, or a number, a symbol or a negation.
+    """
+    first, second = (
+        [part for word in _wording(text) for part in (word if _is_dense(word) else [word])]
+        for text in (one, other)
+    )
+    exchanged = False
+    for what, i, j, k, m in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        apart = [*first[i:j], *second[k:m]]
+        if what != "equal" and any(_is_telling(word) for word in apart):
+            return True
+        if what in ("insert", "delete"):
+            return False
+        exchanged = exchanged or what == "replace"
+    return exchanged
+
+
+def _is_telling(word: str) -> bool:
+    return not word[0].isalpha() or any(c.isdigit() for c in word) or word in _TURNING

@@ -1,0 +1,206 @@
+"""Lessons as JSON lines: our own export restored as it was, other people's read by their keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any
+
+from lessons_kb.errors import InputError
+from lessons_kb.importers.digest import FORMAT
+from lessons_kb.importers.incoming import (
+    CAUSE,
+    FIX,
+    MISTAKE,
+    PREVENTION,
+    SECTIONS,
+    SITUATION,
+    Incoming,
+    Reading,
+    make_origin,
+)
+from lessons_kb.importers.prose import checklist, fit_sections, shorten, unmarked
+from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
+from lessons_kb.text.sanitize import clean_line
+
+NAMES: Mapping[str, str] = {
+    "title": "title",
+    "name": "title",
+    "mistake_title": "title",
+    "type": "kind",
+    "kind": "kind",
+    **dict.fromkeys(("applies_to", "topics", "tags", "category", "component", "module"), "topics"),
+    "project": "project",
+    **dict.fromkeys(("stage", "stages"), "stages"),
+    **dict.fromkeys(("paths", "file_patterns", "globs", "files"), "paths"),
+    "symptoms": "symptoms",
+    "severity": "severity",
+    "source": "source",
+    "status": "status",
+    "gate": "gate",
+    **dict.fromkeys(("occurrences", "occurrence_count", "count", "seen"), "occurrences"),
+    **dict.fromkeys(("last_seen", "updated", "last_occurred"), "last_seen"),
+    **dict.fromkeys(("created", "date", "created_at"), "created"),
+    **dict.fromkeys(("examples", "example_tasks"), "examples"),
+    "evidence": "evidence",
+    "supported_by": "supported_by",
+    "reopen_when": "reopen_when",
+    **dict.fromkeys(("situation", "problem", "context", "description"), SITUATION),
+    **dict.fromkeys(("mistake", "risk", "what_went_wrong"), MISTAKE),
+    **dict.fromkeys(("root_cause", "cause", "why"), CAUSE),
+    **dict.fromkeys(("fix", "solution", "correction", "feedback"), FIX),
+    **dict.fromkeys(
+        ("prevention", "prevention_checklist", "checklist", "rule", "rules"), PREVENTION
+    ),
+}
+"""Key of a line, in lower case with underscores → field of Incoming, or section."""
+
+_LISTS = ("topics", "stages", "paths", "symptoms", "examples", "supported_by")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "kind": KINDS,
+    "severity": SEVERITIES,
+    "source": SOURCES,
+    "status": STATUSES,
+    "gate": GATES,
+    "evidence": EVIDENCE,
+}
+_SYNONYMS = {"critical": "high", "qa_finding": "qa-finding", "finding": "qa-finding"}
+_IGNORED = ("format", "id", "text")
+_MAX_EXAMPLES = 5
+_MAX_OCCURRENCES = 1_000_000
+
+
+def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Reading:
+    """Return the lessons of (line number, line); ``name`` is the file's, for messages.
+
+    Empty lines are passed over. Raises InputError, naming file and line, for a line that is no
+    JSON object or has no title, or whose value cannot be used.
+    """
+    lessons: list[Incoming] = []
+    unknown: dict[str, str] = {}
+    for number, line in lines:
+        if not line.strip():
+            continue
+        where = f"{name}:{number}"
+        data = _object(line, where)
+        if data.get("format") == FORMAT and isinstance(data.get("text"), str):
+            lessons.append(_exported(data, where))
+            continue
+        for key in data:
+            if _key(key) not in NAMES and _key(key) not in _IGNORED:
+                unknown.setdefault(key, where)
+        lessons.append(_foreign(data, where))
+    notes = [f"{at}: key {key[:40]!r} is not known and not read" for key, at in unknown.items()]
+    return Reading(lessons=tuple(lessons), notes=tuple(notes))
+
+
+def _object(line: str, where: str) -> Mapping[str, Any]:
+    try:
+        data = json.loads(line.removeprefix("\ufeff"))
+    except RecursionError:
+        raise InputError(f"{where}: nested too deeply; write one flat object a line") from None
+    except ValueError as error:
+        what = getattr(error, "msg", "no JSON")
+        raise InputError(f"{where}: no JSON ({what}); write one object a line") from None
+    if not isinstance(data, dict):
+        raise InputError(f'{where}: not an object; write {{"title": "…", …}} on each line')
+    return data
+
+
+def _exported(data: Mapping[str, Any], where: str) -> Incoming:
+    title = clean_line(str(data.get("title") or ""))
+    if not title:
+        raise InputError(f"{where}: no title; export the cards again or add one")
+    card_id = str(data.get("id") or "")
+    given = {name: _value(name, data[name], where) for name in _KEPT if data.get(name) is not None}
+    return Incoming(
+        title=title,
+        where=where,
+        origin=make_origin("jsonl", card_id, card_id, title),
+        id=card_id,
+        text=str(data["text"]),
+        **given,
+    )
+
+
+_KEPT = ("kind", "occurrences", "last_seen", "examples")
+"""Of an exported card beside its text: what a merge looks at."""
+
+
+def _foreign(data: Mapping[str, Any], where: str) -> Incoming:
+    fields: dict[str, Any] = {}
+    parts: list[tuple[str, str]] = []
+    for key, value in data.items():
+        name = NAMES.get(_key(key))
+        if name is None or value in (None, "", []):
+            continue
+        if name in SECTIONS:
+            parts.append((name, _section(name, value, f"{where}: {key}")))
+        elif name in _LISTS:
+            texts = _value(name, value, f"{where}: {key}")
+            fields[name] = tuple(dict.fromkeys((*fields.get(name, ()), *texts)))
+        else:
+            fields.setdefault(name, _value(name, value, f"{where}: {key}"))
+    title = unmarked(fields.pop("title", ""))
+    if not title:
+        raise InputError(f'{where}: no title; add "title": "what goes wrong"')
+    if "examples" in fields:
+        fields["examples"] = fields["examples"][-_MAX_EXAMPLES:]
+    return Incoming(
+        title=shorten(title, 300),
+        where=where,
+        origin=make_origin("jsonl", "", title),
+        sections=tuple(fit_sections(parts, SECTIONS)),
+        **fields,
+    )
+
+
+def _key(key: str) -> str:
+    return key.strip().casefold().replace("-", "_").replace(" ", "_")
+
+
+def _section(name: str, value: object, where: str) -> str:
+    given = value if isinstance(value, list) else [value]
+    items = [item for item in given if isinstance(item, str)]
+    if len(items) < len(given):
+        raise InputError(f"{where} must be text or a list of texts")
+    if name == PREVENTION:
+        pieces = [line for item in items for line in item.split("\n")]
+        return checklist(piece.strip().lstrip("-*").strip() for piece in pieces)
+    return "\n".join(f"- {' '.join(i.split())}" for i in items) if len(items) > 1 else items[0]
+
+
+def _value(name: str, value: object, where: str) -> Any:
+    if name in _LISTS:
+        items = value.split(",") if isinstance(value, str) and name in _TAGS else value
+        items = [items] if isinstance(items, str) else items
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise InputError(f"{where}: {name} must be a list of texts")
+        return tuple(line for item in items if (line := clean_line(item)))
+    if name == "occurrences":
+        if type(value) is not int or not 1 <= value <= _MAX_OCCURRENCES:
+            raise InputError(f"{where}: {name} must be a whole number from 1 to 1,000,000")
+        return value
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {name} must be text")
+    text = clean_line(value)
+    if name in ("last_seen", "created"):
+        return _date(text, name, where)
+    if name in _CHOICES:
+        text = _SYNONYMS.get(text.casefold(), text.casefold())
+        if text not in _CHOICES[name]:
+            choices = ", ".join(_CHOICES[name])
+            raise InputError(f"{where}: {name} must be one of {choices}, not {text[:40]!r}")
+    return text
+
+
+_TAGS = ("topics", "stages", "paths")
+
+
+def _date(text: str, name: str, where: str) -> str:
+
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        raise InputError(f"{where}: {name} must be a date such as 2026-01-31") from None

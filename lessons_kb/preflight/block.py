@@ -1,0 +1,267 @@
+"""Judged hits → the block that is put in front of an agent, within its budget.
+
+A text is only ever exchanged for a longer one that was counted as a whole: the ceiling holds for
+any counter, however odd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+
+from lessons_kb.config import PreflightSettings
+from lessons_kb.model import Hit, Preflight
+from lessons_kb.preflight.excerpts import (
+    build_excerpt,
+    overlap,
+    weigh_paragraphs,
+    weigh_terms,  # most blocks shorten nothing
+)
+from lessons_kb.text.sanitize import clean_line, defang
+from lessons_kb.text.tokens import TokenCounter
+
+LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
+LESSONS_CLOSE = "[/ACTIVE LESSONS]"
+CONTEXT_OPEN = "[CONTEXT]"
+CONTEXT_CLOSE = "[/CONTEXT]"
+
+MAX_WHY = 160
+"""Characters of a ``Why:`` line's text, the ellipsis included."""
+SMALL_MODEL_PART = 20
+"""A budget is at most one twentieth of ``model_context``."""
+IN_CONTEXT = "already in this session"
+
+_MAX_ITEMS = 100
+"""Items of one card that may be shown; further ones are only counted."""
+_EXCERPT_STEP = 50
+_EXCERPT_STEPS = 128
+"""An excerpt is tried in sizes from one step of characters to this many."""
+
+
+def pack(
+    hits: Sequence[Hit],
+    notes: Sequence[tuple[Hit, str]],
+    *,
+    query: str,
+    frequencies: Mapping[str, int],
+    size: int,
+    settings: PreflightSettings,
+    counter: TokenCounter,
+    max_chars: int | None = None,
+    in_context: Collection[str] = (),
+) -> Preflight:
+    """Write the lessons and notes that passed the gate into one block within the budget.
+
+    ``hits`` and ``notes`` (hit, text of its file) come ranked and judged, best first.
+    ``frequencies`` (document frequency of the query's terms) and ``size`` (documents in the brain)
+    weigh what a shortened card or an excerpt keeps. ``max_chars`` is a second ceiling, in
+    characters. ``in_context`` names what the session has been given, as `shown_name` does; it
+    still takes its place among the ``max_lessons``, or a repeated prompt would bring up ever
+    weaker ones.
+    """
+
+    @cache
+    def weigh() -> Mapping[str, float]:
+
+        return weigh_terms(query, frequencies, size)
+
+    block = _Block(settings, counter, max_chars, weigh)
+    block.add_lessons(hits, in_context)
+    block.add_notes(notes, in_context)
+    return Preflight(
+        text="\n".join(block.lines),
+        lessons=tuple(block.lessons),
+        notes=tuple(block.notes),
+        withheld=tuple(block.withheld),
+        tokens=block.tokens(),
+    )
+
+
+def shown_name(hit: Hit) -> str:
+    """Return the name a block gives a card: its id, the brain's alias in front where it has one."""
+    return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
+
+
+class _Block:
+    """A block in the making: the lines so far, and what was given and withheld."""
+
+    def __init__(
+        self,
+        settings: PreflightSettings,
+        counter: TokenCounter,
+        max_chars: int | None,
+        weigh: Callable[[], Mapping[str, float]],
+    ) -> None:
+        self.settings = settings
+        self.count = lru_cache(maxsize=2)(counter)
+        self.max_chars = max_chars
+        self.weigh = weigh
+        self.budget = settings.budget
+        if settings.model_context > 0:
+            self.budget = min(self.budget, settings.model_context // SMALL_MODEL_PART)
+        self.share = min(self.budget, int(self.budget * settings.lesson_share))
+        self.lines: list[str] = []
+        self.lessons: list[Hit] = []
+        self.notes: list[Hit] = []
+        self.withheld: list[Hit] = []
+
+    def withhold(self, hit: Hit, reason: str) -> None:
+        self.withheld.append(replace(hit, reason=reason))
+
+    def add_lessons(self, hits: Sequence[Hit], in_context: Collection[str]) -> None:
+        """Give the hits their places in order; a smaller one may fit where a larger did not."""
+        places = self.settings.max_lessons
+        first: dict[str, float] = {}
+        for hit in hits:
+            if not hit.passed:
+                self.withheld.append(hit)
+                continue
+            # Raw scores of two brains cannot be compared: each brain has its own first.
+            best = first.setdefault(hit.brain, hit.score)
+            if hit.score < self.settings.weakest * best and not hit.matches_path:
+                self.withhold(hit, f"far weaker than the first: {hit.score:.2f} to {best:.2f}")
+            elif places <= 0:
+                self.withhold(hit, f"beyond max_lessons = {self.settings.max_lessons}")
+            elif shown_name(hit) in in_context:
+                self.withhold(hit, IN_CONTEXT)
+                places -= 1
+            elif self._add_lesson(hit):
+                places -= 1
+            else:
+                self.withhold(hit, self._too_large(f"{self.share} tokens for lessons"))
+
+    def add_notes(self, notes: Sequence[tuple[Hit, str]], in_context: Collection[str]) -> None:
+        """Give each note an even part of what is left; what one leaves goes to the next."""
+        chosen: list[tuple[Hit, str]] = []
+        for hit, source in notes:
+            if not hit.passed:
+                self.withheld.append(hit)
+            elif not self.settings.context:
+                self.withhold(hit, "context is off")
+            elif shown_name(hit) in in_context:
+                self.withhold(hit, IN_CONTEXT)
+            elif len(chosen) >= self.settings.max_notes:
+                self.withhold(hit, f"beyond max_notes = {self.settings.max_notes}")
+            else:
+                chosen.append((hit, source))
+        for number, (hit, source) in enumerate(chosen):
+            used = self.tokens()
+            limit = used + (self.budget - used) // (len(chosen) - number)
+            if not self._add_note(hit, source, limit):
+                self.withhold(hit, self._too_large(f"{self.budget} tokens in all"))
+
+    def tokens(self) -> int:
+        """Return what the block costs as it stands."""
+        return self.count("\n".join(self.lines)) if self.lines else 0
+
+    def _fits(self, lines: list[str], limit: int) -> bool:
+        text = "\n".join(lines)
+        if self.max_chars is not None and len(text) > self.max_chars:
+            return False
+        return self.count(text) <= limit
+
+    def _too_large(self, tokens: str) -> str:
+        characters = "" if self.max_chars is None else f" and {self.max_chars} characters"
+        return f"does not fit into {tokens}{characters}"
+
+    def _add_lesson(self, hit: Hit) -> bool:
+        before = self.lines[:-1] or [LESSONS_OPEN]
+        form = _Form(hit, len(self.lessons) + 1)
+
+        def attempt(shown: Sequence[int], *, why: bool = True) -> bool:
+            lines = [*before, *form.lines(shown, why=why), LESSONS_CLOSE]
+            if fitting := self._fits(lines, self.share):
+                self.lines = lines
+            return fitting
+
+        count = len(form.items)
+        fitted = count == form.total and attempt(range(count))
+        if not fitted:
+            order = form.by_relevance(self.weigh())
+            fitted = _widest(count, lambda size: attempt(sorted(order[:size])))
+            fitted = fitted or _widest(count, lambda size: attempt(sorted(order[:size]), why=False))
+        if fitted:
+            self.lessons.append(hit)
+        return fitted
+
+    def _add_note(self, hit: Hit, source: str, limit: int) -> bool:
+
+        if self.notes:
+            head = [*self.lines[:-1], ""]
+        else:
+            head = [*self.lines, "", CONTEXT_OPEN] if self.lines else [CONTEXT_OPEN]
+        paragraphs = weigh_paragraphs(source, self.weigh())
+
+        def attempt(steps: int) -> bool:
+            excerpt = build_excerpt(paragraphs, steps * _EXCERPT_STEP)
+            quoted = [f"  {line}".rstrip() for line in excerpt.split("\n")]
+            lines = [*head, f"From {_name(hit)}:", *quoted, CONTEXT_CLOSE]
+            if fitting := bool(excerpt) and self._fits(lines, limit):
+                self.lines = lines
+            return fitting
+
+        fitted = attempt(_EXCERPT_STEPS) or _widest(_EXCERPT_STEPS - 1, attempt)
+        if fitted:
+            self.notes.append(hit)
+        return fitted
+
+
+class _Form:
+    """The lines a lesson may take, every piece of the card made harmless."""
+
+    def __init__(self, hit: Hit, number: int) -> None:
+        card = hit.card
+        self.name = _name(hit)
+        facts = [_safe(card.severity), self.name]
+        if card.occurrences > 1:
+            facts.insert(1, f"seen {card.occurrences}×")
+        self.title = f"{number}. {_safe(card.title) or self.name} ({' · '.join(facts)})"
+        self.why = _shortened(_safe(card.why))
+        cleaned = [_safe(item) for item in card.checklist[:_MAX_ITEMS]]
+        self.items = [item for item in cleaned if item]
+        self.total = len(self.items) + max(0, len(card.checklist) - _MAX_ITEMS)
+
+    def lines(self, shown: Sequence[int], *, why: bool) -> list[str]:
+        lines = [self.title]
+        if why and self.why:
+            lines.append(f"   Why: {self.why}")
+        lines += [f"   - [ ] {self.items[number]}" for number in shown]
+        if more := self.total - len(shown):
+            lines.append(f"   … {more} more in {self.name}")
+        return lines
+
+    def by_relevance(self, weights: Mapping[str, float]) -> list[int]:
+
+        scores = [overlap(item, weights) for item in self.items]
+        return sorted(range(len(scores)), key=lambda number: (-scores[number], number))
+
+
+def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
+    """Attempt sizes up to ``most`` by bisection; the last success is the widest that fits."""
+    low, high, found = min(1, most), most, False
+    while low <= high:
+        middle = (low + high) // 2
+        if attempt(middle):
+            found = True
+            low = middle + 1
+        else:
+            high = middle - 1
+    return found
+
+
+def _name(hit: Hit) -> str:
+    return _safe(shown_name(hit)) or "unnamed"
+
+
+@lru_cache(maxsize=2048)
+def _safe(text: str) -> str:
+    return defang(clean_line(text))
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MAX_WHY:
+        return text
+    kept = text[: MAX_WHY - 1]
+    words = kept.rsplit(" ", 1)[0] if not text[MAX_WHY - 1].isspace() else kept
+    return (words if len(words) > MAX_WHY // 2 else kept).rstrip(" ,;:—-") + "…"

@@ -1,0 +1,173 @@
+"""Measures of a ranking and of what is injected; pure functions of lists and numbers.
+
+A ranking is a sequence of ids, best first. ``lessons eval`` and ``python -m benchmarks`` both
+measure with these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import Any
+
+from lessons_kb.errors import InputError
+
+NDCG_DEPTH = 10
+RECALL_DEPTH = 5
+HIT_DEPTH = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labelled:
+    """One prompt and the cards it should bring up."""
+
+    line: int
+    """1-based line of the file it came from."""
+    query: str
+    expected: tuple[str, ...]
+    """Ids; empty = nothing should be injected."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What came of one prompt; ids are comparable with those expected."""
+
+    expected: tuple[str, ...]
+    ranked: tuple[str, ...]
+    """The ranking without the gate, at least NDCG_DEPTH deep."""
+    injected: tuple[str, ...]
+    tokens: int
+    """Of the block that was injected, 0 for none."""
+    milliseconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """Figures over all prompts. A figure of which no prompt speaks is None."""
+
+    queries: int
+    positive: int
+    """Prompts with expected cards; the first six figures are means over these."""
+    recall5: float | None
+    hit3: float | None
+    mrr: float | None
+    ndcg10: float | None
+    injected3: float | None
+    """hit@3 of what is injected."""
+    kept: float | None
+    """``injected3`` over ``hit3``: what the gate leaves of the recall."""
+    negative: int
+    """Prompts for which nothing should be injected."""
+    false_injection: float | None
+    """Share of the negative prompts with at least one injected lesson."""
+    tokens: float
+    """Mean tokens injected a prompt, over all prompts."""
+    milliseconds: float
+    """Median time of a prompt."""
+
+
+def parse_labelled(text: str, *, name: str) -> list[Labelled]:
+    """Read JSON lines such as ``{"query": "…", "expected": ["id", …]}``; other keys are ignored.
+
+    Raises InputError naming ``name`` and the line for one that cannot be used, and for a text
+    without any.
+    """
+    read = [
+        _parse_line(line, number, f"{name}:{number}")
+        for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1)
+        if line.strip()
+    ]
+    if not read:
+        raise InputError(f'{name} is empty; write lines such as {{"query": "…", "expected": []}}')
+    return read
+
+
+def summarise(outcomes: Sequence[Outcome]) -> Evaluation:
+    """Return the figures of at least one outcome."""
+    positive = [outcome for outcome in outcomes if outcome.expected]
+    silent = [outcome for outcome in outcomes if not outcome.expected]
+    hit3 = mean_of([compute_hit(o.ranked, o.expected) for o in positive])
+    injected3 = mean_of([compute_hit(o.injected, o.expected) for o in positive])
+    times = sorted(outcome.milliseconds for outcome in outcomes)
+    middle = times[(len(times) - 1) // 2 : len(times) // 2 + 1]
+    return Evaluation(
+        queries=len(outcomes),
+        positive=len(positive),
+        recall5=mean_of([compute_recall(o.ranked, o.expected) for o in positive]),
+        hit3=hit3,
+        mrr=mean_of([compute_reciprocal_rank(o.ranked, o.expected) for o in positive]),
+        ndcg10=mean_of(
+            [compute_ndcg(o.ranked, dict.fromkeys(o.expected, 1)) for o in positive],
+        ),
+        injected3=injected3,
+        kept=injected3 / hit3 if hit3 and injected3 is not None else None,
+        negative=len(silent),
+        false_injection=mean_of([float(bool(outcome.injected)) for outcome in silent]),
+        tokens=mean([float(outcome.tokens) for outcome in outcomes]),
+        milliseconds=mean(middle),
+    )
+
+
+def compute_ndcg(
+    ranked: Sequence[str], grades: Mapping[str, int], depth: int = NDCG_DEPTH
+) -> float:
+    """Return the normalised discounted cumulative gain of the first ``depth`` places.
+
+    Gain 2^grade - 1, discount log2(place + 1) (Burges et al. 2005); 0 where nothing is relevant.
+    """
+    gains = [2 ** grades.get(found, 0) - 1 for found in ranked[:depth]]
+    best = sorted((2**grade - 1 for grade in grades.values()), reverse=True)[:depth]
+    ideal = _discounted(best)
+    return _discounted(gains) / ideal if ideal else 0.0
+
+
+def compute_recall(
+    ranked: Sequence[str], relevant: Collection[str], depth: int = RECALL_DEPTH
+) -> float:
+    """Return the share of the relevant documents that stand in the first ``depth`` places."""
+    if not relevant:
+        return 0.0
+    return len(set(ranked[:depth]) & set(relevant)) / len(relevant)
+
+
+def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = HIT_DEPTH) -> float:
+    """Return 1 if a relevant document stands in the first ``depth`` places, else 0."""
+    return float(any(found in relevant for found in ranked[:depth]))
+
+
+def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
+    """Return 1 / place of the first relevant document, 0 if there is none."""
+    for place, found in enumerate(ranked, 1):
+        if found in relevant:
+            return 1 / place
+    return 0.0
+
+
+def mean(values: Collection[float]) -> float:
+    """Return the arithmetic mean, 0 for nothing."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def mean_of(values: Collection[float]) -> float | None:
+    """Return the arithmetic mean, None for nothing."""
+    return mean(values) if values else None
+
+
+def _discounted(gains: Sequence[float]) -> float:
+    return sum(gain / log2(place + 1) for place, gain in enumerate(gains, 1))
+
+
+def _parse_line(line: str, number: int, where: str) -> Labelled:
+    try:
+        data: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not JSON ({error}); mend or remove the line") from None
+    query = data.get("query") if isinstance(data, dict) else None
+    expected = data.get("expected") if isinstance(data, dict) else None
+    if not isinstance(query, str) or not query.strip():
+        raise InputError(f'{where}: no "query"; write {{"query": "…", "expected": ["id", …]}}')
+    if not isinstance(expected, list) or not all(isinstance(name, str) for name in expected):
+        raise InputError(f'{where}: "expected" must be a list of ids; [] = inject nothing')
+    return Labelled(line=number, query=query, expected=tuple(dict.fromkeys(expected)))

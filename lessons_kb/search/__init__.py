@@ -1,0 +1,1 @@
+"""The text index: one engine protocol, its engines, ranking and embeddings."""

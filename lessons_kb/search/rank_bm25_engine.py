@@ -1,0 +1,224 @@
+"""The reference engine: rank-bm25, exact, in memory, for tiny brains and for debugging.
+
+Its documents live in one SQLite file, so that an update is atomic and other processes see it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from rank_bm25 import BM25Okapi
+
+from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
+from lessons_kb.model import FIELDS
+from lessons_kb.search.engine import K1, B
+from lessons_kb.search.terms import check_stamp, join_terms, order_hits, plain_term
+
+_FILE = "documents.sqlite"
+_APPLICATION = 0x6C6B6262  # tells our file from any other SQLite file
+
+
+class _LuceneBM25(BM25Okapi):  # type: ignore[misc]
+    """rank-bm25 with Lucene's idf: the library's own is negative for words in most documents."""
+
+    def _calc_idf(self, nd: Mapping[str, int]) -> None:
+        self.document_count = nd
+        for term, n in nd.items():
+            self.idf[term] = math.log(1 + (self.corpus_size - n + 0.5) / (n + 0.5))
+
+
+class RankBM25Engine:
+    """An index in a directory of its own; see ``Engine`` for the contract."""
+
+    def __init__(self, directory: str, *, create: bool) -> None:
+        self._directory = directory
+        path = os.path.join(directory, _FILE)
+        if not os.path.isfile(path):  # a FIFO would keep us waiting
+            if not create:
+                raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
+            try:
+                os.makedirs(directory, exist_ok=True)
+            except OSError as error:
+                raise StorageError(f"cannot make {directory}: {error.strerror}") from None
+        self._connection = sqlite3.connect(
+            path, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        self._stamp = ""
+        self._numbers: list[int] = []
+        self._models: dict[str, _LuceneBM25] = {}
+        try:
+            self._prepare(create=create)
+            self.reload()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, *, create: bool) -> None:
+        try:
+            (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+            (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if application != _APPLICATION and (tables or not create):
+                raise sqlite3.DatabaseError("not made by this engine")
+            if not tables:
+                self._connection.executescript(
+                    f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION};"
+                    "CREATE TABLE IF NOT EXISTS documents"
+                    " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL); COMMIT"
+                )
+        except sqlite3.Error as error:
+            raise self._error(error) from None
+
+    def update(
+        self,
+        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        removed: Iterable[int] = (),
+    ) -> None:
+        """Commit these changes at once or not at all; a number that exists is replaced."""
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            try:
+                cursor.executemany(
+                    "DELETE FROM documents WHERE number = ?", ((number,) for number in removed)
+                )
+                cursor.executemany(
+                    "INSERT OR REPLACE INTO documents VALUES (?, ?)",
+                    (
+                        (number, json.dumps({f: join_terms(fields.get(f, ())) for f in FIELDS}))
+                        for number, fields in added
+                    ),
+                )
+                (number,) = cursor.execute("PRAGMA user_version").fetchone()
+                cursor.execute(f"PRAGMA user_version = {number + 1}")
+                cursor.execute("COMMIT")
+            except BaseException:
+                cursor.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._error(error) from None
+        self.reload()
+
+    def search(
+        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return the best ``limit`` numbers with scores, best first, ties by number."""
+        scores = [0.0] * len(self._numbers)
+        for field, weight in weights.items():
+            model = self._models.get(field)
+            if model is None or weight <= 0:
+                continue
+            for term, count in terms.items():
+                plain = plain_term(term)
+                if count > 0 and plain in model.idf:
+                    gained = model.get_scores([plain]) * (weight * count)
+                    scores = [old + new for old, new in zip(scores, gained.tolist(), strict=True)]
+        matched = (hit for hit in zip(self._numbers, scores, strict=True) if hit[1] > 0)
+        return order_hits(matched, max(limit, 0))
+
+    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return in how many cards' ``body`` each term stands, 0 included."""
+        body = self._models.get("body")
+        counted = body.document_count if body else {}
+        return {term: counted.get(plain_term(term), 0) for term in terms}
+
+    def find_terms(
+        self, numbers: Iterable[int], terms: Iterable[str]
+    ) -> dict[int, dict[str, tuple[str, ...]]]:
+        """Return, for each number that exists, field → those of the terms that stand in it."""
+        asked = [(term, plain_term(term)) for term in terms]
+        places = {number: place for place, number in enumerate(self._numbers)}
+        found: dict[int, dict[str, tuple[str, ...]]] = {}
+        for number in numbers:
+            if number not in places:
+                continue
+            found[number] = {}
+            for field, model in self._models.items():
+                counts = model.doc_freqs[places[number]]
+                if here := tuple(term for term, plain in asked if plain in counts):
+                    found[number][field] = here
+        return found
+
+    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
+        """Return, for each number that exists, field → how many terms it holds, if any."""
+        places = {number: place for place, number in enumerate(self._numbers)}
+        return {
+            number: {
+                field: length
+                for field, model in self._models.items()
+                if (length := model.doc_len[places[number]])
+            }
+            for number in numbers
+            if number in places
+        }
+
+    def size(self) -> int:
+        """Return the number of live cards."""
+        return len(self._numbers)
+
+    def deleted_share(self) -> float:
+        """Return 0: nothing that is deleted stays."""
+        return 0.0
+
+    def compact(self) -> None:
+        """Do nothing: nothing that is deleted stays."""
+
+    def stamp(self) -> str:
+        """Return what names the last commit and what is stored with it."""
+        return self._stamp
+
+    def verify(self, stamp: str, *, whole: bool = True) -> None:
+        """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later."""
+        check_stamp(self._stamp, stamp)
+        try:
+            (found,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+            if whole and found != "ok":
+                raise sqlite3.DatabaseError(found)
+        except sqlite3.Error as error:
+            raise self._error(error) from None
+
+    def reload(self) -> None:
+        """See what other processes have committed since."""
+        try:
+            self._connection.execute("BEGIN")
+            (commit,) = self._connection.execute("PRAGMA user_version").fetchone()
+            rows = self._connection.execute(
+                "SELECT number, fields FROM documents ORDER BY number"
+            ).fetchall()
+            self._connection.execute("COMMIT")
+            fields = [json.loads(text) for _, text in rows]
+            corpora = {name: [document[name].split() for document in fields] for name in FIELDS}
+        except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise self._error(error) from None
+        self._stamp = f"{commit} {zlib.crc32(repr(rows).encode())}"
+        self._numbers = [number for number, _ in rows]
+        # The library divides by the mean length: a field that is empty everywhere has no model.
+        self._models = {name: _LuceneBM25(c, k1=K1, b=B) for name, c in corpora.items() if any(c)}
+
+    def close(self) -> None:
+        """Let go of files and memory; no other method may be called afterwards."""
+        self._connection.close()
+        self._models = {}
+
+    def _error(self, error: Exception) -> StorageError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return IndexBusy(
+                f"another process is writing the index in {self._directory}; "
+                "try again in a moment, meanwhile the last commit can be searched"
+            )
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+            return StorageError(
+                f"cannot use the index in {self._directory}: {error}; "
+                "free space or make it writable"
+            )
+        return IndexBroken(
+            f"the index in {self._directory} cannot be used ({error}); "
+            "rebuild it with `lessons index`"
+        )

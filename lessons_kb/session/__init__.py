@@ -1,0 +1,1 @@
+"""What happens in a session of a coding agent, one file per event."""

@@ -1,0 +1,104 @@
+"""One call from an agent's event to the response: dispatch, and what every response may add."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+
+from lessons_kb.brain.discovery import ENVIRONMENT, tell_untrusted
+from lessons_kb.brain.layers import Layers
+from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.store.locate import state_home
+from lessons_kb.store.session_roots import is_first
+
+HANDLERS: Mapping[str, tuple[str, str]] = {
+    "start": ("prompt", "started"),
+    "prompt": ("prompt", "prompted"),
+    "before": ("before_tool", "about_to_call"),
+    "after": ("after_tool", "called"),
+    "stop": ("stop", "stopped"),
+    "compact": ("prompt", "compacted"),
+    "end": ("stop", "ended"),
+}
+"""Kind of event → the file of this room and the function in it that answer it. A process that
+answers one event, because there is no daemon, loads one of them."""
+MAX_TEXT_CHARS = 1_000_000
+"""Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
+
+
+def respond(
+    hook_event: HookEvent,
+    capabilities: Capabilities,
+    *,
+    find: Callable[[str], Layers] | None = None,
+    leave_open: bool = False,
+    environment: Mapping[str, str] = os.environ,
+) -> Answer:
+    """Return the answer to an hook_event, `NOTHING` where no trusted brain holds.
+
+    ``find`` is for a process that keeps brains open; ``leave_open`` for one that ends at once,
+    for closing a journal costs time. Raises LessonsError, or anything that a damaged file may
+    cause: the one who asks is the rim.
+    """
+    open_session = OpenSession(hook_event.directory, hook_event.what, find, environment)
+    if len(hook_event.text) > MAX_TEXT_CHARS:
+        half = MAX_TEXT_CHARS // 2
+        hook_event = replace(
+            hook_event, text=f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
+        )
+    try:
+        answer = _handler(hook_event.what)(open_session, hook_event, capabilities)
+        answer = _with_trouble(answer, open_session, hook_event, capabilities)
+    except (BrainNotFound, Untrusted) as error:
+        # No brain is no trouble, unless the user has named one.
+        answer = Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
+    finally:
+        if not leave_open:
+            open_session.close()
+    if capabilities.lines and (line := _name_silent(open_session, hook_event)):
+        return replace(answer, lines=(line, *answer.lines))
+    return answer
+
+
+def _handler(what: str) -> Callable[[OpenSession, HookEvent, Capabilities], Answer]:
+    module, function = HANDLERS[what]
+    handler: Callable[[OpenSession, HookEvent, Capabilities], Answer]
+    handler = getattr(import_module(f"lessons_kb.session.{module}"), function)
+    return handler
+
+
+def _with_trouble(
+    answer: Answer, open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
+) -> Answer:
+    """Log and tell, once a session, that the answer was given without a journal."""
+    trouble, cache = open_session.find_trouble()
+    if not trouble:
+        return answer
+
+    if is_first(cache, f"logged {hook_event.session}", unknown=not answer.trouble):
+        answer = replace(answer, trouble=trouble)
+    # Where no mark can be kept it is said once a turn at most.
+    ends_turn = hook_event.what in ("prompt", "stop")
+    if capabilities.lines and is_first(cache, f"told {hook_event.session}", unknown=ends_turn):
+        line = f"lessons: lessons still arrive, but nothing is remembered: {trouble}"
+        answer = replace(answer, lines=(*answer.lines, line))
+    return answer
+
+
+def _name_silent(open_session: OpenSession, hook_event: HookEvent) -> str:
+    """Return a line on brains that were found and are silent, "" when it was said already."""
+    try:
+        silent = open_session.found.untrusted
+    except BrainNotFound:  # the user has named one: that is told elsewhere
+        return ""
+    if not silent:
+        return ""
+
+    # Where the state cannot be written it is said at every prompt, which is better than never.
+    often = hook_event.what in ("start", "prompt")
+    if not is_first(state_home(), f"silent {hook_event.agent} {hook_event.session}", unknown=often):
+        return ""
+    return f"Lessons: {tell_untrusted(silent)}"

@@ -1,0 +1,219 @@
+"""What one hook must tell the next: one JSON text per session in the journal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lessons_kb.config import PreflightSettings
+from lessons_kb.model import Event, Hit, Preflight
+from lessons_kb.preflight.block import pack
+from lessons_kb.session.event import Capabilities, HookEvent
+from lessons_kb.store.journal import SESSION_STATE, Journal
+from lessons_kb.text.tokens import TokenCounter, estimate_tokens
+
+_MAX_LISTED = 500
+_MAX_WAITING = 8
+_MAX_BROUGHT = 64
+_MAX_HELD = 8
+_ENDLESS = 1_000_000_000
+BLOCK, FILES, GUARD, DECLINED = "block", "files", "guard", "declined"
+"""What a text that waits for the model is about; "declined" is what came with a call that the user
+declined. A new prompt leaves only files and that waiting."""
+
+
+class TurnState:
+    """The memory of a session between its hooks. Change it within ``turn_state`` only."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.after: int = int(_number(data.get("after")))
+        """Number of the journal's last event before the turn: clocks jump, numbers do not."""
+        self.turn: int = int(_number(data.get("turn")))
+        """Its number, as the journal counts them."""
+        self.begun: bool = data.get("begun") is True
+        """A prompt came that the guards have not seen: the next call shows it to them first."""
+        self.cards: list[list[str]] = _pairs(data.get("cards"))
+        """[root, card id] given in this turn."""
+        self.shown: list[list[str]] = _pairs(data.get("shown"))
+        """[call id, card and file] of every card that was looked up for a file in this session."""
+        self.asked: list[list[str]] = _pairs(data.get("asked"))
+        """[call id, card and file] of everything that the user was asked about."""
+        self.brought: list[list[str]] = _pairs(data.get("brought"))
+        """[call id, card id] of what a call put in front of the model."""
+        self.held: list[list[str]] = _pairs(data.get("held"))
+        """[call id, text] of what was said with a question: the model gets it if the call runs."""
+        self.waiting: list[list[str]] = _pairs(data.get("waiting"))
+        """[what about, text] that no hook event could carry yet."""
+        self.drafted: int = int(_number(data.get("drafted")))
+        """Drafts made of this session that the user was not told of yet."""
+        self.transcript: str = str(data.get("transcript") or "")
+        self.offset: int = int(_number(data.get("offset")))
+
+    def to_json(self) -> str:
+        """Return it as it is kept."""
+        data = {
+            "after": self.after,
+            "turn": self.turn,
+            "begun": self.begun,
+            "cards": self.cards[-_MAX_LISTED:],
+            "shown": self.shown[-_MAX_LISTED:],
+            "asked": self.asked[-_MAX_LISTED:],
+            "brought": self.brought[-_MAX_BROUGHT:],
+            "held": self.held[-_MAX_HELD:],
+            "waiting": self.waiting[-_MAX_WAITING:],
+            "drafted": self.drafted,
+            "transcript": self.transcript,
+            "offset": self.offset,
+        }
+        return json.dumps(data)
+
+    def take_back(self, call: str) -> set[str]:
+        """Forget what was looked up and asked for a call; return the cards that it brought."""
+        gone = {key for one, key in self.shown if one == call}
+        self.shown = [pair for pair in self.shown if pair[0] != call]
+        self.asked = [[one, key] for one, key in self.asked if one != call and key not in gone]
+        self.held = [pair for pair in self.held if pair[0] != call]
+        cards = {card for one, card in self.brought if one == call}
+        self.brought = [pair for pair in self.brought if pair[0] != call]
+        return cards
+
+    def asked_about(self) -> set[str]:
+        """Return what the user was asked about in this session."""
+        return {key for _call, key in self.asked}
+
+    def note_declined(self, event: Event) -> Event:
+        """Return a refused call with what the user had been asked about it, to be asked again.
+
+        What was said with the question waits from then on; after any other call it was heard.
+        """
+        if event.tool:
+            held = [[DECLINED, text] for call, text in self.held if call == event.id]
+            self.held = [pair for pair in self.held if pair[0] != event.id]
+            self.waiting += held if event.outcome == "permission_denied" else []
+        keys = [key for call, key in self.asked if call and call == event.id]
+        if not keys or event.outcome != "permission_denied":
+            return event
+        self.asked = [pair for pair in self.asked if pair[0] != event.id]
+        return replace(event, record={**event.record, "asked": keys})
+
+    def deliver(self, texts: Sequence[tuple[str, str]], capabilities: Capabilities) -> str:
+        """Return what goes to the model now, waiting texts last; keep what does not fit.
+
+        ``texts`` are (what about, text), most important first.
+        """
+        everything = [*texts, *((about, text) for about, text in self.waiting)]
+        given: list[str] = []
+        self.waiting = []
+        for about, text in everything:
+            joined = "\n\n".join([*given, text])
+            fits = count_chars(joined) <= capabilities.chars and (
+                len(joined) <= capabilities.tokens or estimate_tokens(joined) <= capabilities.tokens
+            )
+            if capabilities.context and fits and text:
+                given.append(text)
+            elif text and (given or not capabilities.context):  # what is too long alone never fits
+                self.waiting.append([about, text])
+        return "\n\n".join(given)
+
+    def tell_drafted(self, capabilities: Capabilities) -> tuple[str, ...]:
+        """Return one line about drafts that are new, once it can be shown."""
+        count = self.drafted if capabilities.lines else 0
+        if not count:
+            return ()
+        self.drafted = 0
+        wait = "1 new draft waits" if count == 1 else f"{count} new drafts wait"
+        return (f"lessons: {wait} for `lessons review`",)
+
+
+@contextlib.contextmanager
+def turn_state(journal: Journal, session: str) -> Iterator[TurnState]:
+    """Lend the session's state within one immediate transaction and keep what became of it.
+
+    All other hooks of the brain wait meanwhile: see ``Database.transaction`` for what may not be
+    done inside, the first import of a module included.
+    """
+    with journal.transaction():
+        kept = journal.guard_state(session, SESSION_STATE)
+        state = TurnState(_loaded(kept))
+        yield state
+        after = state.to_json()
+        if after != kept:
+            journal.keep_guard_state(session, after, SESSION_STATE)
+
+
+def read_state(journal: Journal, session: str) -> TurnState:
+    """Return the session's state as it is now: to look at, not to change."""
+    return TurnState(_loaded(journal.guard_state(session, SESSION_STATE)))
+
+
+def count_chars(text: str) -> int:
+    """Return the length as agents written in JavaScript count it: UTF-16 units."""
+    return len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
+
+
+def counter_for(capabilities: Capabilities) -> TokenCounter:
+    """Return a counter of tokens to which a text of too many characters is endless."""
+
+    def count(text: str) -> int:
+        return estimate_tokens(text) if count_chars(text) <= capabilities.chars else _ENDLESS
+
+    return count
+
+
+def pack_known(
+    hits: Sequence[Hit], settings: PreflightSettings, capabilities: Capabilities
+) -> Preflight:
+    """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
+    return pack(
+        hits,
+        [],
+        query="",
+        frequencies={},
+        size=1,
+        settings=replace(settings, budget=min(settings.budget, capabilities.tokens)),
+        counter=counter_for(capabilities),
+        max_chars=capabilities.chars,
+    )
+
+
+def event_of(hook_event: HookEvent, kind: str, scope: str) -> Event:
+    """Return what an hook_event says by itself as an event of this kind."""
+    return Event(
+        kind=kind,
+        at=now(hook_event),
+        session=hook_event.session,
+        id=hook_event.id,
+        agent=hook_event.agent,
+        scope=scope,
+        text=hook_event.text,
+    )
+
+
+def now(hook_event: HookEvent) -> float:
+    """Return when it happened."""
+    return hook_event.at or time.time()
+
+
+def _loaded(kept: str) -> dict[str, Any]:
+    try:
+        data = json.loads(kept) if kept else {}
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _pairs(value: object) -> list[list[str]]:
+    pairs = value if isinstance(value, list) else []
+    return [pair for pair in map(_texts, pairs) if len(pair) == 2]  # noqa: PLR2004

@@ -1,0 +1,449 @@
+"""The catalogue: what the last index run knew of every file, in one SQLite file.
+
+A cache. It may be deleted at any time; a damaged or outdated one is replaced without a word.
+SQLite notices damage to its own structure alone, so every row carries a checksum of its cells,
+and the state one of each table: what is read is what was written, or IndexBroken is raised.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import stat
+import time
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from lessons_kb.errors import IndexBroken, StorageError
+from lessons_kb.model import Card, Finding, as_data
+from lessons_kb.store.disk import storage_error
+from lessons_kb.store.mounts import is_network
+from lessons_kb.text.globs import get_hints, match_globs
+
+FORMAT = 5
+"""Version of the tables below; another number in a file makes it be rebuilt."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE docs (
+  number INTEGER PRIMARY KEY,
+  path TEXT NOT NULL UNIQUE,
+  digest TEXT NOT NULL,
+  title_key TEXT NOT NULL,
+  card TEXT,
+  findings TEXT NOT NULL,
+  checksum INTEGER NOT NULL
+);
+CREATE INDEX docs_by_title ON docs (title_key);
+CREATE TABLE guards (
+  number INTEGER NOT NULL,
+  hint TEXT NOT NULL,
+  globs TEXT NOT NULL,
+  checksum INTEGER NOT NULL,
+  PRIMARY KEY (number, hint)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One file as the catalogue keeps it."""
+
+    path: str
+    digest: str
+    """Of the content: a file whose times changed but not its bytes is not indexed anew."""
+    card: Card | None
+    title_key: str = ""
+    globs: tuple[tuple[str, bool], ...] = ()
+    """``card.paths`` compiled."""
+    terms: dict[str, tuple[str, ...]]
+    """Field → its terms in order, for the engine; the catalogue does not keep them."""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """What was true at the last commit."""
+
+    versions: str
+    """Of format, analyzer and engine in one text; compared, never parsed."""
+    generation: int
+    """Names the engine's directory; a rebuild starts a new one, with a number never used before."""
+    manifest: str
+    settings: dict[str, Any]
+    """``Settings.as_dict()`` of ``lessons.toml``."""
+    ignored: tuple[tuple[str, bool], ...] = ()
+    """``.lessonsignore`` compiled."""
+    silent: tuple[str, ...] = ()
+    """Folders left out because they are not trusted themselves."""
+    engine: str = ""
+    """``Engine.stamp()`` of what was indexed last."""
+    cards: int = 0
+    notes: int = 0
+    """How many usable files of each sort there are; ``Catalogue.commit`` counts."""
+
+
+class Catalogue:
+    """An open catalogue file. Safe to share between threads that take turns."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    @classmethod
+    def open(cls, path: str) -> Catalogue:
+        """Open the catalogue at ``path``, made anew when it is missing, foreign or damaged.
+
+        Raises StorageError when the file cannot be made.
+        """
+        for suffix in _SIDES:
+            with contextlib.suppress(FileNotFoundError):
+                if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
+                    cls.remove(path)  # a FIFO would keep us waiting
+        for last in (False, True):
+            try:
+                return cls(_connect(path))
+            except sqlite3.DatabaseError as error:
+                if last or is_disk_trouble(error):
+                    raise StorageError(
+                        f"cannot open the catalogue {path}: {error}; "
+                        "check that the folder can be written and the disk is not full"
+                    ) from None
+                cls.remove(path)
+        raise AssertionError
+
+    @staticmethod
+    def remove(path: str) -> None:
+        """Delete the file at ``path`` and what SQLite keeps beside it; StorageError if refused."""
+        try:
+            for suffix in _SIDES:
+                remove_any(path + suffix)
+        except OSError as error:
+            raise storage_error(error, path) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def state(self) -> State | None:
+        """Return the last commit's state, or None for a catalogue that holds none to be used."""
+        text = self._read("state")
+        if text is None or self._read("sums") is None:
+            return None
+        head, _, manifest = text.partition("\n")
+        data = json.loads(head)
+        data["ignored"] = tuple((regex, include) for regex, include in data["ignored"])
+        data["silent"] = tuple(data.get("silent", ()))
+        return State(**data, manifest=manifest)
+
+    def _read(self, key: str) -> str | None:
+        """Return a value of ``meta``, None unless it is what was written."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        if row is None or not isinstance(row[0], str):
+            return None
+        checksum, _, text = row[0].partition("\n")
+        return text if checksum == str(_checksum(key + text)) else None
+
+    def _write(self, key: str, text: str) -> None:
+        value = f"{_checksum(key + text)}\n{text}"
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def _check_sums(self, *tables: str) -> None:
+        """Raise IndexBroken where a table has fewer rows, or others, than were written."""
+        text = self._read("sums")
+        expected = json.loads(text) if text else {}
+        for table in tables:
+            if self._sum(table) != expected.get(table):
+                raise IndexBroken(f"rows of {table} are missing")
+
+    def verify(self) -> None:
+        """Raise IndexBroken where any row is not what was written; about 3 ms for 1,000 files."""
+        with _one_transaction(self._db, "BEGIN"):
+            if self._db.execute("SELECT 1 FROM meta").fetchone() is None:
+                return  # nothing is committed yet
+            self._check_sums(*_CHECKED)
+            for table in _CHECKED:
+                for row in self._db.execute(f"SELECT * FROM {table}"):  # noqa: S608
+                    _checked(row)
+            (result,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        if result != "ok":
+            raise IndexBroken(result)
+
+    def commit(
+        self,
+        state: State,
+        *,
+        entries: Sequence[tuple[int, Entry]] = (),
+        removed: Collection[int] = (),
+        afresh: bool = False,
+    ) -> State:
+        """Store entries by number and the state that holds with them, in one transaction.
+
+        ``afresh`` forgets every document first. Returns the state with its counts.
+        """
+        with _one_transaction(self._db):
+            if afresh:
+                self._db.execute("DELETE FROM docs")
+                self._db.execute("DELETE FROM guards")
+            self._db.executemany("DELETE FROM docs WHERE number = ?", [(n,) for n in removed])
+            self._db.executemany(
+                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [_marked(_row(number, entry)) for number, entry in entries],
+            )
+            changed = [(n,) for n in (*removed, *(number for number, _entry in entries))]
+            self._db.executemany("DELETE FROM guards WHERE number = ?", changed)
+            self._db.executemany(
+                "INSERT INTO guards VALUES (?, ?, ?, ?)",
+                [
+                    _marked((number, _text(hint), json.dumps(entry.globs)))
+                    for number, entry in entries
+                    for hint in get_hints(entry.globs)
+                ],
+            )
+            (cards, notes) = self._db.execute(
+                "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
+                " FROM docs WHERE card IS NOT NULL"
+            ).fetchone()
+            state = replace(state, cards=cards, notes=notes)
+            head = {
+                name: getattr(state, name)
+                for name in (f.name for f in fields(State))
+                if name != "manifest"
+            }
+            self._write("state", f"{json.dumps(head)}\n{_text(state.manifest)}")
+            self._write("sums", json.dumps({table: self._sum(table) for table in _CHECKED}))
+        return state
+
+    def _sum(self, table: str) -> int:
+        ((found,),) = self._db.execute(f"SELECT ifnull(sum(checksum), 0) FROM {table}")  # noqa: S608
+        return int(found)
+
+    def size(self) -> int:
+        """Return how many bytes its pages take."""
+        ((pages,),) = self._db.execute("PRAGMA page_count")
+        ((size,),) = self._db.execute("PRAGMA page_size")
+        return int(pages) * int(size)
+
+    def version(self) -> int:
+        """Return a number that changes when another process commits."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def numbers(self, path: str | None = None) -> dict[str, tuple[int, str]]:
+        """Return path → (number, digest) of every file, or of the one at ``path``."""
+        sql = "SELECT path, number, digest FROM docs"
+        if path is None:
+            rows = self._db.execute(sql)
+        else:
+            rows = self._db.execute(sql + " WHERE path = ?", (path,))
+        return {path: (number, digest) for path, number, digest in rows}
+
+    def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
+        """Return the cards of these numbers; unknown numbers and unusable files are left out."""
+        wanted = list(numbers)
+        found: dict[int, Card] = {}
+        for start in range(0, len(wanted), _MANY):
+            part = wanted[start : start + _MANY]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT * FROM docs WHERE number IN ({marks})"  # noqa: S608
+            for row in self._db.execute(sql, part):
+                number, path, *_, card, _findings, _sum = _checked(row)
+                if card:
+                    found[number] = card_from_json(path, card)
+        return found
+
+    def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
+        """Return the numbers of files that guard any of ``paths``, each with those it guards."""
+        with _one_transaction(self._db, "BEGIN"):
+            self._check_sums("guards")
+            rows = self._db.execute(
+                "SELECT * FROM guards WHERE instr(?, hint)", (_text("\n".join(paths)),)
+            ).fetchall()
+        found = {}
+        for number, _hint, text, _sum in map(_checked, rows):
+            globs = json.loads(text)
+            if guarded := tuple(path for path in paths if match_globs(globs, path)):
+                found[number] = guarded
+        return found
+
+    def all_cards(self) -> list[Card]:
+        """Return every usable file, notes included, by path."""
+        rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
+        return [card_from_json(row[1], row[4]) for row in map(_checked, rows)]
+
+    def findings(self) -> list[Finding]:
+        """Return what parsing found, by path and line."""
+        rows = self._db.execute("SELECT * FROM docs WHERE findings != '[]' ORDER BY path")
+        return [Finding(**data) for row in map(_checked, rows) for data in json.loads(row[5])]
+
+    def paths_titled(self, title_key: str) -> list[str]:
+        """Return the paths of cards with this normalised title, sorted."""
+        rows = self._db.execute(
+            "SELECT path FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            (title_key,),
+        )
+        return [path for (path,) in rows]
+
+
+_SIDES = ("", "-wal", "-shm", "-journal")
+_CHECKED = ("docs", "guards")
+_PATIENCE = 5.0
+"""Seconds waited for another process."""
+_POLL_SECONDS = 0.01
+
+_MANY = 500
+"""Parameters a statement: SQLite takes 999 in its oldest builds."""
+
+
+def is_disk_trouble(error: Exception) -> bool:
+    """Tell a disk that says no from damage, which a rebuild mends."""
+    words = ("full", "readonly", "locked", "busy", "unable to open", "disk I/O")
+    return isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in words)
+
+
+def card_to_json(card: Card) -> str:
+    """Return the card's fields, but its id, that differ from their defaults as one JSON line."""
+    data = as_data(card)
+    short = {key: value for key, value in data.items() if value != _EMPTY.get(key, ...)}
+    del short["id"]
+    return json.dumps(short, ensure_ascii=False, separators=(",", ":"))
+
+
+def card_from_json(path: str, text: str) -> Card:
+    """Rebuild a card from its path and ``card_to_json``."""
+    data: dict[str, Any] = json.loads(text)
+    fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
+    return Card(id=path, **fields)
+
+
+_EMPTY: Mapping[str, Any] = {
+    key: value
+    for key, value in as_data(Card(id="", kind="", title="")).items()
+    if key not in {"id", "kind", "title"}
+}
+
+
+def _text(text: str) -> str:
+    """Return what SQLite can hold of a text: half a surrogate pair becomes a question mark."""
+    return text.encode(errors="replace").decode()
+
+
+def get_inode(path: str) -> int:
+    """Return what tells a file from the one that replaces it, -1 where there is none."""
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return -1
+
+
+def remove_any(path: str) -> None:
+    """Delete whatever has this name, a folder with all it holds; OSError when it cannot be."""
+    try:
+        os.remove(path)
+    except FileNotFoundError:
+        return
+    except (IsADirectoryError, PermissionError):  # what unlinking a folder is called on macOS
+        import shutil  # not on the path of a prompt: it loads every compression library
+
+        shutil.rmtree(path)
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+def _marked(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row with its checksum behind it."""
+    return (*row, _checksum(repr(row)))
+
+
+def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row as it is; IndexBroken unless it is one that ``_marked`` has made."""
+    if _checksum(repr(row[:-1])) != row[-1]:
+        raise IndexBroken(f"a row of the catalogue is damaged: {row[0]!r:.40}")
+    return row
+
+
+def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
+    findings = [as_data(finding) for finding in entry.findings]
+    return (
+        number,
+        entry.path,
+        entry.digest,
+        entry.title_key,
+        card_to_json(entry.card) if entry.card else None,
+        json.dumps(findings, ensure_ascii=False),
+    )
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        file = get_inode(path)
+        try:
+            return _open_or_read(path)
+        except sqlite3.OperationalError as error:
+            # Two processes that make the file at once are refused without any waiting, and one
+            # that opens it while another replaces it is told of a disk error.
+            again = "locked" in str(error) or get_inode(path) != file
+            if not again or time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_SECONDS)
+
+
+def _open_or_read(path: str) -> sqlite3.Connection:
+    try:
+        return _open(path)
+    except sqlite3.OperationalError as error:
+        # A full disk has no room for the index of a log; what needs no log can still be read.
+        needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
+        if "disk I/O" not in str(error) or needs_log:
+            raise
+
+        from urllib.parse import quote
+
+        uri = f"file:{quote(path)}?immutable=1"
+        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _open(path: str) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is
+        (found,) = db.execute("PRAGMA user_version").fetchone()  # found and rebuilt
+        if found == FORMAT:
+            return db
+
+        db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(path) else "WAL"))
+        with _one_transaction(db):
+            (found,) = db.execute("PRAGMA user_version").fetchone()
+            if found != FORMAT:
+                _create(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _create(db: sqlite3.Connection) -> None:
+    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (name,) in tables:
+        db.execute('DROP TABLE "' + name.replace('"', '""') + '"')
+    for statement in _TABLES.split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+@contextlib.contextmanager
+def _one_transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    db.execute(begin)
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:  # a full disk has ended it already
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")

@@ -1,0 +1,301 @@
+"""A SQLite file that many processes write, kept through damage and brought up to date."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+import time
+from _thread import RLock  # what `threading` offers, without its import on a hook's path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from lessons_kb.errors import StorageError
+from lessons_kb.store.disk import storage_error
+from lessons_kb.store.locks import locked
+from lessons_kb.store.mounts import is_network
+from lessons_kb.store.state import make_private
+
+T = TypeVar("T")
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+_SIDES = ("-wal", "-shm", "-journal", "")
+"""What SQLite keeps beside the file, and the file: in the order in which they are moved."""
+_DAMAGED = ".damaged-"
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_POLL_SECONDS = 0.01
+_RETRY_SECONDS = 10.0
+"""How long memory stands in for a file before the file is tried again."""
+_READ_ONLY = ("mode=ro", "immutable=1")
+"""Ways to open a file that cannot be written; SQLite takes the second where no log lies beside it
+and none can be made."""
+
+
+class Database:
+    """An open file. Safe to share between threads and processes; everything raises StorageError.
+
+    A damaged file is moved aside, never deleted, and a fresh one begun. With ``fallback`` nothing
+    raises: a database in memory stands in for a file that is locked, read-only, on a full disk or
+    missing its folder, and a damaged file costs no more than what it held.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        migrations: Sequence[str],
+        *,
+        patience: float,
+        fallback: Sequence[str] | None = None,
+    ) -> None:
+        """Open or create ``path``; ``patience`` is how many seconds another writer is waited for.
+
+        Each of ``migrations`` (statements with ``;`` between them) brings the file from version
+        n to n + 1. ``fallback`` are the statements that copy what is worth knowing from the file,
+        attached as ``kept``, into the database in memory; None = no such database. Raises
+        StorageError when the file cannot be opened.
+        """
+        self.path = path
+        self.set_aside = ""
+        """Where a damaged predecessor was moved by this process, "" when there was none."""
+        self.trouble = ""
+        """Why memory stands in for the file now, "" while the file is used."""
+        self._migrations = migrations
+        self._patience = patience
+        self._fallback = fallback
+        self._retry_at = 0.0
+        self._inside = False
+        """Within ``transaction``: SQLite itself may have rolled back."""
+        self._lock = RLock()
+        self._db = self._open_or_stand_in()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make what is done inside one immediate transaction; a nested one joins the outer.
+
+        All other processes that write wait for its end: nothing inside may sleep, touch a file or
+        start a process.
+        """
+        with self._lock:
+            if self._inside:
+                yield
+                return
+            self._do(lambda db: db.execute("BEGIN IMMEDIATE"))
+            self._inside = True
+            try:
+                yield
+                self._do(lambda db: db.execute("COMMIT") if db.in_transaction else None)
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    if self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
+                raise
+            finally:
+                self._inside = False
+
+    def run(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
+        """Run one statement to its end and return its rows."""
+        return self._do(lambda db: db.execute(sql, parameters).fetchall())
+
+    def run_each(self, sql: str, rows: Sequence[Parameters]) -> None:
+        """Run one statement for each of ``rows``."""
+        self._do(lambda db: db.executemany(sql, rows))
+
+    def change(self, sql: str, parameters: Parameters = ()) -> int:
+        """Run one statement to its end and return how many rows it changed."""
+        return self._do(lambda db: db.execute(sql, parameters).rowcount)
+
+    def forget(self, table: str, key: str, before: float, *, most: int) -> int:
+        """Delete up to ``most`` rows whose ``at`` is older than a moment; return how many went.
+
+        ``table`` and ``key``, the columns that tell its rows apart, are names of our own.
+        """
+        sql = (
+            f"DELETE FROM {table} WHERE ({key}) IN"  # noqa: S608
+            f" (SELECT {key} FROM {table} WHERE at < ? LIMIT ?)"
+        )
+        return self.change(sql, (before, most))
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            if self.trouble and not self._inside and time.monotonic() >= self._retry_at:
+                self._db.close()
+                self._db = self._open_or_stand_in()
+            try:
+                return work(self._db)
+            except sqlite3.Error as error:
+                self._replace(error)
+            try:
+                return work(self._db)
+            except sqlite3.Error as error:
+                raise _storage_error(self.path, error) from None
+
+    def _replace(self, error: sqlite3.Error) -> None:
+        """Go on with another database than the one that failed, or raise what it said."""
+        damaged = _is_damage(error)
+        if self._fallback is None and not damaged:
+            raise _storage_error(self.path, error) from None
+        self._db.close()
+        if damaged:
+            self._db = self._open_or_stand_in(damaged=True)
+        else:
+            self._db = self._stand_in(_storage_error(self.path, error))
+        if self._fallback is None:
+            kept = f" and is kept as {self.set_aside}" if self.set_aside else ""
+            raise StorageError(f"{self.path} was damaged{kept}; do it again") from None
+        if self._inside:
+            self._db.execute("BEGIN")
+
+    def _open_or_stand_in(self, *, damaged: bool = False) -> sqlite3.Connection:
+        try:
+            if damaged:
+                self.set_aside = move_aside(self.path) or self.set_aside
+            db = self._open()
+        except StorageError as error:
+            if self._fallback is None:
+                raise
+            return self._stand_in(error)
+        self.trouble = ""
+        return db
+
+    def _stand_in(self, error: StorageError) -> sqlite3.Connection:
+        """Return a database in memory that knows what the file tells of the last days."""
+        self.trouble = str(error)
+        self._retry_at = time.monotonic() + _RETRY_SECONDS
+        db = sqlite3.connect(
+            ":memory:", timeout=0, isolation_level=None, check_same_thread=False, uri=True
+        )
+        for migration in self._migrations:
+            db.executescript(migration)
+        file = pathlib.Path(self.path).absolute().as_uri()
+        for way in _READ_ONLY if self._fallback and os.path.isfile(self.path) else ():
+            try:
+                db.execute("ATTACH ? AS kept", (f"{file}?{way}",))
+                db.executescript("BEGIN;" + ";".join(self._fallback or ()) + ";COMMIT")
+            except sqlite3.Error:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):
+                    db.execute("DETACH kept")
+                continue
+            db.execute("DETACH kept")
+            break
+        return db
+
+    def _open(self) -> sqlite3.Connection:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return self._connect()
+            except sqlite3.Error as error:
+                if _is_damage(error) and not self.set_aside:
+                    self.set_aside = move_aside(self.path)
+                    continue
+                # Two processes that turn on WAL at once are refused without any waiting.
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise _storage_error(self.path, error) from None
+            time.sleep(_POLL_SECONDS)
+
+    def _connect(self) -> sqlite3.Connection:
+        make_private(os.path.dirname(self.path))
+        # A FIFO would be waited for until somebody writes to it.
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise StorageError(f"{self.path} is no file; move it away")
+        db = sqlite3.connect(
+            self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
+        )
+        try:
+            db.execute("PRAGMA synchronous = NORMAL")
+            if self._version(db) < len(self._migrations):
+                self._migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+
+        if os.name != "nt":
+            os.chmod(self.path, 0o600)
+        db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(self.path) else "WAL"))
+        db.execute("BEGIN IMMEDIATE")
+        for migration in self._migrations[self._version(db) :]:  # another may have done it
+            for statement in migration.split(";"):
+                db.execute(statement)
+        db.execute(f"PRAGMA user_version = {len(self._migrations)}")
+        db.execute("COMMIT")
+
+    def _version(self, db: sqlite3.Connection) -> int:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version > len(self._migrations):
+            raise StorageError(f"{self.path} was written by a newer lessons_kb; upgrade this one")
+        return int(version)
+
+
+def move_aside(path: str) -> str:
+    """Move a damaged file and what SQLite keeps beside it away; return its new path.
+
+    Returns "" when another process has done so meanwhile. Raises StorageError when the file
+    cannot be moved.
+    """
+    with locked(os.path.realpath(path)):
+        if not _is_damaged(path):
+            return ""
+        when = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        kept = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
+        try:
+            # The log first: beside a fresh file it would be taken for that file's own.
+            for side in _SIDES:
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(path + side, kept + side)
+        except OSError as error:
+            raise storage_error(error, path) from None
+    return kept
+
+
+def find_set_aside(path: str) -> list[str]:
+    """Return the damaged predecessors of a file that were kept, oldest first."""
+    folder, name = os.path.split(path)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    kept = [n for n in names if n.startswith(name + _DAMAGED) and not n.endswith(_SIDES[:-1])]
+    return [os.path.join(folder, n) for n in sorted(kept)]
+
+
+def _is_damaged(path: str) -> bool:
+    if not os.path.isfile(path):
+        return False
+    db = sqlite3.connect(path, timeout=1.0)
+    try:
+        return bool(db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+    except sqlite3.Error as error:
+        return _is_damage(error)
+    finally:
+        db.close()
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    return _primary_code(error) in _DAMAGE_CODES
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return _primary_code(error) in _BUSY_CODES
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF
+
+
+def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
+    busy = "wait a moment, or end the process that holds it"
+    mend = busy if _is_busy(error) else "check the folder, its permissions and the disk"
+    return StorageError(f"{path}: {error}; {mend}")

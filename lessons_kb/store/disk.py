@@ -1,0 +1,272 @@
+"""The rim: paths kept inside a brain, whole reads, whole temporary files, errors in one line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+
+from lessons_kb.errors import BrainNotFound, InputError, StorageError
+
+TEMP_PREFIX = ".lessons-tmp-"
+"""Names of files that exist for a moment beside a card; none of them ends like a card's."""
+
+_FORBIDDEN = frozenset({".git", ".lessons"})
+_READ_TRIES = 50
+"""How often a file that was replaced while it was opened is opened anew."""
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not keep us waiting for its writer
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_CREATE = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+_REASONS: Mapping[int, tuple[str, str]] = {
+    errno.ENOSPC: ("the disk is full", "free some space and run it again"),
+    errno.EDQUOT: ("your disk quota is used up", "free some space and run it again"),
+    errno.EFBIG: ("the file would pass the size limit", "raise the limit (ulimit -f)"),
+    errno.EROFS: ("the file system is read-only", "copy the brain to where you can write"),
+    errno.EACCES: ("no permission", "give yourself access to the file and its folder"),
+    errno.EPERM: ("not permitted", "give yourself access to the file and its folder"),
+    errno.ENOENT: ("no such file", "check the path"),
+    errno.ENOTDIR: ("a part of the path is not a folder", "check the path"),
+    errno.EISDIR: ("a folder, not a file", "name a file"),
+    errno.ELOOP: ("a link that leads in a circle", "remove the link"),
+    errno.ENAMETOOLONG: ("the name is too long", "shorten it"),
+    errno.ENOLCK: ("the file system gives no locks", "keep the brain on a disk that does"),
+    errno.ENOSYS: ("the file system has no locks", "keep the brain on a disk that does"),
+    errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
+}
+
+
+def storage_error(error: OSError, path: str) -> StorageError:
+    """Say in one line what the disk refused and what to do next."""
+    code = error.errno or 0
+    what, mend = _REASONS.get(code, (error.strerror or str(error), "check the disk and try again"))
+    return StorageError(f"{shown(path)}: {what}; {mend}")
+
+
+def shown(path: str) -> str:
+    """Return a path fit for a one-line message: what cannot be printed is escaped."""
+    escaped = path.encode("utf-8", "backslashreplace").decode("utf-8")
+    return escaped if escaped.isprintable() else ascii(escaped)[1:-1]
+
+
+def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False) -> str:
+    """Return the real path of a file of a brain.
+
+    ``path`` is POSIX and relative. With ``follow`` the file itself is meant, and a link on the
+    way is refused: what lies behind it may be anything. Else a link may be the thing that is
+    meant (to move, to delete), and only its folder is resolved. The file need not exist.
+    ``writing`` refuses git's and our own folders as well. Raises InputError for a path that is
+    not of this form, StorageError for one that leads out of the brain or through a link,
+    BrainNotFound when there is no such brain.
+    """
+    parts = path.split("/")
+    absolute = os.path.isabs(path) or os.path.splitdrive(path)[0] or not path.strip("/")
+    if absolute or ".." in parts or "\0" in path or (os.sep != "/" and os.sep in path):
+        raise InputError(f"{shown(path)!r} must be a relative path inside the brain, with /")
+    real_root = os.path.realpath(root)
+    if not os.path.isdir(real_root):
+        raise BrainNotFound(f"no folder {shown(root)}; `lessons init` makes a brain there")
+    full = os.path.normpath(os.path.join(real_root, *parts))
+    real = os.path.realpath(full)
+    if follow and os.path.normcase(real) != os.path.normcase(full):
+        raise StorageError(f"{shown(path)}: a link, or behind one; name the file that it leads to")
+    if not follow:
+        folder, name = os.path.split(full)
+        full = os.path.join(os.path.realpath(folder), name)
+    if not _inside(full, real_root):
+        raise StorageError(f"{shown(path)}: leads out of the brain; copy the file into it")
+    within = full[len(real_root) :].replace(os.sep, "/").split("/")
+    if writing and not _FORBIDDEN.isdisjoint(part.casefold() for part in within):
+        raise InputError(f"{shown(path)}: cards are not kept in .git or .lessons; name another")
+    return full
+
+
+def relative(root: str, full: str) -> str:
+    """Return the POSIX path of a real path relative to its brain."""
+    return os.path.relpath(full, os.path.realpath(root)).replace(os.sep, "/")
+
+
+def read_inside(root: str, path: str, *, limit: int) -> bytes:
+    """Read a regular file of a brain whole; no link is followed.
+
+    ``limit`` in bytes. Raises OSError, StorageError or InputError; never waits for a FIFO.
+    """
+    if path.startswith("/") or ".." in path.split("/") or "\0" in path:
+        resolve(root, path)
+    full = os.path.join(root, path)
+    for _ in range(_READ_TRIES):
+        file = _open_regular(full, path)
+        try:
+            if _is_at(file, full) or os.path.samestat(
+                os.fstat(file), os.lstat(resolve(root, path))
+            ):
+                return _read_all(file, limit, path)
+        finally:
+            os.close(file)
+    raise StorageError(f"{shown(path)}: changed while it was read; run it again")
+
+
+def read_regular(full: str, *, limit: int, name: str) -> bytes:
+    """Read a regular file whole; ``name`` is what messages call it.
+
+    Raises OSError, or StorageError for anything but a regular file of at most ``limit`` bytes.
+    """
+    file = _open_regular(full, name)
+    try:
+        return _read_all(file, limit, name)
+    finally:
+        os.close(file)
+
+
+def write_temp(
+    folder: str, data: bytes, *, like: os.stat_result | None = None, private: bool = False
+) -> str:
+    """Write ``data`` durably to a new temporary file in ``folder`` and return its path.
+
+    With ``like``, mode and (where permitted) owner are those of that file; ``private`` is mode
+    0600. Raises OSError, and then leaves nothing behind.
+    """
+    temp = os.path.join(folder, f"{TEMP_PREFIX}{os.urandom(8).hex()}")
+    file = os.open(temp, _CREATE, 0o600 if like or private else 0o666)
+    try:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(file, view) :]
+            if like is not None:
+                _imitate(file, like)
+            os.fsync(file)
+        finally:
+            os.close(file)
+    except BaseException:
+        os.unlink(temp)
+        raise
+    return temp
+
+
+def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
+    """Put ``data`` where a file is, or with ``fresh`` where none is, in one step; raise OSError.
+
+    The new file has the attributes of the old one.
+    """
+    folder = os.path.dirname(full)
+    temp = write_temp(folder, data, like=None if fresh else os.stat(full))
+    try:
+        if not fresh:
+            copy_attributes(full, temp)
+        os.replace(temp, full)
+    except BaseException:
+        discard(temp, data)
+        raise
+    sync_folder(folder)
+
+
+def discard(temp: str, data: bytes) -> None:
+    """Remove a temporary file if it holds what we wrote, and only then.
+
+    An interrupt may come after an exchange: then the name holds another program's bytes.
+    """
+    try:
+        if read_regular(temp, limit=len(data), name=temp) == data:
+            os.unlink(temp)
+    except (OSError, StorageError):
+        pass
+
+
+def sync_folder(folder: str) -> None:
+    """Make renames in a folder durable, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows
+        return
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_CLOEXEC", 0))
+    except PermissionError:  # a folder one may write but not list
+        return
+    try:
+        os.fsync(file)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # file systems that cannot sync a folder
+            raise
+    finally:
+        os.close(file)
+
+
+def copy_attributes(source: str, target: str) -> None:
+    """Copy extended attributes (access lists, labels) as far as the system allows."""
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        for name in os.listxattr(source):
+            os.setxattr(target, name, os.getxattr(source, name))
+    except OSError:
+        pass
+
+
+def _inside(full: str, root: str) -> bool:
+    return full.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _is_at(file: int, full: str) -> bool:
+    # Linux tells in one call where an open file lies, which no moving link can race with.
+    # Elsewhere, or should the root be a link itself, the answer is no and resolve() decides.
+    try:
+        return os.readlink(f"/proc/self/fd/{file}") == full
+    except OSError:
+        return False
+
+
+def _open_regular(full: str, name: str) -> int:
+    # Looked at before it is opened: opening a device may do something.
+    _check_regular(os.stat(full), name)
+    file = os.open(full, _READ)
+    try:
+        _check_regular(os.fstat(file), name)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _check_regular(info: os.stat_result, name: str) -> None:
+    if stat.S_ISDIR(info.st_mode):
+        raise StorageError(f"{shown(name)}: a folder, not a file; name a file")
+    if not stat.S_ISREG(info.st_mode):
+        raise StorageError(f"{shown(name)}: not a regular file; replace it with one")
+
+
+def _read_all(file: int, limit: int, name: str) -> bytes:
+    parts = []
+    left = limit + 1
+    while left > 0 and (part := os.read(file, min(left, 1 << 20))):
+        parts.append(part)
+        left -= len(part)
+    if left <= 0:
+        raise StorageError(f"{shown(name)}: more than {limit:,} bytes; split the file")
+    return b"".join(parts)
+
+
+def _imitate(file: int, like: os.stat_result) -> None:
+    if not hasattr(os, "fchown"):
+        return
+    now = os.fstat(file)
+    if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
+        # Only the superuser gives files away; the group may still be ours to set.
+        for owner in (like.st_uid, -1):
+            try:
+                os.fchown(file, owner, like.st_gid)
+            except PermissionError:
+                continue
+            break
+    os.fchmod(file, stat.S_IMODE(like.st_mode))

@@ -1,0 +1,337 @@
+"""The journal: what was observed, one SQLite file per brain in the user's state folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+
+from lessons_kb.store.database import Database
+from lessons_kb.store.events import Events
+from lessons_kb.store.injections import Injections
+from lessons_kb.store.outcomes import ALL, INJECTED, SESSIONS, TOKENS, Outcomes
+from lessons_kb.store.runs import Runs
+from lessons_kb.store.state import state_dir
+from lessons_kb.store.upkeep import Upkeep
+
+JOURNAL_NAME = "journal.db"
+SESSION_PATIENCE = 0.4
+"""Seconds that an answer to an agent waits for another writer: a fifth of a hook's deadline."""
+
+
+SESSION_STATE = "hook"
+"""Name under which what one hook tells the next lies beside the guards' states."""
+_DAY_SECONDS = 86_400
+_PRUNED_AT_ONCE = 5_000
+"""Rows deleted in one go: a few milliseconds."""
+
+_MIGRATIONS = (
+    """
+    CREATE TABLE injections (
+      id INTEGER PRIMARY KEY,
+      session TEXT NOT NULL,
+      turn INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      card TEXT NOT NULL,
+      digest TEXT NOT NULL,
+      rank INTEGER NOT NULL,
+      tokens INTEGER NOT NULL,
+      in_context INTEGER NOT NULL DEFAULT 1
+    );
+    CREATE INDEX injections_by_session ON injections (session, card);
+    CREATE TABLE turns (session TEXT PRIMARY KEY, turn INTEGER NOT NULL) WITHOUT ROWID;
+    """,
+    """
+    ALTER TABLE turns ADD COLUMN at REAL NOT NULL DEFAULT 0;
+    CREATE INDEX injections_by_time ON injections (at);
+    CREATE TABLE events (
+      number INTEGER PRIMARY KEY,
+      at REAL NOT NULL,
+      session TEXT NOT NULL,
+      id TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      scope TEXT NOT NULL,
+      stage TEXT,
+      tool TEXT NOT NULL,
+      targets TEXT NOT NULL,
+      arguments TEXT NOT NULL,
+      outcome TEXT NOT NULL,
+      text TEXT NOT NULL,
+      output TEXT NOT NULL,
+      record TEXT NOT NULL
+    );
+    CREATE UNIQUE INDEX events_once ON events (session, id, kind) WHERE id != '';
+    CREATE INDEX events_by_session ON events (session, at);
+    CREATE INDEX events_by_time ON events (at);
+    CREATE TABLE guards (
+      session TEXT NOT NULL,
+      part TEXT NOT NULL,
+      at REAL NOT NULL,
+      state TEXT NOT NULL,
+      PRIMARY KEY (session, part)
+    );
+    CREATE TABLE runs (id TEXT PRIMARY KEY, at REAL NOT NULL, event TEXT NOT NULL);
+    CREATE TABLE counts (
+      card TEXT NOT NULL,
+      what TEXT NOT NULL,
+      day TEXT NOT NULL,
+      times INTEGER NOT NULL,
+      PRIMARY KEY (card, what, day)
+    ) WITHOUT ROWID;
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE outcomes (
+      session TEXT NOT NULL,
+      card TEXT NOT NULL,
+      what TEXT NOT NULL,
+      at REAL NOT NULL,
+      PRIMARY KEY (session, card, what)
+    ) WITHOUT ROWID;
+    CREATE INDEX outcomes_by_time ON outcomes (at);
+    INSERT INTO counts
+      SELECT card, 'tokens', date(at, 'unixepoch', 'localtime') AS day, sum(tokens)
+      FROM injections WHERE tokens > 0 GROUP BY card, day;
+    INSERT INTO counts
+      SELECT card, 'sessions', date(first, 'unixepoch', 'localtime') AS day, count(*)
+      FROM (SELECT card, min(at) AS first FROM injections WHERE session != ''
+            GROUP BY card, session)
+      GROUP BY card, day;
+    INSERT INTO counts
+      SELECT '', 'sessions', date(first, 'unixepoch', 'localtime') AS day, count(*)
+      FROM (SELECT min(at) AS first FROM injections WHERE session != '' GROUP BY session)
+      GROUP BY day
+    """,
+)
+"""Each brings the file from version n to n + 1; none is ever changed after a release."""
+
+
+_COUNT = (
+    "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (card, what, day)"
+    " DO UPDATE SET times = times + excluded.times"
+)
+
+
+class Journal:
+    """An open journal file; any number of processes and threads may write.
+
+    Everything raises StorageError. ``events`` and ``runs`` are its larger parts.
+    """
+
+    def __init__(self, path: str, *, patience: float = 5.0, fallback: bool = False) -> None:
+        """Open or create ``path``; ``patience``: seconds waited for another writer.
+
+        A damaged file is moved aside and a fresh one begun; ``set_aside`` names it. With
+        ``fallback`` a file that cannot be used raises nothing: memory stands in for it, which
+        knows what the file tells of late; ``trouble`` says why.
+        """
+        recalled = _RECALLED if fallback else None
+        self._db = Database(path, _MIGRATIONS, patience=patience, fallback=recalled)
+        self.events = Events(self._db)
+        self.runs = Runs(self._db, self.events)
+        self._looked_after = False
+
+    @property
+    def injections(self) -> Injections:
+        """What sessions were given, for whoever asks afterwards."""
+        return Injections(self._db)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Its size and age, and how to shorten it."""
+        return Upkeep(self._db, _AGEING)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """What became of what was given."""
+        return Outcomes(self._db, self.count)
+
+    @property
+    def set_aside(self) -> str:
+        """Where this process moved a damaged predecessor, "" when there was none."""
+        return self._db.set_aside
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing of what is written now will be kept, "" while the file can be used."""
+        return self._db.trouble
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do all that stands inside in one immediate transaction: all of it, or nothing.
+
+        No other process writes meanwhile, so what was read inside still holds when it commits:
+        nothing inside may sleep, touch a file or start a process.
+        """
+        return self._db.transaction()
+
+    def next_turn(self, session: str, *, by: int = 1) -> int:
+        """Count a prompt of this session; return its number, from 1.
+
+        ``by`` 0 counts nothing and returns the number of the latest one.
+        """
+        ((turn,),) = self._db.run(
+            "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (session)"
+            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn",
+            (session, by, time.time()),
+        )
+        return int(turn)
+
+    def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
+        """Return (card id, digest) of what this session was given at or after a turn."""
+        rows = self._db.run(
+            "SELECT card, digest FROM injections WHERE session = ? AND turn >= ? AND in_context",
+            (session, since_turn),
+        )
+        return {(card, digest) for card, digest in rows}
+
+    def record_injections(
+        self,
+        session: str,
+        *,
+        turn: int,
+        at: int,
+        cards: Sequence[tuple[str, str, int]],
+        ranks: Sequence[int] = (),
+    ) -> None:
+        """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch.
+
+        ``ranks`` are their numbers in the block, where other brains have lessons in it as well.
+        Counted by day: injections, tokens, and the sessions that a card is new to.
+        """
+        places = ranks or range(1, len(cards) + 1)
+        with self.transaction():
+            counted = [(card, SESSIONS, 1) for card in self._new_to(session, cards)]
+            counted += [(card, INJECTED, 1) for card, _digest, _tokens in cards]
+            counted += [(card, TOKENS, tokens) for card, _digest, tokens in cards if tokens]
+            self._db.run_each(
+                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (session, turn, at, card, digest, rank, tokens)
+                    for rank, (card, digest, tokens) in zip(places, cards, strict=True)
+                ],
+            )
+            day = _day(at)
+            self._db.run_each(_COUNT, [(card, what, day, n) for card, what, n in counted])
+
+    def _new_to(self, session: str, cards: Sequence[tuple[str, str, int]]) -> list[str]:
+        """Return the cards that a session is given for the first time, ALL with its first one."""
+        if not session or not cards:
+            return []
+        rows = self._db.run("SELECT DISTINCT card FROM injections WHERE session = ?", (session,))
+        known = {card for (card,) in rows}
+        new = dict.fromkeys(card for card, _digest, _tokens in cards if card not in known)
+        return [*new, *(() if known else (ALL,))]
+
+    def last_injected(self, session: str | None) -> list[str]:
+        """Return the card ids of the latest block, of this session or of any, by rank."""
+        rows = self._db.run(
+            "SELECT card FROM injections WHERE (session, turn, at) = (SELECT session, turn, at"
+            " FROM injections WHERE ? IS NULL OR session = ? ORDER BY id DESC LIMIT 1)"
+            " ORDER BY rank",
+            (session, session),
+        )
+        return list(dict.fromkeys(card for (card,) in rows))
+
+    def forget_context(self, session: str, cards: Collection[str] | None = None) -> None:
+        """Note that the session's context was compacted: all or some cards are gone from it."""
+        forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
+        if cards is None:
+            self._db.run(forget, (session,))
+            return
+        with self.transaction():
+            for card in cards:
+                self._db.run(forget + " AND card = ?", (session, card))
+
+    def guard_state(self, session: str, part: str = "") -> str:
+        """Return what the guards of a session, or of a ``part`` of it (a subagent), remember.
+
+        "" when nothing is remembered.
+        """
+        rows = self._db.run(
+            "SELECT state FROM guards WHERE session = ? AND part = ?", (session, part)
+        )
+        return str(rows[0][0]) if rows else ""
+
+    def keep_guard_state(self, session: str, state: str, part: str = "") -> None:
+        """Remember ``state`` for ``guard_state``; do both in one ``transaction``."""
+        self._db.run(
+            "INSERT INTO guards VALUES (?, ?, ?, ?) ON CONFLICT (session, part)"
+            " DO UPDATE SET at = excluded.at, state = excluded.state",
+            (session, part, time.time(), state),
+        )
+
+    def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
+        """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
+        self._db.run(_COUNT, (card, what, _day(at), times))
+
+    def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
+        """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""
+        return [
+            (str(card_id), str(what), str(day), int(times))
+            for card_id, what, day, times in self._db.run(
+                "SELECT card, what, day, times FROM counts WHERE card = ? OR"
+                " (? IS NULL AND card != '')"
+                " ORDER BY card, day, what",
+                (card, card),
+            )
+        ]
+
+    def look_after(self, days: Callable[[], int], *, now: float) -> None:
+        """End what a killed process left running and, once a day, forget what is old.
+
+        ``days`` says what is old and is asked only if due. Only a process's first call does
+        anything, and it deletes some thousand rows at most.
+        """
+        if self._looked_after:
+            return
+        self._looked_after = True
+        self.runs.end_abandoned()
+        rows = self._db.run("SELECT value FROM facts WHERE name = 'pruned'")
+        if rows and str(rows[0][0]) == _day(now):
+            return
+        before = now - days() * _DAY_SECONDS
+        with self.transaction():
+            gone = [
+                self._db.forget(table, key, before, most=_PRUNED_AT_ONCE)
+                for table, key in _AGEING.items()
+            ]
+            if max(gone) < _PRUNED_AT_ONCE:
+                self._db.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (_day(now),))
+
+
+_AGEING = {
+    "events": "number",
+    "injections": "id",
+    "turns": "session",
+    "guards": "session, part",
+    "outcomes": "session, card, what",
+}
+"""Tables whose rows are forgotten → their keys."""
+_RECALLED = (
+    *(
+        f"INSERT INTO {table} SELECT * FROM kept.{table} ORDER BY at DESC LIMIT 1000"  # noqa: S608
+        for table in _AGEING
+    ),
+    "INSERT INTO counts SELECT * FROM kept.counts",
+)
+"""What memory takes over from a file that can be read and not written."""
+
+
+def open_session_journal(root: str, *, patience: float = SESSION_PATIENCE) -> Journal:
+    """Return the journal of the brain at ``root`` as what an agent waits for uses it.
+
+    Nothing is raised for a file that cannot be used, see ``Journal.trouble``.
+    """
+    path = os.path.join(state_dir(root, create=False), JOURNAL_NAME)
+    return Journal(path, patience=patience, fallback=True)
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(at))

@@ -1,0 +1,195 @@
+"""Where brains lie, and where this user's own state, cache and brain are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from lessons_kb.errors import StorageError
+
+CONFIG_NAME = "lessons.toml"
+CACHE_NAME = ".lessons"
+_FOREIGN_TOPS = (".hg", ".jj", ".sl", ".svn/wc.db", ".bzr")
+"""What lies at the top of a clone that another system than git has made."""
+BORDERS = frozenset(
+    {CONFIG_NAME, CACHE_NAME, ".git", *(name.partition("/")[0] for name in _FOREIGN_TOPS)}
+)
+"""Names of which one at least lies in every ``is_border``."""
+APP_NAME = "lessons-kb"
+STATE_HOME_VARIABLE = "LESSONS_STATE_HOME"
+"""Overrides the state folder: for tests, containers and homes that cannot be written."""
+
+_MAX_GIT_BYTES = 65_536
+
+_XDG = {
+    "state": ("XDG_STATE_HOME", "~/.local/state"),
+    "cache": ("XDG_CACHE_HOME", "~/.cache"),
+    "data": ("XDG_DATA_HOME", "~/.local/share"),
+}
+
+
+def find_brains(cwd: str) -> list[str]:
+    """List the brains that hold for a working directory, nearest first, as real paths.
+
+    A brain is an ancestor (or ``cwd`` itself) with a file ``lessons.toml`` or a folder
+    ``.lessons``. Nothing is opened.
+    """
+    return [folder for folder in _upwards(cwd) if is_brain(folder)]
+
+
+def find_borders(cwd: str, brain: str) -> list[str]:
+    """List the repositories between a brain and a folder in it, the innermost first."""
+    folders = _upwards(cwd)
+    below = folders[: folders.index(brain)] if brain in folders else []
+    return [folder for folder in below if is_border(folder)]
+
+
+def is_brain(folder: str) -> bool:
+    """Tell whether a folder is marked as a brain."""
+    return os.path.isfile(os.path.join(folder, CONFIG_NAME)) or os.path.isdir(
+        os.path.join(folder, CACHE_NAME)
+    )
+
+
+def is_work_tree(folder: str) -> bool:
+    """Tell whether a folder is the top of a git work tree."""
+    mark = os.path.join(folder, ".git")
+    # HEAD may be a link to a branch that is packed, and so lead nowhere.
+    return os.path.lexists(os.path.join(mark, "HEAD")) or os.path.isfile(mark)
+
+
+def is_border(folder: str) -> bool:
+    """Tell whether a folder is a brain or a repository of its own, and so a matter of trust."""
+    return (
+        is_brain(folder)
+        or is_work_tree(folder)
+        or any(os.path.lexists(os.path.join(folder, name)) for name in _FOREIGN_TOPS)
+    )
+
+
+def git_top(cwd: str) -> str | None:
+    """Return the real path of the git work tree around ``cwd``, None outside one.
+
+    A work tree has a ``.git`` folder with a ``HEAD``, or a ``.git`` file (worktrees and
+    submodules). No process is started.
+    """
+    return next(filter(is_work_tree, _upwards(cwd)), None)
+
+
+def git_home(top: str) -> str | None:
+    """Return the real path of the git directory that all work trees of ``top`` share.
+
+    None where nothing vouches for it. Anyone can write a ``.git`` file that names the directory
+    of another repository, so it counts only if that directory points back: the ``gitdir`` of
+    ``worktrees/<name>``, or ``core.worktree`` of a submodule. A ``.git`` that is a link, or a
+    folder that borrows from another by a ``commondir``, is never made by git and does not count.
+    """
+    mark = os.path.join(top, ".git")
+    if os.path.islink(mark):
+        return None
+    if os.path.isdir(mark):
+        return None if os.path.lexists(os.path.join(mark, "commondir")) else mark
+    named = _read_line(mark)
+    if not named.startswith("gitdir:"):
+        return None
+    own = os.path.realpath(os.path.join(top, named.removeprefix("gitdir:").strip()))
+    if common := _read_line(os.path.join(own, "commondir")):
+        shared = os.path.realpath(os.path.join(own, common))
+        back = _read_line(os.path.join(own, "gitdir"))
+        listed = os.path.dirname(own) == os.path.join(shared, "worktrees")
+        return shared if listed and os.path.realpath(os.path.join(own, back)) == mark else None
+    back = _core_worktree(os.path.join(own, "config"))
+    return own if back and os.path.realpath(os.path.join(own, back)) == top else None
+
+
+def user_brain() -> str:
+    """Return the path of the user's own brain, which need not exist."""
+    return _user_dir("data")
+
+
+def state_home() -> str:
+    """Return the folder of everything observed by this user, which need not exist."""
+    if override := os.environ.get(STATE_HOME_VARIABLE):
+        return os.path.abspath(override)
+    state = _user_dir("state")
+    if state == _user_dir("data"):
+        # macOS and Windows keep state and data in one folder, and that is the user's own brain:
+        # behind a dot, no scan mistakes drafts for cards.
+        return os.path.join(state, ".state")
+    return state
+
+
+def cache_home() -> str:
+    """Return the folder for caches of brains that cannot hold their own; it need not exist."""
+    return _user_dir("cache")
+
+
+def _upwards(cwd: str) -> list[str]:
+    folder = os.path.realpath(cwd)
+    found = [folder]
+    while (parent := os.path.dirname(folder)) != folder:
+        folder = parent
+        found.append(folder)
+    return found
+
+
+def _read_line(path: str) -> str:
+    """Return the first line of a small file of git's, "" where there is none."""
+    try:
+        if not os.path.isfile(path):  # a FIFO would keep us waiting
+            return ""
+        with open(path, "rb") as file:
+            return os.fsdecode(file.read(_MAX_GIT_BYTES).partition(b"\n")[0]).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _core_worktree(config: str) -> str:
+    """Return ``core.worktree`` as git itself writes it, "" where there is none."""
+    section, found = "", ""
+    try:
+        if not os.path.isfile(config):
+            return ""
+        with open(config, "rb") as file:
+            lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).splitlines()
+    except OSError:
+        return ""
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section = line.casefold()
+        key, _, value = line.partition("=")
+        if section == "[core]" and key.strip().casefold() == "worktree":
+            found = value.strip().strip('"')
+    return found
+
+
+def _user_dir(what: str) -> str:
+    # platformdirs costs a hook a third of a bare interpreter's start; on Linux its rule is short.
+    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
+        variable, default = _XDG[what]
+        base = os.environ.get(variable, "")
+        # The XDG specification: a relative path is invalid and to be ignored.
+        return os.path.join(base if os.path.isabs(base) else _expand(default), APP_NAME)
+
+    import platformdirs
+
+    find: Callable[..., str] = getattr(platformdirs, f"user_{what}_dir")
+    return os.path.abspath(find(APP_NAME, appauthor=False))
+
+
+def _expand(path: str) -> str:
+    home = os.environ.get("HOME")
+    if home is not None and not os.path.isabs(home):
+        import pwd
+
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            home = ""
+        expanded = home + path[1:]
+    else:
+        expanded = os.path.expanduser(path)
+    if not os.path.isabs(expanded):
+        raise StorageError(f"no home folder is known; set HOME or {STATE_HOME_VARIABLE}")
+    return expanded

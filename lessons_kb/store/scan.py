@@ -1,0 +1,331 @@
+"""List a brain's Markdown files with what tells whether they changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lessons_kb.model import Finding
+from lessons_kb.store.locate import BORDERS, CONFIG_NAME, is_border
+from lessons_kb.store.trust import is_same, is_trusted
+from lessons_kb.text.globs import match_globs
+
+SUFFIXES = (".md", ".markdown")
+IGNORE_NAME = ".lessonsignore"
+_SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
+_BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
+_SKIPPED_FOLDERS = frozenset({"node_modules"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scan:
+    """What lies in a brain at one moment."""
+
+    files: dict[str, str]
+    """POSIX path → signature, an opaque text that differs when the file may have changed."""
+    manifest: str
+    """All of ``files`` and the settings files as one text; equal texts mean nothing changed."""
+    findings: tuple[Finding, ...]
+    silent: tuple[str, ...]
+    """Folders left out because they are brains or repositories that this user does not trust."""
+
+
+def scan(
+    root: str,
+    *,
+    folders: Collection[str] = (),
+    ignored: Iterable[tuple[str, bool]] = (),
+    max_files: int,
+    max_file_bytes: int,
+) -> Scan:
+    """List the ``*.md`` and ``*.markdown`` files below ``root``.
+
+    ``folders`` are card folders: those behind a dot are entered all the same, and their files
+    come first where ``max_files`` cuts. ``ignored`` are compiled globs. No file is opened and no
+    link followed: a link to a file that may be read adds nothing, for that file is listed itself.
+    The scan stops at brains and git work trees inside this one that are not trusted themselves,
+    and at further work trees of this one.
+    """
+    walk = _Walk(root, folders, tuple(ignored), max_file_bytes)
+    walk.run()
+    walk.find_links()
+    lines, findings = walk.lines, walk.findings
+    if len(lines) > max_files:
+        lines, left_out = _cut(lines, folders, max_files)
+        findings.append(
+            Finding(
+                path=".",
+                line=0,
+                rule="too-many-files",
+                message=f"{left_out} files beyond max_files = {max_files} are left out",
+                mend=f"raise index.max_files in {CONFIG_NAME}, or list folders in {IGNORE_NAME}",
+                level="error",
+            )
+        )
+    manifest = _manifest(settings_signature(root).split("\n"), lines)
+    silent = tuple(sorted(walk.silent))
+    return Scan(files=lines, manifest=manifest, findings=tuple(findings), silent=silent)
+
+
+def parse_manifest(manifest: str) -> dict[str, str]:
+    """Return path → signature of the files of a manifest, without the settings files."""
+    lines = manifest.split("\n")[len(_SETTINGS_FILES) :]
+    half = len(lines) // 2
+    return dict(zip(lines[:half], lines[half:], strict=True))
+
+
+@lru_cache(maxsize=8)  # a manifest is a megabyte, and is asked about at every prompt
+@lru_cache(maxsize=4)
+def count_files(manifest: str) -> int:
+    """Return how many files a manifest names."""
+    return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2
+
+
+def format_manifest(files: dict[str, str], *, like: str) -> str:
+    """Write ``files`` as a manifest with the settings lines of ``like``."""
+    return _manifest(like.split("\n")[: len(_SETTINGS_FILES)], files)
+
+
+def _manifest(settings: list[str], files: dict[str, str]) -> str:
+    # First all paths, then their signatures: a quarter of the time that pairs would take.
+    paths = sorted(files)
+    return "\n".join([*settings, *paths, *map(files.__getitem__, paths)])
+
+
+def settings_signature(root: str) -> str:
+    """Return what changes when ``lessons.toml`` or ``.lessonsignore`` does; a manifest's head."""
+    return "\n".join(
+        f"{name}\t{_signature_of(os.path.join(root, name))}" for name in _SETTINGS_FILES
+    )
+
+
+def mark_racy(signature: str, *, started_ns: int) -> str:
+    """Make a signature unequal to any scan's if the file is too young to be vouched for.
+
+    A file written after it was read, but within the file system's time step, keeps its
+    signature; so one whose times are not older than the read is read again next time
+    (git's "racily clean" rule). Steps: 20 ms covers a kernel tick; a time in whole seconds
+    comes from a file system that rounds to one or two seconds.
+    """
+    modified, changed = (int(part) for part in signature.split(".", 2)[:2])
+    youngest = max(modified, changed)
+    step = 2_000_000_000 if modified % 1_000_000_000 == 0 else 20_000_000
+    return signature + "!" if youngest >= started_ns - step else signature
+
+
+def signature(info: os.stat_result) -> str:
+    """Return what changes when a file does: times, inode, size (SPEC §3)."""
+    return f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
+
+
+def _open_folder(path: str) -> int | str:
+    """Return what to list a folder by: its descriptor saves resolving ``path`` for each file.
+
+    Where the platform has no such thing, the path itself.
+    """
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY) if _BY_DESCRIPTOR else path
+
+
+class _Walk:
+    """One walk over a tree."""
+
+    def __init__(
+        self,
+        root: str,
+        folders: Collection[str],
+        ignored: tuple[tuple[str, bool], ...],
+        max_file_bytes: int,
+    ) -> None:
+        self.root = root
+        self.ignored = ignored
+        self.max_file_bytes = max_file_bytes
+        self.lines: dict[str, str] = {}
+        self.links: list[str] = []
+        self.findings: list[Finding] = []
+        self.silent: list[str] = []
+        self.folders = frozenset(folders)
+        hidden = [f for f in folders if f.startswith(".") or "/." in f]
+        self.hidden = frozenset(hidden)
+        parts = [f.split("/") for f in hidden]
+        self.transit = frozenset("/".join(p[:n]) for p in parts for n in range(1, len(p)))
+
+    def run(self) -> None:
+        pending = [""]
+        while pending:
+            path = pending.pop()
+            try:
+                folder = _open_folder(os.path.join(self.root, path) if path else self.root)
+            except OSError as error:
+                self._find(path or ".", "unreadable-folder", error.strerror or str(error))
+                continue
+            try:
+                pending += self._run_folder(folder, path)
+            finally:
+                if isinstance(folder, int):
+                    os.close(folder)
+
+    def _run_folder(self, folder: int | str, prefix: str) -> list[str]:
+        """Note the files of one folder; return the folders to enter."""
+        try:
+            with os.scandir(folder) as listing:
+                entries: list[os.DirEntry[str]] = list(listing)
+        except OSError as error:
+            self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
+            return []
+        if prefix and not BORDERS.isdisjoint([entry.name for entry in entries]):
+            inner = os.path.join(self.root, prefix)
+            if is_border(inner) and not self._may_enter(inner, prefix):
+                return []
+        if not self.ignored and prefix not in self.transit:
+            entries = self._take_plain(entries, prefix)
+        found = (self._take(entry, prefix) for entry in entries)
+        return [inner for inner in found if inner is not None]
+
+    def _may_enter(self, inner: str, path: str) -> bool:
+
+        if is_same(inner, self.root):  # another work tree of this very brain
+            return False
+        if is_trusted(inner):
+            return True
+        self.silent.append(path)
+        return False
+
+    def _take_plain(self, entries: list[os.DirEntry[str]], prefix: str) -> list[os.DirEntry[str]]:
+        """Note what is plainly a card file, for little more than its stat; return the rest."""
+        lines, limit = self.lines, self.max_file_bytes
+        start = prefix + "/" if prefix else ""
+        rest = []
+        for entry in entries:
+            name = entry.name
+            if (
+                name.endswith(SUFFIXES)
+                and name[0] != "."
+                and name.isprintable()
+                and entry.is_file(follow_symlinks=False)
+            ):
+                try:
+                    info = entry.stat(follow_symlinks=False)
+                except OSError:
+                    rest.append(entry)
+                    continue
+                if info.st_size <= limit:
+                    lines[start + name] = (
+                        f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
+                    )
+                    continue
+            rest.append(entry)
+        return rest
+
+    def _take(self, entry: os.DirEntry[str], prefix: str) -> str | None:
+        """Note a file; return a folder to enter."""
+        name = entry.name
+        wanted = name.endswith(SUFFIXES)
+        path = prefix + "/" + name if prefix else name
+        if wanted and entry.is_file(follow_symlinks=False):
+            if not ((prefix and prefix in self.transit) or name[0] == "."):
+                self._add(path, entry)
+            return None
+        if entry.is_symlink():
+            self.links.append(path)
+            return None
+        if entry.is_dir(follow_symlinks=False):
+            if wanted:
+                self._find(path, "folder-named-like-a-card", "a folder, not a file")
+            return None if self._skips(name, path, prefix) else path
+        if wanted:
+            self._find(path, "not-a-file", "neither a regular file nor a folder")
+        return None
+
+    def _skips(self, name: str, path: str, prefix: str) -> bool:
+        if name in _SKIPPED_FOLDERS:
+            return True
+        if name[0] == "." or (prefix and prefix in self.transit):
+            inside = any(path.startswith(f + "/") for f in self.hidden)
+            if not (path in self.transit or path in self.hidden or (inside and name[0] != ".")):
+                return True
+        return bool(self.ignored) and match_globs(self.ignored, path + "/")
+
+    def _add(self, path: str, entry: os.DirEntry[str]) -> None:
+        if self.ignored and match_globs(self.ignored, path):
+            return
+        if not path.isprintable():
+            self._find(path, "bad-file-name", "the name holds control or undecodable characters")
+            return
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            self._find(path, "unreadable", error.strerror or str(error))
+            return
+        if info.st_size > self.max_file_bytes:
+            self._too_large(path, info.st_size)
+        else:
+            self.lines[path] = signature(info)
+
+    def find_links(self) -> None:
+        """Name the links that look like cards and lead to no file that is listed anyway."""
+        root = os.path.realpath(self.root)
+        named: list[tuple[str, str, str]] = []
+        for path in self.links:
+            name = path.rpartition("/")[2]
+            full = os.path.join(root, path)
+            folder = os.path.isdir(full)
+            if name[0] == "." and path not in self.folders:
+                continue
+            if not (folder or name.endswith(SUFFIXES)) or self._skips(name, path, ""):
+                continue
+            inside = os.path.relpath(os.path.realpath(full), root).replace(os.sep, "/")
+            if not os.path.exists(full):
+                named.append((path, "broken-link", "a link that cannot be followed"))
+            elif inside.split("/")[0] == "..":
+                named.append((path, "link-leads-outside", "a link that leads out of the brain"))
+            elif inside not in self.lines and (not folder or path in self.folders):
+                named.append((path, "link-not-followed", "a link to what is not read by itself"))
+        for path, rule, message in named:
+            self._find(path, rule, message)
+
+    def _too_large(self, path: str, size: int) -> None:
+        limit = self.max_file_bytes
+        self._find(path, "too-large", f"{size:,} bytes, more than max_file_bytes = {limit:,}")
+
+    def _find(self, path: str, rule: str, message: str) -> None:
+        shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
+        self.findings.append(
+            Finding(
+                path=shown, line=0, rule=rule, message=message, mend=_MENDS[rule], level="error"
+            )
+        )
+
+
+_MENDS = {
+    "unreadable-folder": "give yourself read access, or name the folder in .lessonsignore",
+    "unreadable": "give yourself read access to the file",
+    "folder-named-like-a-card": "rename the folder without its .md ending",
+    "not-a-file": "replace it with a regular file, or name it in .lessonsignore",
+    "bad-file-name": "rename the file",
+    "broken-link": "point the link at a file of the brain, or remove it",
+    "link-leads-outside": "copy the file into the brain, or pass its folder with --brain",
+    "link-not-followed": "replace it with the file; what is hidden or ignored stays out",
+    "too-large": "split the file, or raise index.max_file_bytes in lessons.toml",
+}
+
+
+def _cut(
+    lines: dict[str, str], folders: Collection[str], max_files: int
+) -> tuple[dict[str, str], int]:
+    names = {*folders, *(f"{f}s" for f in ("lesson", "playbook", "qa-finding"))}
+
+    def later(path: str) -> tuple[bool, str]:
+        in_card_folder = any(path.startswith(f + "/") or f"/{f}/" in path for f in names)
+        return not in_card_folder, path
+
+    kept = sorted(lines, key=later)[:max_files]
+    return {path: lines[path] for path in kept}, len(lines) - max_files
+
+
+def _signature_of(path: str) -> str:
+    try:
+        return signature(os.stat(path))
+    except OSError:
+        return "-"

@@ -1,0 +1,82 @@
+"""Where each session of an agent began: agents change directory, a session's brain does not.
+
+And what a session was told already, where no journal can know it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+
+from lessons_kb.errors import StorageError
+from lessons_kb.store.locate import state_home
+from lessons_kb.store.state import make_private
+
+_FOLDER = "sessions"
+_KEPT_SECONDS = 30 * 86_400
+_MAX_BYTES = 8_192
+_FORGET_EVERY = 8
+"""Old pins are looked for in about one of so many new sessions."""
+
+
+def pin_directory(session: str, directory: str) -> str:
+    """Return the directory that was pinned at the session's first event, ``directory`` if now.
+
+    A pin that cannot be written or that names no folder any more leaves ``directory`` as it is.
+    """
+    folder = os.path.join(state_home(), _FOLDER)
+    name = _name(session)
+    path = os.path.join(folder, name)
+    try:
+        with open(path, "rb") as file:
+            pinned = os.fsdecode(file.read(_MAX_BYTES))
+        return pinned if os.path.isdir(pinned) else directory
+    except OSError:
+        pass
+    try:
+        make_private(folder)
+        if int(name[-1], 16) % _FORGET_EVERY == 0:
+            _forget_old(folder)
+        # Not synced to the disk: a lost pin costs nothing, waiting for the disk is felt.
+        fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(fresh, os.fsencode(directory)[:_MAX_BYTES])
+        finally:
+            os.close(fresh)
+    except (OSError, StorageError):
+        return directory
+    return directory
+
+
+def is_first(folder: str, what: str, *, unknown: bool) -> bool:
+    """Note in a folder of ours that something was said; False when it was said before.
+
+    ``unknown`` is returned where nothing can be noted.
+    """
+    folder = os.path.join(folder, _FOLDER)
+    try:
+        make_private(folder)
+        _forget_old(folder)
+        os.close(os.open(os.path.join(folder, _name(what)), os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    except (OSError, StorageError):
+        return unknown
+    return True
+
+
+def _name(text: str) -> str:
+    raw = text.encode("utf-8", "replace")
+    return f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+
+
+def _forget_old(folder: str) -> None:
+    before = time.time() - _KEPT_SECONDS
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                if entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry.path)
+            except OSError:
+                continue

@@ -1,0 +1,283 @@
+"""Watch a brain while editors, git and other programs change it."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import queue
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from lessons_kb.errors import BrainNotFound
+from lessons_kb.store.disk import TEMP_PREFIX, shown, storage_error
+from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME
+from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver
+
+Events: TypeAlias = "queue.SimpleQueue[FileSystemEvent]"
+
+
+RESCAN = "."
+"""Among changed paths: anything may have changed, scan the brain."""
+
+_SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})
+_MANY = 2_000
+"""Events in one batch beyond which they are not told apart. The system drops events when its
+queue (16,384 by default) overflows, which only happens in such a flood."""
+_LONGEST_WAIT = 10
+"""A batch is handed on after this many times ``debounce``, though changes go on."""
+_TICK_SECONDS = 0.25
+_CHECK_SECONDS = 1.0
+_STARTING = threading.Lock()
+_EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
+
+
+def is_watched(path: str) -> bool:
+    """Tell whether a change of this file, by its POSIX path, matters to the index."""
+    name = path.rpartition("/")[2]
+    return name in (CONFIG_NAME, IGNORE_NAME) or name.endswith(SUFFIXES)
+
+
+def watch(
+    root: str,
+    on_change: Callable[[set[str]], None],
+    *,
+    stop: threading.Event,
+    debounce: float = 0.2,
+    wanted: Callable[[str], bool] = is_watched,
+    poll: float = 1.0,
+    on_sign: Callable[[], None] = lambda: None,
+    on_idle: Callable[[], None] = lambda: None,
+) -> None:
+    """Call ``on_change`` with the changed files of a brain until ``stop`` is set.
+
+    Paths are POSIX and relative, and may be files that a scan leaves out or that are gone;
+    ``RESCAN`` among them says that anything may have changed. The first call is ``{RESCAN}``,
+    when the watch stands: what changes after it is not missed. Calls come from the calling
+    thread, one after another, ``debounce`` seconds after the last of several changes. Where the
+    system's watches are exhausted the folder is polled every ``poll`` seconds instead. What lies
+    in ``.git``, ``.lessons`` and ``node_modules`` is left out. ``on_sign`` is called at once, from
+    another thread, at the first sign of any change; ``on_idle`` from the calling thread several
+    times a second while nothing changes, unless the folder is polled. Raises BrainNotFound when
+    the folder is not or no longer there, and what ``on_change`` raises.
+    """
+    real = os.path.realpath(root)
+    polling = False
+    while not stop.is_set():
+        session = _Session(real, debounce=debounce, wanted=wanted, on_sign=on_sign)
+        observer = session.start(poll if polling else None)
+        if observer is None:
+            polling = True
+            continue
+        try:
+            polling = session.run(on_change, on_idle, stop, polling=polling)
+        finally:
+            observer.stop()
+            observer.join()
+
+
+class _Session:
+    """One observer on one folder, until the folder is another one or the watches run out."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        debounce: float,
+        wanted: Callable[[str], bool],
+        on_sign: Callable[[], None],
+    ) -> None:
+        self.root = root
+        self.on_sign = on_sign
+        self.debounce = debounce
+        self.wanted = wanted
+        self.events: Events = queue.SimpleQueue()
+        self.identity = self.identify()
+        self.threads: list[threading.Thread] = []
+
+    def identify(self) -> tuple[int, int]:
+        """Tell this folder from another that takes its name."""
+        try:
+            info = os.stat(self.root)
+        except OSError:
+            raise BrainNotFound(
+                f"no folder {shown(self.root)} any more; start the watch where the brain is now"
+            ) from None
+        return info.st_dev, info.st_ino
+
+    def start(self, poll: float | None) -> BaseObserver | None:
+        """Start an observer, a polling one if ``poll`` is given; None when watches run out."""
+        from watchdog import events as kinds
+        from watchdog.observers import Observer
+        from watchdog.observers.polling import PollingObserverVFS
+
+        session = self
+
+        class Collector(kinds.FileSystemEventHandler):
+            def dispatch(self, event: FileSystemEvent) -> None:
+                if session.concerns(event):
+                    session.on_sign()
+                session.events.put(event)
+
+        # Not opening and closing: reading the cards would keep us busy with ourselves.
+        wanted = [
+            *(kinds.FileCreatedEvent, kinds.FileModifiedEvent, kinds.FileMovedEvent),
+            *(kinds.FileDeletedEvent, kinds.FileClosedEvent),
+            *(kinds.DirCreatedEvent, kinds.DirMovedEvent, kinds.DirDeletedEvent),
+        ]
+        # The library warns (of nothing that matters) in its own thread when folders are made one
+        # in another; where warnings are errors, that would end the thread.
+        warnings.filterwarnings("ignore", "Callback with id ", RuntimeWarning)
+        with _STARTING:  # one after another: each tells its own threads from those there before
+            others = set(threading.enumerate())
+            observer = None
+            try:
+                observer = (
+                    Observer()
+                    if poll is None
+                    else PollingObserverVFS(os.lstat, self.listed, polling_interval=poll)  # type: ignore[arg-type]
+                )
+                observer.schedule(Collector(), self.root, recursive=True, event_filter=wanted)
+                observer.start()
+            except OSError as error:
+                if observer is not None:
+                    observer.stop()
+                if poll is None and error.errno in _EXHAUSTED:
+                    return None
+                self.identify()
+                raise storage_error(error, self.root) from None
+            started = set(threading.enumerate()) - others
+        if poll is None and _is_exhausted(self.root):  # some folders were left out in silence
+            observer.stop()
+            observer.join()
+            return None
+        # An emitter may have ended already, because its folder is gone.
+        ours = {thread for thread in started if type(thread).__module__.startswith("watchdog.")}
+        self.threads = [*(ours | observer.emitters)]
+        return observer
+
+    def concerns(self, event: FileSystemEvent) -> bool:
+        """Tell whether an event is about something that may matter to the index."""
+        names = (event.src_path, event.dest_path)
+        paths = [path for name in names if name and (path := self.relative(os.fsdecode(name)))]
+        return any(event.is_directory or self.wanted(path) for path in paths)
+
+    def run(
+        self,
+        on_change: Callable[[set[str]], None],
+        on_idle: Callable[[], None],
+        stop: threading.Event,
+        *,
+        polling: bool,
+    ) -> bool:
+        """Hand on changes until ``stop`` or a new start is due; return whether to poll then."""
+        on_change({RESCAN})
+        checked = time.monotonic()
+        while not stop.is_set():
+            batch = self.next_batch(stop)
+            if batch or time.monotonic() - checked > _CHECK_SECONDS:
+                if self.identify() != self.identity or not self.is_alive():
+                    return polling
+                checked = time.monotonic()
+            changed = self.changed(batch)
+            if changed and not stop.is_set():
+                on_change(changed)
+            elif not batch and not polling:
+                on_idle()
+            grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
+            if grown and not polling and _is_exhausted(self.root):
+                return True
+        return polling
+
+    def is_alive(self) -> bool:
+        """Tell whether all of the observer still runs: it has threads whose end it hides."""
+        return all(thread.is_alive() for thread in self.threads)
+
+    def next_batch(self, stop: threading.Event) -> list[FileSystemEvent]:
+        """Return the events of one flurry of changes, [] after a moment without any."""
+        try:
+            batch = [self.events.get(timeout=_TICK_SECONDS)]
+        except queue.Empty:
+            return []
+        until = time.monotonic() + _LONGEST_WAIT * self.debounce
+        while not stop.is_set() and time.monotonic() < until:
+            try:
+                batch.append(self.events.get(timeout=self.debounce))
+            except queue.Empty:
+                break
+        return batch
+
+    def changed(self, batch: list[FileSystemEvent]) -> set[str]:
+        """Return the files that a batch is about."""
+        if len(batch) > _MANY:
+            return {RESCAN}
+        found: set[str] = set()
+        for event in batch:
+            for name in (event.src_path, event.dest_path):
+                path = self.relative(os.fsdecode(name)) if name else None
+                if path is None:
+                    continue
+                if not event.is_directory:
+                    if self.wanted(path):
+                        found.add(path)
+                elif event.event_type == "created":
+                    found.update(self.below(path))
+                else:  # moved or deleted: what was in it is not known any more
+                    found.add(RESCAN)
+        return found
+
+    def relative(self, full: str) -> str | None:
+        """Return a path inside the brain, None for the brain itself and what is left out."""
+        path = os.path.relpath(full, self.root).replace(os.sep, "/")
+        parts = path.split("/")
+        if path == "." or parts[0] == ".." or not _SKIPPED.isdisjoint(parts):
+            return None
+        return None if parts[-1].startswith(TEMP_PREFIX) else path
+
+    def below(self, path: str) -> Iterator[str]:
+        """Yield the files of a new folder: some came before it was watched."""
+        for folder, folders, names in os.walk(os.path.join(self.root, path)):
+            folders[:] = [name for name in folders if name not in _SKIPPED]
+            for name in names:
+                inner = self.relative(os.path.join(folder, name))
+                if inner is not None and self.wanted(inner):
+                    yield inner
+
+    def listed(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
+        """Yield the entries of a folder that polling has to look at."""
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                path = self.relative(entry.path)
+                if path and (entry.is_dir(follow_symlinks=False) or self.wanted(path)):
+                    yield entry
+
+
+def _is_exhausted(root: str) -> bool:
+    """Tell whether this user can add no further inotify watch.
+
+    An observer stays silent about a sub-folder that it could not watch.
+    """
+    if sys.platform != "linux":
+        return False
+
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        instance = libc.inotify_init1(os.O_CLOEXEC)
+        if instance < 0:
+            return False
+        try:
+            delete_self = 0x400
+            added = libc.inotify_add_watch(instance, os.fsencode(root), delete_self)
+            return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
+        finally:
+            os.close(instance)
+    except (AttributeError, OSError):
+        return False

@@ -1,0 +1,117 @@
+"""A Claude Code transcript as entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from lessons_kb.transcripts.claude_code_tail import result_of
+from lessons_kb.transcripts.entries import (
+    ANSWER,
+    CALL,
+    CANCELLED,
+    COMPACTION,
+    FAILED,
+    INTERRUPT,
+    MAX_OUTPUT,
+    OK,
+    PROMPT,
+    Entry,
+    remember,
+    seconds,
+    texts_of,
+    without,
+)
+
+_INTERRUPTED = "[Request interrupted by user"
+_NOT_THE_USER = ("system", "poll_event")
+_MACHINE = (
+    *("<command-name>", "<command-message>", "<local-command-", "<bash-", "Caveat: "),
+    *("<task-notification>", "<user-memory-input>"),
+)
+"""How messages begin that the client wrote in the user's name."""
+_REMINDER = ("<system-reminder>", "</system-reminder>")
+
+
+class ClaudeReader:
+    """Reads one object after the other; ``finish`` tells what waited for more."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self._places: dict[str, str] = {}
+        """Where calls began: the line of a result has the directory after it."""
+        self._answer: Entry | None = None
+        self._message = ""
+
+    def read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
+        """Yield what one line tells."""
+        message = data.get("message")
+        if not isinstance(message, dict) or data.get("isSidechain") is True:
+            return
+        base = Entry(
+            kind=PROMPT,
+            at=seconds(data.get("timestamp")),
+            session=str(data.get("sessionId") or ""),
+            cwd=str(data.get("cwd") or ""),
+        )
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        blocks = [block for block in blocks if isinstance(block, dict)]
+        if data.get("type") == "assistant":
+            self._spoke(blocks, str(message.get("id") or ""), base)
+        elif data.get("type") == "user":
+            yield from self._asked(data, blocks, base)
+
+    def finish(self) -> Iterator[Entry]:
+        """Yield the answer that nothing followed."""
+        if self._answer is not None:
+            yield self._answer
+        self._answer = None
+
+    def _spoke(self, blocks: list[dict[str, Any]], message: str, base: Entry) -> None:
+        for block in blocks:
+            if block.get("type") == "tool_use":
+                arguments = block.get("input")
+                arguments = arguments if isinstance(arguments, dict) else {}
+                call = (str(block.get("name") or ""), arguments)
+                remember(self._calls, str(block.get("id")), call)
+                remember(self._places, str(block.get("id")), base.cwd)
+                self._answer = None
+            elif block.get("type") == "text" and isinstance(block.get("text"), str):
+                before = self._answer.text if self._answer and message == self._message else ""
+                text = f"{before}\n\n{block['text']}" if before else block["text"]
+                self._answer = replace(base, kind=ANSWER, text=text)
+                self._message = message
+
+    def _asked(
+        self, data: Mapping[str, Any], blocks: list[dict[str, Any]], base: Entry
+    ) -> Iterator[Entry]:
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                result = result_of(block, self._calls, data)
+                self._calls.pop(result.id, None)
+                ended = CANCELLED if result.cancelled else FAILED if result.failed else OK
+                yield replace(
+                    base,
+                    kind=CALL,
+                    id=result.id,
+                    tool=result.tool,
+                    arguments=result.arguments,
+                    cwd=self._places.pop(result.id, base.cwd),
+                    ended=ended,
+                    output=result.text[-MAX_OUTPUT:],
+                )
+        text = texts_of([block for block in blocks if block.get("type") == "text"]).strip()
+        if not text or data.get("isMeta") is True:
+            return
+        if data.get("isCompactSummary") is True:
+            yield replace(base, kind=COMPACTION, id=str(data.get("uuid") or ""), text=text)
+        elif text.startswith(_INTERRUPTED):
+            yield replace(base, kind=INTERRUPT, id=str(data.get("uuid") or ""))
+        elif not text.startswith(_MACHINE) and data.get("turnOrigin") not in _NOT_THE_USER:
+            text = without(text, *_REMINDER).strip()
+            if text:
+                yield from self.finish()
+                number = str(data.get("promptId") or data.get("uuid") or "")
+                yield replace(base, id=number, text=text)

@@ -1,0 +1,109 @@
+"""The records that coding agents keep of their sessions, read piece by piece."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from lessons_kb.transcripts.claude_code import ClaudeReader
+from lessons_kb.transcripts.codex import CodexReader
+from lessons_kb.transcripts.entries import Entry
+from lessons_kb.transcripts.gemini_cli import GeminiReader
+
+
+class Reader(Protocol):
+    """One agent's reader."""
+
+    def read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
+        """Yield what one line of the record tells."""
+
+    def finish(self) -> Iterator[Entry]:
+        """Yield what is still open when the record ends."""
+
+
+CLAUDE, CODEX, GEMINI = "claude-code", "codex", "gemini-cli"
+AGENTS = (CLAUDE, CODEX, GEMINI)
+MAX_LINE_BYTES = 20_000_000
+
+_CLAUDE_TYPES = ("user", "assistant", "system", "summary", "queue-operation", "progress")
+
+
+def detect_agent(data: Mapping[str, Any]) -> str:
+    """Return whose record this object is from, "" where it does not show."""
+    if isinstance(data.get("payload"), dict) and isinstance(data.get("type"), str):
+        return CODEX
+    if "projectHash" in data or "$set" in data or data.get("type") == "gemini":
+        return GEMINI
+    known = any(key in data for key in ("sessionId", "leafUuid", "parentUuid"))
+    return CLAUDE if known and data.get("type") in _CLAUDE_TYPES else ""
+
+
+def open_reader(agent: str) -> Reader:
+    """Return a fresh reader for one of AGENTS."""
+    if agent == CODEX:
+        return CodexReader()
+    if agent == GEMINI:
+        return GeminiReader()
+
+    return ClaudeReader()
+
+
+class Transcript:
+    """A record that grows: fed with bytes as they come, it yields what they tell.
+
+    Lines may be cut anywhere; what is no JSON object is passed over and counted.
+    """
+
+    def __init__(self, agent: str = "") -> None:
+        self.agent = agent
+        """One of AGENTS; "" until the record shows it."""
+        self.lines = 0
+        self.passed_over = 0
+        """Lines that are no JSON object."""
+        self._rest = b""
+        self._reader = open_reader(agent) if agent else None
+
+    def feed(self, data: bytes) -> Iterator[Entry]:
+        """Yield the entries of the lines that ``data`` completes."""
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MAX_LINE_BYTES:
+            self._rest = b""
+        for line in whole:
+            yield from self.feed_line(line)
+
+    def feed_line(self, line: bytes) -> Iterator[Entry]:
+        """Yield the entries of one line."""
+        if not line.strip():
+            return
+        self.lines += 1
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            self.passed_over += 1
+            return
+        if self._reader is None:
+            self.agent = detect_agent(data)
+            self._reader = open_reader(self.agent) if self.agent else None
+        if self._reader is not None:
+            yield from self._reader.read(data)
+
+    def finish(self) -> Iterator[Entry]:
+        """Yield what waited for more: a last line without an end, the last answer."""
+        rest, self._rest = self._rest, b""
+        yield from self.feed_line(rest)
+        if self._reader is not None:
+            yield from self._reader.finish()
+
+
+def read_tail(agent: str, data: bytes, offset: int = 0) -> tuple[list[Entry], int]:
+    """Return what the whole lines among ``data`` tell, and the offset behind them.
+
+    ``data`` is what the record of one of AGENTS holds from ``offset`` on. A partial last line is
+    left for the next time; a call whose begin lies before ``data`` has no tool.
+    """
+    whole = data.rfind(b"\n") + 1
+    transcript = Transcript(agent)
+    return list(transcript.feed(data[:whole])), offset + whole

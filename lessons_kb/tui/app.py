@@ -1,0 +1,501 @@
+"""The full-screen application: two lists, a filter, a preview. What the keys do is in ``ACTS``."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar, TypeVar
+
+from textual import events, on
+from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.binding import Binding
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.visual import VisualType
+from textual.widget import Widget
+from textual.widgets import Input, Static
+from textual.worker import WorkType
+
+from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
+from lessons_kb.process.editor import open_editor
+from lessons_kb.tui.actions import Actions, Outcome
+from lessons_kb.tui.board import Board
+from lessons_kb.tui.desk import Desk
+from lessons_kb.tui.dialogs import Ask, Help, Pick
+from lessons_kb.tui.drawing import (
+    draw_empty,
+    draw_hints,
+    draw_status,
+    draw_tabs,
+    draw_view,
+)
+from lessons_kb.tui.keys import CARDS, DRAFTS, KEYS
+from lessons_kb.tui.listing import RowList
+from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row
+
+T = TypeVar("T")
+
+
+_SETTLE_SECONDS = 0.05
+"""How long the cursor must rest on a row before its file is read."""
+_WIDE = 110
+"""Columns from which the preview stands beside the list, not below it."""
+_COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
+
+
+class Filter(Input):
+    """The line one types into."""
+
+
+_YES, _MERGE, _NEW = "y", "m", "n"
+
+
+def _edit(app: ManageApp, row: Row) -> None:
+    def editor(path: str) -> None:
+        if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+            raise InputError(f"no editor is set; set $EDITOR, or edit {path} and press ctrl+r")
+        try:
+            with app.suspend():
+                open_editor(path)
+        except SuspendNotSupported:
+            open_editor(path)  # no terminal to give away: the editor has a window of its own
+
+    async def edit() -> None:
+        await app.later(lambda: None)  # what was asked for before comes first
+        try:
+            app.take(app.actions.edit(row, editor))
+        except LessonsError as error:
+            app.say(str(error), bad=True)
+
+    app.begin(edit, group="acts")
+
+
+def _delete(app: ManageApp, row: Row) -> None:
+    def then(answer: str) -> None:
+        if answer == _YES:
+            app.perform(lambda: app.actions.delete(row))
+
+    question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
+    app.ask(question, [(_YES, "delete"), ("n", "keep")], then)
+
+
+def _discard(app: ManageApp, row: Row) -> None:
+    def then(answer: str) -> None:
+        if answer == _YES:
+            app.perform(lambda: app.actions.discard(row))
+
+    question = f"Discard this draft? u brings it back.\n\n{row.title}"
+    app.ask(question, [(_YES, "discard"), ("n", "keep")], then)
+
+
+def _accept(app: ManageApp, row: Row) -> None:
+    def duplicate(error: DuplicateCard) -> None:
+        def then(answer: str) -> None:
+            if answer == _MERGE:
+                app.perform(lambda: app.actions.merge(row, error.existing))
+            elif answer == _NEW:
+                app.perform(lambda: app.actions.accept(row, on_duplicate="new"))
+
+        reason = str(error).partition(";")[0]
+        answers = [(_MERGE, "count it there"), (_NEW, "write a second card"), ("w", "wait")]
+        app.ask(f"The lesson may be there already: {reason}.", answers, then)
+
+    app.perform(lambda: app.actions.accept(row), on_duplicate=duplicate)
+
+
+def _merge(app: ManageApp, row: Row) -> None:
+    def then(name: str | None) -> None:
+        if name:
+            app.perform(lambda: app.actions.merge(row, name))
+
+    async def choose() -> None:
+        draft = row.draft
+        near = await app.later(lambda: app.desk.nearest(draft)) if draft else ()
+        places = {card.id: n for n, card in enumerate(near)}
+        cards = [one for one in app.board.rows[CARDS] if one.card is not None]
+        cards.sort(key=lambda one: places.get(one.path, len(places)))
+        app.push_screen(Pick("Count it on which card?", cards, app.day), then)
+
+    app.begin(choose, group="acts")
+
+
+def _clear(app: ManageApp) -> None:
+    app.board.typed = ""
+    _write_filter(app)
+
+
+def _write_filter(app: ManageApp) -> None:
+    """Show what this tab's filter is, and what it lets through."""
+    app.query_one("#filter", Input).value = app.board.typed
+    app.show()
+
+
+def _order(app: ManageApp) -> None:
+    app.board.next_order()
+    app.show(top=True)
+
+
+def _switch(app: ManageApp) -> None:
+    app.board.switch()
+    app.say("")
+    _write_filter(app)
+
+
+def _scroll(app: ManageApp, by: int) -> None:
+    preview = app.query_one("#preview")
+    preview.scroll_relative(y=by * max(preview.size.height - 2, 1), animate=False)
+
+
+def _of_row(act: Callable[[ManageApp, Row], None]) -> Callable[[ManageApp], object]:
+    def on_current(app: ManageApp) -> None:
+        row = app.listing.current
+        if row is not None:
+            act(app, row)
+
+    return on_current
+
+
+def _status(status: str) -> Callable[[ManageApp], object]:
+    def change(app: ManageApp, row: Row) -> None:
+        app.perform(lambda: app.actions.set_status(row, status))
+
+    return _of_row(change)
+
+
+ACTS: Mapping[str, Callable[[ManageApp], object]] = {
+    "edit": _of_row(_edit),
+    "bump": _of_row(lambda app, row: app.perform(lambda: app.actions.bump(row))),
+    "ignore": _status("ignored"),
+    "archive": _status("archived"),
+    "restore": _status("active"),
+    "delete": _of_row(_delete),
+    "accept": _of_row(_accept),
+    "merge": _of_row(_merge),
+    "discard": _of_row(_discard),
+    "undo": lambda app: app.perform(app.actions.undo),
+    "filter": lambda app: app.focus_on(app.query_one("#filter")),
+    "clear": _clear,
+    "order": _order,
+    "page_down": lambda app: _scroll(app, 1),
+    "page_up": lambda app: _scroll(app, -1),
+    "switch": _switch,
+    "reload": lambda app: app.load(),
+    "help": lambda app: app.push_screen(Help()),
+    "quit": lambda app: app.exit(),
+}
+
+
+class ManageApp(App[None]):
+    """``lessons manage``, full screen. Shows itself first and reads the brain meanwhile.
+
+    ``today`` is what ages are counted from.
+    """
+
+    TITLE = "lessons manage"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012 the base class calls it an instance variable
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)
+    ]
+    CSS = """
+    Screen { layout: vertical; }
+    #tabs, #status, #hints, #heading { height: 1; padding: 0 1; }
+    #tabs, #hints { link-style: none; link-style-hover: bold underline; }
+    #tabs { background: $primary-background; }
+    #filter { height: 1; padding: 0 1; }
+    #panes { height: 1fr; }
+    .-narrow #panes { layout: vertical; }
+    .-wide #panes { layout: horizontal; }
+    .-narrow #left { height: 6fr; }
+    .-narrow #preview { height: 5fr; border-top: solid $primary-background; }
+    .-wide #left { width: 5fr; }
+    .-wide #preview { width: 4fr; border-left: solid $primary-background; }
+    #heading { color: $text-muted; }
+    #list { padding: 0 1; height: 1fr; }
+    #preview { padding: 0 1; scrollbar-size-vertical: 1; }
+    #status.-bad { color: $text-error; }
+    #hints { color: $text-muted; }
+    """
+
+    def __init__(self, desk: Desk, *, today: dt.date | None = None) -> None:
+        super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
+        self.desk = desk
+        self.actions: Actions = Actions(desk)
+        self.board = Board()
+        self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
+        self.listing = RowList(CARD_COLUMNS, self.day, id="list")
+        self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
+        self._rest: Timer | None = None
+        self._progress = (0, 0)
+        self._said = ""
+        self._drawn: dict[str, VisualType] = {}
+        self._gone = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the screen."""
+        yield Static(id="tabs")
+        yield Filter(placeholder="type to filter", id="filter", compact=True)
+        with Container(id="panes"):
+            with Vertical(id="left"):
+                yield Static(id="heading", markup=False)
+                yield self.listing
+            with VerticalScroll(id="preview", can_focus=False):
+                yield Static(id="view", markup=False)
+        yield Static(id="status", markup=False)
+        yield Static(id="hints")
+
+    def on_mount(self) -> None:
+        """Show the empty lists and begin to read."""
+        self.query_one(Filter).focus()
+        self.load()
+
+    def on_unmount(self) -> None:
+        """Let what was begun come to its end."""
+        self._gone = True
+        self._hands.shutdown(wait=True)
+
+    def begin(
+        self,
+        work: Callable[[], Coroutine[None, None, None]],
+        *,
+        group: str,
+        exclusive: bool = False,
+    ) -> None:
+        """Do ``work`` while the screen goes on; ``exclusive`` ends what its group does yet."""
+        chosen: WorkType[None] = work
+        self.run_worker(chosen, group=group, exclusive=exclusive)
+
+    def load(self) -> None:
+        """Read everything anew, what the user waits for first."""
+        self.begin(self._load, group="load", exclusive=True)
+
+    def say(self, line: str, *, bad: bool = False) -> None:
+        """Tell the user something in one line."""
+        if not self.screen_stack:  # the application is closing, and something came late
+            return
+        self._said = " ".join(line.split())
+        self._update("#status", draw_status(self.board, self.listing, self._said, self._room))
+        self._base.query_one("#status").set_class(bad, "-bad")
+
+    def focus_on(self, widget: Widget) -> None:
+        """Give a widget the focus at once: the next key is its, however fast it comes."""
+        self._base.set_focus(widget)
+
+    def show(self, *, top: bool = False) -> None:
+        """Draw the rows of the tab that pass its filter."""
+        if not self.screen_stack:
+            return
+        self.listing.columns = _COLUMNS[self.board.tab]
+        self.listing.show(self.board.shown(), keep=self.board.place, top=top)
+        self._draw_lines()
+
+    def take(self, outcome: Outcome) -> None:
+        """Change the lists as an action says."""
+        self.board.take(outcome)
+        self.show()
+        self.say(outcome.line)
+        if outcome.drafts:
+            self.begin(self._load_drafts, group="drafts", exclusive=True)
+
+    async def later(self, work: Callable[[], T]) -> T:
+        """Return what ``work`` returns, done after all that was asked for before."""
+        return await asyncio.get_running_loop().run_in_executor(self._hands, work)
+
+    def perform(
+        self,
+        work: Callable[[], Outcome],
+        *,
+        on_duplicate: Callable[[DuplicateCard], None] | None = None,
+    ) -> None:
+        """Do something to cards or drafts and show what came of it."""
+
+        async def perform() -> None:
+            try:
+                outcome = await self.later(work)
+            except LessonsError as error:
+                if isinstance(error, DuplicateCard) and on_duplicate is not None:
+                    on_duplicate(error)
+                else:
+                    self.say(str(error), bad=True)
+            else:
+                self.take(outcome)
+
+        self.begin(perform, group="acts")
+
+    def ask(
+        self, question: str, answers: Sequence[tuple[str, str]], then: Callable[[str], None]
+    ) -> None:
+        """Ask for one of (key, words); ``then`` is given the key, "" for none."""
+        self.push_screen(Ask(question, answers), lambda answer: then(answer or ""))
+
+    async def _load(self) -> None:
+        self.say("reading …")
+        watch = self.set_interval(0.2, self._tell_progress)
+        try:
+            rows = await asyncio.to_thread(self.desk.load, self._note_progress)
+            watch.stop()
+            self.board.set(CARDS, rows)
+            self.show()
+            self.say("")
+            await self._load_drafts()
+            if await asyncio.to_thread(self.desk.load_effects):
+                self.board.exchange(await asyncio.to_thread(self._measured))
+                self.show()
+                self._preview()
+        except LessonsError as error:
+            self.say(str(error), bad=True)
+        finally:
+            watch.stop()
+
+    async def _load_drafts(self) -> None:
+        try:
+            self.board.set(DRAFTS, await self.later(self.desk.load_drafts))
+        except LessonsError as error:
+            self.say(str(error), bad=True)
+        self.show()
+
+    def _measured(self) -> dict[str, Row]:
+        return {
+            row.name: self.desk.row_of(row.card, layer=row.layer, troubles=row.troubles)
+            for row in self.board.rows[CARDS]
+            if row.card is not None
+        }
+
+    def _note_progress(self, done: int, total: int) -> None:
+        """Note how far the reading is; called from its thread."""
+        if self._gone:
+            raise LessonsError("stopped")
+        self._progress = (done, total)
+
+    def _tell_progress(self) -> None:
+        done, total = self._progress
+        if total:
+            self.say(f"reading {done:,} of {total:,} files …")
+
+    @property
+    def _room(self) -> int:
+        """Columns within the padding of a line."""
+        return max(self.size.width - 2, 0)
+
+    @property
+    def _base(self) -> Screen[object]:
+        """The screen below all questions."""
+        return self.screen_stack[0]
+
+    def _update(self, where: str, what: VisualType) -> None:
+        """Draw a line, or the preview; lines keep their size, so nothing else need move."""
+        if self._drawn.get(where) != what:
+            self._drawn[where] = what
+            self._base.query_one(where, Static).update(what, layout=where == "#view")
+
+    def _draw_lines(self) -> None:
+        if not self.screen_stack:
+            return
+        board, width = self.board, self._room
+        self._update("#tabs", draw_tabs(board.tab, board.counts, self.desk.label, width))
+        self._update("#heading", self.listing.heading())
+        typing = isinstance(self._base.focused, Filter)
+        hints = draw_hints(board.tab, self.listing.current, typing=typing, width=width)
+        self._update("#hints", hints)
+        self._update("#status", draw_status(board, self.listing, self._said, width))
+
+    async def on_event(self, event: events.Event) -> None:
+        """Take keys here, in the order they came: widgets hear of them, and of the focus, later."""
+        if (
+            isinstance(event, events.Key)
+            and not event.is_forwarded
+            and len(self.screen_stack) == 1
+            and self._take_key(event)
+        ):
+            return
+        await super().on_event(event)
+
+    def _take_key(self, event: events.Key) -> bool:
+        """Do what a key means, all of it; False leaves it to textual."""
+        typed = self._base.focused
+        if not isinstance(typed, Filter):
+            return self.listing.press(event.key) or self._action_do(event.key)
+        if event.key in ("question_mark", "tab"):
+            return self._action_do(event.key)
+        if event.key == "escape" and self.board.typed:
+            return self._action_do("escape")
+        if event.key in ("escape", "enter", "up", "down", "pageup", "pagedown"):
+            self.focus_on(self.listing)
+            self.listing.press(event.key)
+        elif event.key == "backspace":
+            typed.action_delete_left()
+        elif event.is_printable and event.character:
+            typed.insert_text_at_cursor(event.character)
+        else:
+            return False
+        self._filter()
+        return True
+
+    @on(Input.Changed, "#filter")
+    def _filter(self) -> None:
+        """Show what passes the filter as it is now."""
+        typed = self._base.query_one(Filter).value
+        if typed != self.board.typed:
+            self.board.typed = typed
+            self.show(top=True)
+
+    @on(RowList.Moved)
+    def _moved(self) -> None:
+        row = self.listing.current
+        self.board.place = row.name if row else ""
+        self._draw_lines()
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_SETTLE_SECONDS, self._preview)
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        self._action_do("enter")
+
+    @on(events.DescendantFocus)
+    def _focused(self) -> None:
+        """Name the keys of what has the focus now."""
+        self.call_after_refresh(self._draw_lines)
+
+    @on(events.Resize)
+    def _resized(self) -> None:
+        """Fit the lines to the new width."""
+        self.call_after_refresh(self._draw_lines)
+
+    def _preview(self) -> None:
+        self.begin(self._draw_preview, group="preview", exclusive=True)
+
+    async def _draw_preview(self) -> None:
+        row = self.listing.current
+        if not self.screen_stack:
+            return
+        if row is None:
+            self._update("#view", draw_empty(self.board))
+            return
+        try:
+            if row.draft is not None:
+                view = await asyncio.to_thread(self.desk.look_draft, row.draft)
+            else:
+                now, view = await asyncio.to_thread(self.desk.look, row)
+                if now != row:  # an editor was at it
+                    self.board.exchange({now.name: now})
+                    self.listing.exchange(now)
+        except CardNotFound as error:
+            self.take(Outcome(line=str(error), gone=(row.name,)))
+        except LessonsError as error:
+            self._update("#view", str(error))
+        else:
+            self._update("#view", draw_view(view))
+            self._base.query_one("#preview").scroll_home(animate=False)
+
+    def _action_do(self, key: str) -> bool:
+        """Do what a key means in this tab; False if it means nothing there."""
+        for one in KEYS:
+            if self.board.tab in one.tabs and key in one.keys.split(","):
+                ACTS[one.act](self)
+                return True
+        return False

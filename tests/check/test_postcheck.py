@@ -1,0 +1,191 @@
+"""Which checklist items an answer denies, and which neither it nor what the agent did shows."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessons_kb.check.items import MAX_EVIDENCE, find_unaddressed_items
+from lessons_kb.model import Card
+
+
+def card(*items, name="a"):
+    return Card(id=f"lessons/{name}.md", kind="lesson", title=name, checklist=items)
+
+
+def check(item, answer="", *evidence):
+    return find_unaddressed_items(answer, [card(item)], evidence).unaddressed
+
+
+def missing(item, answer="", *evidence):
+    return bool(check(item, answer, *evidence))
+
+
+def denied(item, answer):
+    return [one.sentence for one in check(item, answer) if one.denied]
+
+
+class TestShape:
+    def test_what_is_missing_names_the_card_the_terms_and_the_nearest_sentence(self):
+        cards = [card("Reject unknown senders", "Cover the rejection with a test")]
+        found = find_unaddressed_items("Hello. Unknown senders are now rejected.", cards)
+        assert found.checked == 2
+        (one,) = found.unaddressed
+        assert one.card is cards[0]
+        assert one.item == "Cover the rejection with a test"
+        assert one.terms == ("Cover", "test")
+        assert one.sentence == "Unknown senders are now rejected."
+        assert not one.denied
+
+    def test_nothing_matched_at_all(self):
+        (one,) = find_unaddressed_items("Done.", [card("Rotate the tokens")]).unaddressed
+        assert (one.terms, one.sentence, one.denied) == (("Rotate", "tokens"), "", False)
+
+    def test_a_denied_item_comes_with_the_sentence_that_denies_it(self):
+        answer = "The rejection is covered in the docs. I left the tests for a follow-up."
+        (one,) = check("Cover the rejection with a test", answer)
+        assert (one.denied, one.sentence) == (True, "I left the tests for a follow-up.")
+
+    def test_no_cards_nothing_missing(self):
+        found = find_unaddressed_items("Anything.", [])
+        assert (found.unaddressed, found.checked) == ((), 0)
+
+    def test_an_item_without_a_significant_word_is_not_looked_for(self):
+        found = find_unaddressed_items("Done.", [card("…", "", "To be or not to be")])
+        assert (found.unaddressed, found.checked) == ((), 0)
+
+    def test_items_come_in_the_order_of_cards_and_checklists(self):
+        cards = [card("Rotate tokens", "Sign the tag", name="a"), card("Purge the cache", name="b")]
+        found = find_unaddressed_items("Nothing of that.", cards).unaddressed
+        assert [one.item for one in found] == ["Rotate tokens", "Sign the tag", "Purge the cache"]
+
+
+@pytest.mark.parametrize(
+    ("item", "answer"),
+    [
+        ("Add a test", "I added a test."),
+        ("Add a test", "Still open:\n\n- The layout\n\nI added a test."),
+        ("Reject every chat id that is not on the allowlist",
+         "Every chat id that is not on the allowlist is rejected."),
+        ("Never log the token", "The token is not logged."),
+        ("Consider the next step", "- [x] Consider the next step"),
+        ("Set timeouts explicitly", "Every request has an explicit timeout of five seconds."),
+        ("테스트를 추가한다", "거절되는 경우의 테스트를 추가했습니다."),
+        ("テストを追加する", "テストを追加しました。"),
+        ("Set a timeout", "Here it is:\n```py\nrequests.get(url, timeout=5)\n```\n"),
+    ],
+)  # fmt: skip
+def test_shown(item, answer):
+    assert not missing(item, answer)
+
+
+DENIED = [
+    ("Add a test", "I did not add a test."),
+    ("Add a test", "I haven’t added a test yet."),
+    ("Add a test", "TODO: add a test."),
+    ("Add a test", "- [ ] Add a test"),
+    ("Add a test", "I skipped the test."),
+    ("Add a test", "The code is refactored, but no test was added."),
+    ("Add a test", "What I did not do:\n\n- Adding a test\n- The layout"),
+    ("Add a test for the parser", "Tests for the parser are missing."),
+    ("Add a test for the parser", "I would suggest adding a test for the parser."),
+    ("Cover the rejection with a test", "I left the tests for a follow-up."),
+    ("Cover the rejection with a test", "Done. Tests for the rejection come in a separate PR."),
+    ("Encrypt backups before the upload", "I did not encrypt the backups."),
+    ("Check the database connection", "It does not check the database connection."),
+    ("Never log the token", "Masking the token in the log is left for later."),
+    ("테스트를 추가한다", "테스트는 추가하지 않았습니다."),
+    ("테스트를 추가한다", "테스트는 나중에 추가할 예정입니다."),
+    ("テストを追加する", "テストはまだ追加していません。"),
+]
+
+
+@pytest.mark.parametrize(("item", "answer"), DENIED)
+def test_denied(item, answer):
+    assert denied(item, answer)
+
+
+@pytest.mark.parametrize(
+    ("item", "answer"),
+    [
+        *((item, "All done.") for item, _ in DENIED),
+        ("Add a test", "I did not touch the layout."),
+        ("Add a test", "I added a test, but did not touch the layout."),
+        ("Add a test", "The layout is for later; the test is added."),
+        ("Add a test", "```\n# TODO: add a test\n```"),
+        ("Never log the token", "I did not log the token."),
+        ("Do not touch the schema", "The schema was not touched."),
+        ("Encrypt backups before the upload", "No connection was lost during the upload."),
+        ("Handle a missing key", "If the key is missing, the default is used."),
+        ("Process each event only once", "Events seen before are skipped by id."),
+        ("Keep snapshot tests unchanged", "The snapshot tests did not have to be touched."),
+    ],
+)
+def test_not_denied(item, answer):
+    assert not denied(item, answer)
+
+
+class TestEvidence:
+    def test_an_edit_is_enough(self):
+        edit = "tests/test_guard.py\ndef test_rejection_of_a_stranger():\n    assert refused\n"
+        assert not missing("Cover the rejection with a test", "Done.", edit)
+
+    def test_a_command_is_enough(self):
+        assert missing("Run the linter", "Done.")
+        assert not missing("Run the linter", "Done.", "npm run linter")
+
+    @pytest.mark.parametrize("evidence", [("",), (" \n",), ("x\n" * MAX_EVIDENCE, "make linter")])
+    def test_what_is_empty_or_beyond_the_limit_shows_nothing(self, evidence):
+        assert missing("Run the linter", "Done.", *evidence)
+
+    def test_a_whole_file_does_not_show_an_item_by_chance(self):
+        lines = [f"value_{n} = {n}" for n in range(40)]
+        spread = "\n".join(["encrypt()", *lines, "backups", *lines, "upload()"])
+        assert missing("Encrypt backups before the upload", "Done.", spread)
+
+    def test_a_denial_outweighs_what_was_done(self):
+        edit = "tests/test_guard.py\ndef test_rejection():\n    ...\n"
+        answer = "I did not cover the rejection with a test."
+        (one,) = check("Cover the rejection with a test", answer, edit)
+        assert one.denied
+
+
+HUGE = [
+    "no " * 60_000,
+    "add a test, not yet.\n\n" * 20_000,
+    " " * 200_000,
+    "that, " * 40_000,
+    "?!" * 90_000,
+    "고 " * 90_000,
+    "a" * 200_000,
+    "- [ ] not yet\n" * 20_000,
+    "# not done:\n" * 20_000,
+    "```\n" * 30_000,
+]
+
+
+@pytest.mark.parametrize("text", HUGE)
+def test_no_text_is_slow(text):
+    start = time.process_time()
+    find_unaddressed_items(text, [card("Add a test", text)], [text, text])
+    assert time.process_time() - start < 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(max_size=300),
+    st.lists(st.text(max_size=60), max_size=4),
+    st.lists(st.text(max_size=200), max_size=3),
+)
+def test_any_text_is_checked(answer, items, evidence):
+    found = find_unaddressed_items(answer, [card(*items)], evidence)
+    assert len(found.unaddressed) <= found.checked <= len(items)
+    assert all(one.item in items for one in found.unaddressed)
+
+
+@pytest.mark.parametrize("item", dict.fromkeys(item for item, _ in DENIED))
+def test_an_answer_that_ticks_the_item_shows_it(item):
+    assert not missing(item, f"- [x] {item}")

@@ -1,0 +1,437 @@
+"""The gate speaks when a card is about the prompt, and only then, whatever the brain's size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.config import DEFAULTS, Gate
+from lessons_kb.model import Card, Hit, Query
+from lessons_kb.relevance.gate import Evidence, judge
+from lessons_kb.search.engines import open_engine
+from lessons_kb.search.ranking import rank, reduce_terms
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.document_frequencies import get_share
+
+GATE = DEFAULTS.gate
+
+CARDS = {
+    "telegram-allowlist": (
+        "Telegram remote execution must require an allowlist",
+        (
+            "The bot ran shell commands for any chat id, since the handler never looked at the sender."
+            " Reject every chat id that is not on the allowlist, and cover the rejection with a test."
+        ),
+    ),
+    "migration-lock": (
+        "A migration that adds an index locks the orders table",
+        (
+            "Creating the index inside a transaction blocked writes to orders for minutes in production."
+            " Build it concurrently, outside the transaction, and set a lock timeout first."
+        ),
+    ),
+    "flaky-clock": (
+        "Do not compare wall clock times in tests",
+        (
+            "The scheduler test failed around midnight and when daylight saving began."
+            " Inject a clock, freeze it, and never assert on elapsed seconds."
+        ),
+    ),
+    "csv-bom": (
+        "Excel exports begin with a byte order mark",
+        (
+            "The first column of the import was named with an invisible mark, so its lookup failed."
+            " Decode such uploads with utf-8-sig and normalise the header names."
+        ),
+    ),
+    "retry-payment": (
+        "Retries of a payment need an idempotency key",
+        (
+            "A timeout at the gateway made the worker charge the customer twice."
+            " Send the same idempotency key with each retry and record the charge before answering."
+        ),
+    ),
+    "한글-정렬": (
+        "한글 이름 정렬은 로케일을 지정해야 한다",
+        "회원 명부를 정렬할 때 초성 순서가 뒤섞였다. 정렬 함수에 한국어 로케일을 넘기고 자모 분리를 먼저 정규화한다.",
+    ),
+}
+ABOUT = {
+    "add a telegram command that restarts the server, only for people on the allowlist": "telegram-allowlist",
+    "why does the bot answer strangers in the telegram chat?": "telegram-allowlist",
+    "write a migration that adds an index to the orders table": "migration-lock",
+    "the scheduler test fails around midnight, freeze the clock": "flaky-clock",
+    "import of the excel upload fails, the first column has a byte order mark": "csv-bom",
+    "customers were charged twice after a gateway timeout, make the payment retry safe": "retry-payment",
+    "회원 이름을 한글 순서로 정렬하는 함수 고쳐줘": "한글-정렬",
+}
+EVERYDAY = [
+    "run the tests",
+    "rename this variable",
+    "bump the version",
+    "explain this function",
+    "commit this",
+    "update the README",
+    "what does this do?",
+    "fix the typo",
+    "continue",
+    "yes, do it",
+    "add a docstring to this class",
+    "translate this paragraph into French",
+    "make the button blue",
+    "open a pull request",
+    "write the changelog entry for the last release",
+    "show me the history of this file",
+    "split this function into two and add a type annotation",
+    "테스트 돌려줘",
+    "이 함수 설명해줘",
+    "커밋 메시지 써줘",
+]
+FILLER = [
+    "cache header proxy render layout widget canvas",
+    "socket buffer packet handshake cipher session",
+    "invoice ledger account balance currency rounding",
+    "thumbnail image resize upload avatar crop",
+    "parser grammar token lexer syntax tree",
+    "queue worker broker topic partition offset",
+    "template partial helper escape markup attribute",
+    "container volume network registry image digest",
+]
+
+
+class Brain:
+    """Cards in an engine, asked as a prompt would be."""
+
+    def __init__(self, directory, filler=0):
+        self.texts = {name: f"{title}\n{text}" for name, (title, text) in CARDS.items()}
+        for number in range(filler):
+            words = FILLER[number % len(FILLER)].split()
+            unique = f"case{number} module{number % 97} {words[number % len(words)]}"
+            self.texts[f"filler-{number}"] = f"{unique} {' '.join(words)} {unique}"
+        self.names = list(self.texts)
+        self.engine = open_engine("tantivy", str(directory), create=True)
+        self.engine.update(
+            (
+                number,
+                {
+                    "title": analyze(text.split("\n")[0]),
+                    "body": analyze(text),
+                },
+            )
+            for number, text in enumerate(self.texts.values(), 1)
+        )
+
+    def ask(self, prompt, gate=GATE):
+        terms = analyze(prompt)
+        size = self.engine.size()
+        frequencies = self.engine.document_frequencies(terms)
+        reduced = reduce_terms(terms, frequencies, size, 32)
+        weights = {"title": DEFAULTS.ranking.title, "body": DEFAULTS.ranking.body}
+        scored = self.engine.search(reduced, weights, 10)
+        card = {n: Card(id=self.names[n - 1], kind="lesson", title="t") for n, _ in scored}
+        hits = rank([(card[n], s) for n, s in scored], Query(text=prompt), DEFAULTS.ranking)
+        numbers = {card[n].id: n for n, _ in scored}
+        found = self.engine.find_terms(numbers.values(), reduced)
+        lengths = self.engine.lengths(numbers.values())
+        evidence = Evidence(
+            terms=reduced,
+            frequencies=frequencies,
+            size=size,
+            found={name: found[n] for name, n in numbers.items()},
+            lengths={name: lengths[n] for name, n in numbers.items()},
+        )
+        return judge(hits, evidence, gate)
+
+
+@pytest.fixture(scope="module", params=[0, 24, 994, 11_994], ids=lambda n: f"{n + 6} cards")
+def brain(request, tmp_path_factory):
+    made = Brain(tmp_path_factory.mktemp("brain"), request.param)
+    yield made
+    made.engine.close()
+
+
+def given_hits(**evidence):
+    cards = evidence.pop("cards", {"a": ({"body": ("telegram", "run")}, 3.0)})
+    hits = [
+        Hit(card=Card(id=name, kind="lesson", title=name), score=bm25, bm25=bm25)
+        for name, (_, bm25) in cards.items()
+    ]
+    values = {
+        "terms": {"telegram": 1.0, "run": 1.0},
+        "frequencies": {"telegram": 1, "run": 3},
+        "size": 6,
+        "found": {name: fields for name, (fields, _) in cards.items()},
+        **evidence,
+    }
+    return hits, Evidence(**values)
+
+
+def one(**evidence):
+    hits, given_evidence = given_hits(**evidence)
+    return judge(hits, given_evidence, GATE)[0]
+
+
+@pytest.mark.parametrize("prompt", ABOUT)
+def test_a_card_about_the_prompt_passes(brain, prompt):
+    first = brain.ask(prompt)[0]
+    assert first.card.id == ABOUT[prompt]
+    assert first.passed, first.reason
+
+
+@pytest.mark.parametrize("prompt", EVERYDAY)
+def test_everyday_prompts_are_met_with_silence(brain, prompt):
+    assert [hit.reason for hit in brain.ask(prompt) if hit.passed] == []
+
+
+def test_a_prompt_of_another_world_is_met_with_silence(brain):
+    prompt = (
+        "Plan a weekend in Lisbon for two people who like old trams and grilled sardines, with one"
+        " day at the sea, and suggest a quiet hotel near a park that is not too expensive."
+    )
+    assert not any(hit.passed for hit in brain.ask(prompt))
+
+
+def test_the_only_card_of_a_brain_can_pass_and_can_be_held_back(tmp_path):
+    engine = open_engine("tantivy", str(tmp_path), create=True)
+    text = analyze(" ".join(CARDS["telegram-allowlist"]))
+    engine.update([(1, {"body": text})])
+    for prompt, expected in (
+        ("let the telegram bot reject chats that are not on the allowlist", True),
+        ("run the test", False),
+    ):
+        terms = reduce_terms(analyze(prompt), engine.document_frequencies(analyze(prompt)), 1, 32)
+        evidence = Evidence(
+            terms=terms,
+            frequencies=engine.document_frequencies(terms),
+            size=1,
+            found={"a": engine.find_terms([1], terms)[1]},
+            lengths={"a": {"body": len(text)}},
+        )
+        ((_, score),) = engine.search(terms, {"body": 1.0}, 1)
+        hit = Hit(card=Card(id="a", kind="lesson", title="a"), score=score, bm25=score)
+        assert judge([hit], evidence, GATE)[0].passed is expected
+    engine.close()
+
+
+def test_order_is_kept_and_matched_terms_come_most_telling_first():
+    hits, evidence = given_hits(
+        cards={
+            "b": ({"body": ("run",)}, 1.0),
+            "a": ({"title": ("run",), "body": ("telegram", "run")}, 3.0),
+            "c": ({}, 0.5),
+        }
+    )
+    judged = judge(hits, evidence, GATE)
+    assert [hit.card.id for hit in judged] == ["b", "a", "c"]
+    assert [hit.matched for hit in judged] == [("run",), ("telegram", "run"), ()]
+    assert [(hit.score, hit.bm25) for hit in judged] == [(1.0, 1.0), (3.0, 3.0), (0.5, 0.5)]
+
+
+def test_reasons_name_what_the_verdict_rests_on():
+    rare = one(
+        terms={"telegram": 1.0, "allowlist": 1.0, "qwertz": 1.0},
+        cards={"a": ({"body": ("telegram", "allowlist")}, 6.0)},
+    )
+    assert rare.passed
+    assert rare.reason == "covers 67% of the prompt's information; rare terms: allowlist, telegram"
+    weak = one(cards={"a": ({"body": ("telegram",)}, 0.01)})
+    assert weak.reason == (
+        "held back: covers only 85% of the prompt's information; rare terms: telegram"
+    )
+    common = one(cards={"a": ({"body": ("run",)}, 0.4)})
+    assert common.reason == "held back: only common words matched (run)"
+    nothing = one(cards={"a": ({}, 0.0)})
+    assert nothing.reason == "held back: shares no word with the prompt"
+    assert (nothing.passed, nothing.confidence) == (False, 0.0)
+
+
+def test_the_threshold_is_the_gates():
+    hits, evidence = given_hits(cards={"a": ({"body": ("run",)}, 0.2), "b": ({}, 0.0)})
+    assert all(hit.passed for hit in judge(hits, evidence, Gate(min_confidence=0.0)))
+    hits, evidence = given_hits(cards={"a": ({"body": ("telegram", "run")}, 900.0)})
+    assert not any(hit.passed for hit in judge(hits, evidence, Gate(min_confidence=1.0)))
+
+
+def test_a_card_that_guards_a_file_at_hand_needs_no_word_of_the_prompt():
+    hits, evidence = given_hits()
+    guarding = [replace(hit, factors=(("path", 1.5),)) for hit in hits]
+    assert judge(guarding, evidence, GATE)[0].confidence > judge(hits, evidence, GATE)[0].confidence
+    (alone,) = judge(guarding, replace(evidence, terms={}, found={}), GATE)
+    assert (alone.passed, alone.reason) == (True, "guards a file at hand")
+    (wordless,) = judge(guarding, replace(evidence, found={}), GATE)
+    assert wordless.passed
+    assert wordless.reason == "guards a file at hand; shares no word with the prompt"
+    (both,) = judge(guarding, evidence, GATE)
+    assert both.reason.startswith("guards a file at hand; covers ")
+
+
+def test_common_words_alone_are_named_as_such_and_at_most_three():
+    words = ("run", "test", "file", "use")
+    common = one(terms=dict.fromkeys(words, 1.0), cards={"a": ({"body": words}, 0.4)})
+    assert common.reason == "held back: only common words matched (test, file, run)"
+    hits, evidence = given_hits(terms={"run": 1.0}, cards={"a": ({"body": ("run",)}, 0.4)})
+    (let,) = judge(hits, evidence, Gate(min_confidence=0.0))
+    assert let.reason == "covers 100% of the prompt's information; terms: run"
+
+
+def test_of_two_cards_the_same_score_answers_more_of_a_prompt_of_common_words():
+    rare = one(
+        frequencies={"telegram": 1, "run": 1}, size=100, cards={"a": ({"body": ("telegram",)}, 2.0)}
+    )
+    common = one(
+        frequencies={"telegram": 60, "run": 60},
+        size=100,
+        cards={"a": ({"body": ("telegram",)}, 2.0)},
+    )
+    assert common.confidence > rare.confidence
+
+
+def test_without_a_prompt_nothing_passes():
+    hits, evidence = given_hits(terms={}, found={})
+    assert not judge(hits, evidence, GATE)[0].passed
+    assert judge([], evidence, GATE) == []
+
+
+def test_more_rivals_longer_cards_and_lower_scores_are_less_convincing():
+    usual = one(rivals=100, lengths={"a": {"body": 150}}).confidence
+    assert one(rivals=10_000, lengths={"a": {"body": 150}}).confidence < usual
+    assert one(rivals=100, lengths={"a": {"body": 1_500}}).confidence < usual
+    assert one(rivals=100, cards={"a": ({"body": ("telegram", "run")}, 1.0)}).confidence < usual
+    assert one(rivals=100, cards={"a": ({"body": ("run",)}, 3.0)}).confidence < usual
+
+
+def test_words_of_a_title_convince_more_than_as_many_words_of_prose():
+    lengths = {"a": {"body": 600, "title": 5}}
+    words = ("run", "tests")
+
+    def confidence(found):
+        terms = {"run": 1.0, "tests": 1.0, "telegram": 1.0}
+        return one(terms=terms, rivals=100, lengths=lengths, cards={"a": (found, 3.0)}).confidence
+
+    prose = confidence({"body": words})
+    assert confidence({"body": words, "checklist": words}) == prose
+    assert confidence({"body": words, "title": words}) > prose
+
+
+def test_rivals_default_to_the_size():
+    assert one(size=40).confidence == one(size=40, rivals=40).confidence
+    assert one(rivals=1).confidence > one(rivals=2).confidence
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"lengths": {"body": 300}}, 0.6212),
+        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.9202),
+        (
+            {
+                "fields": {"body": ("telegram", "run"), "title": ("telegram",)},
+                "bm25": 5.0,
+                "rivals": 400,
+                "lengths": {"body": 900, "title": 1},
+            },
+            0.2395,
+        ),
+        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.3867),
+    ],
+    ids=["usual", "short", "title", "prose"],
+)
+def test_the_confidence_is_what_the_fitted_formula_gives(changes, expected):
+    """Worked by hand from the formula; who fits its constants anew works these anew."""
+    values = {
+        "fields": {"body": ("telegram", "run")},
+        "bm25": 9.0,
+        "rivals": 100,
+        "lengths": {"body": 60},
+        "symptoms": (),
+        **changes,
+    }
+    card = Card(id="a", kind="lesson", title="a", symptoms=values["symptoms"])
+    evidence = Evidence(
+        terms={"telegram": 1.0, "run": 2.0, "bot": 1.0},
+        frequencies={"telegram": 3, "run": 40},
+        size=100,
+        found={"a": values["fields"]},
+        lengths={"a": values["lengths"]},
+        rivals=values["rivals"],
+    )
+    (judged,) = judge([Hit(card=card, score=9.0, bm25=values["bm25"])], evidence, GATE)
+    assert judged.confidence == expected
+
+
+def test_no_card_is_certain_and_none_that_shares_a_telling_word_is_impossible():
+    words = tuple(f"qwertz{n}" for n in range(40))
+    sure = one(
+        terms=dict.fromkeys(words, 1.0),
+        frequencies=dict.fromkeys(words, 1),
+        cards={"a": ({"body": words}, 900.0)},
+    )
+    assert sure.confidence == 0.9999
+    assert one(cards={"a": ({"body": ("telegram",)}, 1e-9)}).confidence == 0.0001
+
+
+@pytest.mark.parametrize("piece", ["7719", "곰탕"])
+def test_a_number_or_a_pair_of_syllables_surprises_less_than_an_unknown_word(piece):
+    def confidence(term):
+        given = {"terms": {term: 1.0, "run": 1.0}, "frequencies": {term: 1, "run": 3}}
+        return one(**given, rivals=1_000, cards={"a": ({"body": (term,)}, 2.0)}).confidence
+
+    assert get_share(piece) is None
+    assert confidence(piece) < confidence("qwertz")
+
+
+terms = st.sampled_from(["run", "telegram", "파일", "한글", "404", "x" * 60, "日本", "getuserbyid"])
+
+
+@given(
+    weights=st.dictionaries(terms, st.floats(0.0, 9.0), max_size=6),
+    size=st.integers(0, 100_000),
+    n=st.integers(0, 200_000),
+    bm25=st.floats(0, 1e6),
+    found=st.sets(terms),
+    length=st.integers(0, 10**6),
+)
+def test_confidence_is_a_probability_for_any_evidence(weights, size, n, bm25, found, length):
+    evidence = Evidence(
+        terms=weights,
+        frequencies=dict.fromkeys(weights, n),
+        size=size,
+        found={"a": {"body": tuple(found), "title": tuple(found)[:2]}},
+        lengths={"a": {"body": length, "title": length // 7 + 1}},
+    )
+    hit = Hit(card=Card(id="a", kind="lesson", title="a"), score=bm25, bm25=bm25)
+    (judged,) = judge([hit], evidence, GATE)
+    assert 0 <= judged.confidence < 1
+    assert judged.passed == (judged.confidence >= GATE.min_confidence)
+    assert set(judged.matched) <= set(weights)
+    assert "\n" not in judged.reason
+
+
+def test_common_words_are_listed_as_the_analyzer_gives_them():
+    words = "run tests files functions fixing adds rename explains translated paragraph history"
+    shares = [get_share(term) for term in analyze(f"{words} 파일 테스트 함수")]
+    assert all(share and 0.01 < share < 0.3 for share in shares)
+    assert [get_share(term) for term in analyze("telegram allowlist idempotency")] == [None] * 3
+    assert get_share("") is None
+
+
+def test_what_a_card_with_symptoms_says_in_its_prose_alone_counts_less():
+    def confidence(field, symptoms):
+        card = Card(id="lessons/a.md", kind="lesson", title="a", symptoms=symptoms)
+        hit = Hit(card=card, score=9.0, bm25=9.0)
+        found = {card.id: {field: ("parser", "webhook"), "body": ("parser", "webhook")}}
+        evidence = Evidence(
+            terms={"parser": 1.0, "webhook": 1.0},
+            frequencies={"parser": 1, "webhook": 1},
+            size=15,
+            found=found,
+        )
+        return judge([hit], evidence, GATE)[0].confidence
+
+    listed = ("the signature of a call does not match",)
+    assert confidence("situation", listed) < confidence("symptoms", listed)
+    assert confidence("checklist", listed) == confidence("title", listed)
+    assert confidence("situation", ()) == confidence("title", listed)

@@ -1,0 +1,171 @@
+"""The catalogue: a cache that is either right or made anew."""
+
+from __future__ import annotations
+
+import pathlib
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from lessons_kb.config import DEFAULTS
+from lessons_kb.errors import StorageError
+from lessons_kb.model import Card, Finding, as_data
+from lessons_kb.store.catalogue import (
+    Catalogue,
+    Entry,
+    State,
+    card_from_json,
+    card_to_json,
+)
+from lessons_kb.text.globs import compile_globs
+
+STATE = State(
+    versions="1",
+    generation=1,
+    manifest="lessons.toml\t-\n.lessonsignore\t-\na.md\t1.2.3.4",
+    settings=as_data(DEFAULTS),
+    ignored=(("^x$", True),),
+)
+CARD = Card(
+    id="a.md",
+    kind="lesson",
+    title='Say "no" to 한글\nlines',
+    topics=("a", "b"),
+    project="shop",
+    paths=("src/**",),
+    occurrences=3,
+    last_seen="2026-01-02",
+    checklist=("One", "Two"),
+)
+
+
+def entry(path: str, card: Card | None = CARD, **changes: object) -> Entry:
+    return Entry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> str:
+    return str(tmp_path / "catalogue.db")
+
+
+def test_a_new_catalogue_holds_nothing(path: str) -> None:
+    catalogue = Catalogue.open(path)
+    assert catalogue.state() is None
+    assert catalogue.all_cards() == []
+    catalogue.close()
+
+
+def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
+    finding = Finding(path="a.md", line=2, rule="r", message="m", mend="x")
+    first = Catalogue.open(path)
+    first.commit(
+        STATE,
+        entries=[
+            (1, entry("a.md", findings=(finding,), globs=(("^src", True),), title_key="no")),
+            (-2, entry("b.md", Card(id="b.md", kind="note", title="B"))),
+            (3, entry("c.md", None)),
+        ],
+    )
+    first.close()
+    catalogue = Catalogue.open(path)
+    assert catalogue.state() == replace(STATE, cards=1, notes=1)
+    assert catalogue.cards([1, -2, 3, 99]) == {
+        1: CARD,
+        -2: Card(id="b.md", kind="note", title="B"),
+    }
+    assert catalogue.numbers() == {"a.md": (1, "d"), "b.md": (-2, "d"), "c.md": (3, "d")}
+    assert catalogue.guarding(["src/a.py", "docs/a.md"]) == {1: ("src/a.py",)}
+    assert catalogue.guarding(["docs/a.md"]) == {}
+    assert catalogue.findings() == [finding]
+    assert catalogue.paths_titled("no") == ["a.md"]
+    assert catalogue.paths_titled("") == []
+    catalogue.close()
+
+
+def test_removing_and_starting_afresh(path: str) -> None:
+    catalogue = Catalogue.open(path)
+    catalogue.commit(STATE, entries=[(1, entry("a.md")), (2, entry("b.md"))])
+    catalogue.commit(STATE, removed=[1])
+    assert sorted(catalogue.numbers()) == ["b.md"]
+    catalogue.commit(STATE, entries=[(1, entry("c.md"))], afresh=True)
+    assert sorted(catalogue.numbers()) == ["c.md"]
+    catalogue.close()
+
+
+def test_many_cards_are_read_at_once(path: str) -> None:
+    catalogue = Catalogue.open(path)
+    catalogue.commit(STATE, entries=[(n, entry(f"{n}.md")) for n in range(1, 2500)])
+    assert len(catalogue.cards(range(1, 2500))) == 2499
+    catalogue.close()
+
+
+def test_another_process_can_tell_that_something_was_committed(path: str) -> None:
+    one, two = Catalogue.open(path), Catalogue.open(path)
+    before = two.version()
+    assert two.version() == before
+    one.commit(STATE)
+    assert two.version() != before
+    one.close()
+    two.close()
+
+
+@pytest.mark.parametrize("junk", [b"not a database at all" * 100, b""])
+def test_a_damaged_file_is_replaced(path: str, junk: bytes) -> None:
+    pathlib.Path(path).write_bytes(junk)
+    catalogue = Catalogue.open(path)
+    assert catalogue.state() is None
+    catalogue.close()
+
+
+def test_another_format_is_replaced(path: str) -> None:
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE docs (x)")
+    other.execute('CREATE TABLE "odd ""name" (x)')
+    other.execute("PRAGMA user_version = 999")
+    other.close()
+    catalogue = Catalogue.open(path)
+    assert catalogue.state() is None
+    assert catalogue.numbers() == {}
+    catalogue.close()
+
+
+def test_a_place_that_cannot_be_opened_is_one_line(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(StorageError, match="cannot open the catalogue"):
+        Catalogue.open(str(tmp_path / "nowhere" / "catalogue.db"))
+
+
+def test_a_folder_in_its_place_is_replaced(path: str) -> None:
+    pathlib.Path(path).mkdir()
+    catalogue = Catalogue.open(path)
+    assert catalogue.state() is None
+    catalogue.close()
+
+
+def test_cards_survive_json_and_defaults_cost_nothing() -> None:
+    assert card_from_json(CARD.id, card_to_json(CARD)) == CARD
+    plain = Card(id="a", kind="lesson", title="t")
+    assert card_to_json(plain) == '{"kind":"lesson","title":"t"}'
+    empty = Card(id="", kind="", title="")
+    assert card_from_json(empty.id, card_to_json(empty)) == empty
+
+
+def test_guards_change_with_their_cards(tmp_path):
+    catalogue = Catalogue.open(str(tmp_path / "catalogue.db"))
+    globs = {name: compile_globs([f"{name}/**", f"**/{name}.py"]) for name in ("web", "api")}
+    entries = [(1, entry("a.md", globs=globs["web"])), (2, entry("b.md", globs=globs["api"]))]
+    catalogue.commit(STATE, entries=entries)
+    assert catalogue.guarding(["web/web.py", "api/x"]) == {1: ("web/web.py",), 2: ("api/x",)}
+    catalogue.commit(STATE, entries=[(1, entry("a.md", globs=globs["api"]))], removed=[2])
+    assert catalogue.guarding(["web/web.py", "api/x"]) == {1: ("api/x",)}
+    catalogue.commit(STATE, afresh=True)
+    assert catalogue.guarding(["api/x"]) == {}
+    catalogue.close()
+
+
+def test_a_path_of_any_characters_may_be_guarded(tmp_path):
+    catalogue = Catalogue.open(str(tmp_path / "catalogue.db"))
+    path = "caf\udce9/a\n'b.py"
+    catalogue.commit(STATE, entries=[(1, entry("a.md", globs=compile_globs(["caf\udce9/"])))])
+    assert catalogue.guarding([path, "cafe/x"]) == {1: (path,)}
+    catalogue.close()

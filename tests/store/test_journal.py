@@ -1,0 +1,260 @@
+"""The journal: what a session has in its context, what is counted, what its guards remember."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pathlib
+import sqlite3
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from lessons_kb.errors import StorageError
+from lessons_kb.model import Event
+from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.journal import _MIGRATIONS, Journal
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> str:
+    return str(tmp_path / "journal.db")
+
+
+def test_turns_count_per_session(path: str) -> None:
+    journal = Journal(path)
+    assert [journal.next_turn("a"), journal.next_turn("a"), journal.next_turn("b")] == [1, 2, 1]
+    journal.close()
+
+
+def test_what_was_given_is_in_the_context_until_compacted(path: str) -> None:
+    journal = Journal(path)
+    journal.record_injections("s", turn=3, at=1, cards=[("x.md", "1", 9), ("y.md", "2", 9)])
+    assert journal.in_context("s", since_turn=3) == {("x.md", "1"), ("y.md", "2")}
+    assert journal.in_context("s", since_turn=4) == set()
+    assert journal.in_context("other", since_turn=0) == set()
+    journal.forget_context("s", ["x.md"])
+    assert journal.in_context("s", since_turn=0) == {("y.md", "2")}
+    journal.forget_context("s")
+    assert journal.in_context("s", since_turn=0) == set()
+    journal.close()
+
+
+def test_what_is_out_of_the_context_is_not_written_again(path: str) -> None:
+    journal = Journal(path)
+    journal.record_injections("s", turn=1, at=1, cards=[("x.md", "1", 9), ("y.md", "2", 9)])
+    changes = []
+    for cards in (None, None, ["x.md"]):
+        journal.forget_context("s", cards)
+        changes += journal._db.run("SELECT total_changes()")
+    assert len(set(changes)) == 1
+    journal.close()
+
+
+def test_the_last_block_is_known_by_rank(path: str) -> None:
+    journal = Journal(path)
+    assert journal.last_injected(None) == []
+    journal.record_injections("a", turn=1, at=5, cards=[("x.md", "", 1)])
+    journal.record_injections("b", turn=1, at=6, cards=[("z.md", "", 1), ("y.md", "", 1)])
+    assert journal.last_injected(None) == ["z.md", "y.md"]
+    assert journal.last_injected("a") == ["x.md"]
+    journal.close()
+
+
+def test_a_rank_is_the_number_in_the_block(path: str) -> None:
+    journal = Journal(path)
+    cards = [("x.md", "", 1), ("y.md", "", 1)]
+    journal.record_injections("s", turn=1, at=5, cards=cards, ranks=[2, 5])
+    journal.next_turn("s")
+    assert sorted(journal.injections.ranked("s")) == [(0, 2, "x.md"), (0, 5, "y.md")]
+    journal.next_turn("s", by=2)
+    assert sorted(journal.injections.ranked("s")) == [(2, 2, "x.md"), (2, 5, "y.md")]
+    assert journal.injections.ranked("t") == []
+    journal.close()
+
+
+def test_the_file_is_private(path: str) -> None:
+    Journal(path).close()
+    assert os.stat(path).st_mode & 0o077 == 0
+
+
+def test_a_newer_journal_is_left_alone(path: str) -> None:
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StorageError, match="newer"):
+        Journal(path)
+
+
+def test_a_damaged_journal_is_kept_aside_and_a_fresh_one_begun(path: str) -> None:
+    pathlib.Path(path).write_bytes(b"junk" * 1000)
+    journal = Journal(path)
+    assert journal.next_turn("s") == 1
+    assert pathlib.Path(journal.set_aside).read_bytes() == b"junk" * 1000
+    assert find_set_aside(path) == [journal.set_aside]
+    journal.close()
+    again = Journal(path)
+    assert (again.set_aside, again.next_turn("s")) == ("", 2)
+    again.close()
+
+
+def test_damage_met_later_is_said_in_one_line_and_the_next_call_works(path: str) -> None:
+    journal = Journal(path)
+    for number in range(300):
+        journal.events.append(Event(kind="prompt", at=1.0, text=f"{number} " * 200))
+    journal.close()
+    size = os.path.getsize(path)
+    with open(path, "r+b") as file:
+        file.seek(8192)
+        file.write(b"\xff" * (size - 8192))
+    journal = Journal(path)
+    with pytest.raises(StorageError, match="was damaged and is kept as") as error:
+        journal.events.find()
+    assert "\n" not in str(error.value)
+    assert journal.events.append(Event(kind="prompt", at=1.0)) is True
+    assert len(journal.events.find()) == 1
+    assert os.path.getsize(find_set_aside(path)[0]) == size
+    journal.close()
+
+
+def test_a_journal_that_cannot_be_opened_is_named_and_not_touched(path: str) -> None:
+    os.mkdir(path)
+    with pytest.raises(StorageError, match=r"journal\.db is no file; move it away"):
+        Journal(path)
+    assert os.path.isdir(path)
+
+
+def test_a_journal_of_the_first_version_goes_on(path: str) -> None:
+    db = sqlite3.connect(path)
+    for statement in _MIGRATIONS[0].split(";"):
+        db.execute(statement)
+    db.execute("INSERT INTO turns VALUES ('s', 4)")
+    db.execute("PRAGMA user_version = 1")
+    db.commit()
+    db.close()
+    journal = Journal(path)
+    assert journal.next_turn("s") == 5
+    assert journal.events.append(Event(kind="prompt")) is True
+    journal.close()
+
+
+def test_what_is_counted_by_day_outlives_what_is_forgotten(path: str) -> None:
+    day = 86_400.0
+    journal = Journal(path)
+    journal.record_injections("s", turn=1, at=int(day * 100), cards=[("x.md", "", 1)])
+    journal.record_injections("s", turn=2, at=int(day * 100), cards=[("x.md", "", 1)])
+    journal.count("x.md", "bumped", at=day * 101)
+    journal.count("y.md", "addressed", at=day * 101, times=3)
+    journal.events.append(Event(kind="prompt", at=day * 100))
+    journal.events.append(Event(kind="prompt", at=day * 250))
+    journal.keep_guard_state("s", "{}")
+    journal.look_after(lambda: 90, now=day * 260)
+    assert [event.at for event in journal.events.find()] == [day * 250]
+    assert journal.last_injected(None) == []
+    assert journal.guard_state("s") == "{}"
+    counts = {(card, what): times for card, what, _day, times in journal.counts()}
+    assert counts == {
+        ("x.md", "injected"): 2,
+        ("x.md", "sessions"): 1,
+        ("x.md", "tokens"): 2,
+        ("x.md", "bumped"): 1,
+        ("y.md", "addressed"): 3,
+    }
+    whats = [what for _card, what, _day, _times in journal.counts("x.md")]
+    assert whats == ["injected", "sessions", "tokens", "bumped"]
+    assert journal.counts("x.md")[0][2].startswith("1970-04-1")
+    journal.close()
+
+
+def test_forgetting_is_asked_for_once_a_day(path: str) -> None:
+    asked: list[int] = []
+
+    def days() -> int:
+        asked.append(1)
+        return 90
+
+    for now in (1e9, 1e9 + 60, 1e9 + 90_000):
+        journal = Journal(path)
+        journal.look_after(days, now=now)
+        journal.look_after(days, now=now)
+        journal.close()
+    assert len(asked) == 2
+
+
+def test_a_transaction_is_all_or_nothing(path: str) -> None:
+    journal = Journal(path)
+
+    def fail_half_way() -> None:
+        with journal.transaction():
+            journal.events.append(Event(kind="prompt"))
+            journal.keep_guard_state("s", "1")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_half_way()
+    assert (journal.events.find(), journal.guard_state("s")) == ([], "")
+    with journal.transaction():
+        journal.record_injections("s", turn=1, at=1, cards=[("x.md", "", 1)])
+        journal.keep_guard_state("s", "1", part="sub")
+    assert (journal.guard_state("s"), journal.guard_state("s", "sub")) == ("", "1")
+    assert journal.last_injected("s") == ["x.md"]
+    journal.close()
+
+
+def _count_in_state(path: str, times: int) -> None:
+    journal = Journal(path)
+    for _ in range(times):
+        with journal.transaction():
+            seen = int(journal.guard_state("s") or 0)
+            journal.events.append(Event(kind="tool", session="s"))
+            journal.keep_guard_state("s", str(seen + 1))
+    journal.close()
+
+
+def test_guards_of_parallel_processes_take_turns(path: str) -> None:
+    _in_processes(_count_in_state, (path, 100), 4)
+    journal = Journal(path)
+    assert journal.guard_state("s") == "400"
+    journal.close()
+
+
+def test_threads_take_turns_too(path: str) -> None:
+    journal = Journal(path)
+
+    def count() -> None:
+        for _ in range(50):
+            with journal.transaction():
+                journal.keep_guard_state("s", str(int(journal.guard_state("s") or 0) + 1))
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert journal.guard_state("s") == "200"
+    journal.close()
+
+
+def _in_processes(work: Callable[..., None], arguments: tuple[object, ...], number: int) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=arguments) for _ in range(number)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * number
+
+
+def _count_turns(path: str, times: int) -> None:
+    journal = Journal(path)
+    for _ in range(times):
+        journal.next_turn("s")
+    journal.close()
+
+
+def test_no_turn_is_lost_between_processes(path: str) -> None:
+    _in_processes(_count_turns, (path, 50), 4)
+    journal = Journal(path)
+    assert journal.next_turn("s") == 201
+    journal.close()

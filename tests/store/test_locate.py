@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from lessons_kb.errors import StorageError
+from lessons_kb.store import locate
+
+
+def test_every_ancestor_with_a_mark_is_a_brain_nearest_first(tmp_path):
+    (tmp_path / "a" / ".lessons").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "c" / "d").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "c" / "lessons.toml").write_text("")
+    real = os.path.realpath(tmp_path)
+    found = locate.find_brains(str(tmp_path / "a" / "b" / "c" / "d"))
+    assert found[:2] == [f"{real}/a/b/c", f"{real}/a"]
+
+
+def test_the_working_directory_itself_counts_and_links_are_resolved(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "lessons.toml").write_text("")
+    (tmp_path / "link").symlink_to("real")
+    assert locate.find_brains(str(tmp_path / "link"))[0] == os.path.realpath(tmp_path / "real")
+
+
+def test_a_folder_named_like_the_file_is_no_mark(tmp_path):
+    (tmp_path / "lessons.toml").mkdir()
+    (tmp_path / ".lessons").write_text("")
+    assert os.path.realpath(tmp_path) not in locate.find_brains(str(tmp_path))
+
+
+def test_a_directory_that_is_gone_has_the_brains_of_its_ancestors(tmp_path):
+    (tmp_path / ".lessons").mkdir()
+    assert locate.find_brains(str(tmp_path / "gone" / "too"))[0] == os.path.realpath(tmp_path)
+
+
+def test_git_top_takes_a_repository_a_worktree_and_nothing_else(tmp_path):
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "repo" / "sub" / ".git").mkdir(parents=True)  # empty: no repository
+    (tmp_path / "tree" / "deep").mkdir(parents=True)
+    (tmp_path / "tree" / ".git").write_text("gitdir: /elsewhere\n")
+    real = os.path.realpath(tmp_path)
+    assert locate.git_top(f"{real}/repo/sub") == f"{real}/repo"
+    assert locate.git_top(f"{real}/tree/deep") == f"{real}/tree"
+    assert locate.git_top(real) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs itself is used")
+@pytest.mark.parametrize("house", ["/home/somebody", "", "relative", None])
+@pytest.mark.parametrize("base", ["/xdg", "", None])
+def test_the_folders_are_those_of_platformdirs(monkeypatch, house, base):
+    import platformdirs
+
+    monkeypatch.delenv("LESSONS_STATE_HOME")
+    for name, value in [
+        ("HOME", house),
+        *((f"XDG_{what}_HOME", base and base + what) for what in ("STATE", "CACHE", "DATA")),
+    ]:
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert locate.user_brain() == platformdirs.user_data_dir("lessons-kb", appauthor=False)
+    assert locate.state_home() == platformdirs.user_state_dir("lessons-kb", appauthor=False)
+    assert locate.cache_home() == platformdirs.user_cache_dir("lessons-kb", appauthor=False)
+
+
+def test_one_folder_for_state_and_data_keeps_drafts_out_of_the_users_brain(monkeypatch):
+    monkeypatch.delenv("LESSONS_STATE_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", "/xdg")
+    monkeypatch.setenv("XDG_DATA_HOME", "/xdg")
+    assert locate.state_home() == locate.user_brain() + "/.state"
+
+
+def test_a_relative_xdg_path_is_ignored(monkeypatch, home):
+    monkeypatch.delenv("LESSONS_STATE_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert locate.state_home() == f"{home}/.local/state/lessons-kb"
+
+
+def test_one_variable_moves_the_state_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "s"))
+    assert locate.state_home() == str(tmp_path / "s")
+
+
+def test_other_systems_ask_platformdirs(monkeypatch):
+    import platformdirs
+
+    monkeypatch.delenv("LESSONS_STATE_HOME")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    for what in ("data", "state"):
+        monkeypatch.setattr(platformdirs, f"user_{what}_dir", lambda name, **_: f"/Lib/{name}")
+    assert locate.user_brain() == "/Lib/lessons-kb"
+    # Drafts must not lie in the open in the user's own brain.
+    assert locate.state_home() == "/Lib/lessons-kb/.state"
+
+
+def test_no_home_at_all_is_one_line(monkeypatch):
+    import pwd
+
+    def nobody(uid):
+        raise KeyError(uid)
+
+    monkeypatch.delenv("LESSONS_STATE_HOME")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    with pytest.raises(StorageError, match="set HOME or LESSONS_STATE_HOME"):
+        locate.state_home()

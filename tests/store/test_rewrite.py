@@ -1,0 +1,377 @@
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import threading
+import time
+
+import pytest
+
+from lessons_kb.errors import EditRefused, InputError, StorageError
+from lessons_kb.store import disk, files, locks, swap, trash
+from lessons_kb.store import quarantine as displaced
+
+CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def bump(data):
+    head, _, rest = data.partition(b"occurrences: ")
+    number, space, rest = rest.partition(b" ")
+    return head + b"occurrences: " + str(int(number) + 1).encode() + space + rest
+
+
+def only_the_card(root):
+    return os.listdir(os.path.join(root, "lessons")) == ["card.md"]
+
+
+def test_a_rewrite_changes_the_bytes_and_keeps_all_else(root, card):
+    os.chmod(card, 0o640)
+    if hasattr(os, "setxattr"):
+        os.setxattr(card, "user.lessons", b"kept")
+    if os.geteuid() == 0:
+        os.chown(card, 12, 34)
+    result = files.rewrite(root, "lessons/card.md", bump)
+    assert result == read(card) == CARD.replace(b"1", b"2")
+    info = os.stat(card)
+    assert stat.S_IMODE(info.st_mode) == 0o640
+    if hasattr(os, "getxattr"):
+        assert os.getxattr(card, "user.lessons") == b"kept"
+    if os.geteuid() == 0:
+        assert (info.st_uid, info.st_gid) == (12, 34)
+    assert only_the_card(root)
+
+
+def test_without_a_change_nothing_is_written(root, card):
+    before = os.stat(card)
+    assert files.rewrite(root, "lessons/card.md", lambda data: data) == CARD
+    assert os.stat(card) == before
+
+
+def test_a_refused_change_leaves_the_card_alone(root, card):
+    def refuse(_):
+        raise EditRefused("no")
+
+    with pytest.raises(EditRefused):
+        files.rewrite(root, "lessons/card.md", refuse)
+    assert read(card) == CARD
+    assert only_the_card(root)
+
+
+def test_nothing_is_written_through_a_link(root, card):
+    os.symlink("lessons/card.md", f"{root}/link.md")
+    os.symlink("lessons", f"{root}/folder")
+    for path in ("link.md", "folder/card.md"):
+        with pytest.raises(StorageError, match="a link"):
+            files.rewrite(root, path, bump)
+    assert os.path.islink(f"{root}/link.md")
+    assert read(card) == CARD
+
+
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".lessons/x.md", "a/.GIT/config"])
+def test_nothing_is_ever_written_to_git_or_the_cache(root, path):
+    for act in (
+        lambda: files.create(root, path, b"#!/bin/sh\n"),
+        lambda: files.rewrite(root, path, lambda _: b""),
+        lambda: trash.put(root, path),
+    ):
+        with pytest.raises(InputError):
+            act()
+    assert os.listdir(root) == ["lessons"]
+
+
+def test_a_link_into_git_is_not_written_through(root):
+    os.makedirs(f"{root}/.git")
+    write(f"{root}/.git/config", b"[core]\n")
+    os.symlink("../.git/config", f"{root}/lessons/card.md")
+    with pytest.raises(StorageError, match="a link"):
+        files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
+    assert read(f"{root}/.git/config") == b"[core]\n"
+
+
+def test_a_save_while_the_change_is_made_is_read_again(root, card):
+    saves = [b"occurrences: 10 x", b"occurrences: 20 x"]
+
+    def change(data):
+        if saves:
+            write(card, saves.pop(0))
+        return bump(data)
+
+    assert files.rewrite(root, "lessons/card.md", change) == b"occurrences: 21 x"
+    assert read(card) == b"occurrences: 21 x"
+    assert trash.entries(root) == []
+
+
+def in_place(card, data):
+    write(card, data)
+
+
+def by_renaming(card, data):
+    write(card + ".swp", data)
+    os.replace(card + ".swp", card)
+
+
+def by_backup(card, data):
+    os.rename(card, card + "~")
+    write(card, data)
+    os.unlink(card + "~")
+
+
+@pytest.mark.parametrize("save", [in_place, by_renaming, by_backup])
+def test_a_save_in_the_very_moment_of_the_exchange_is_neither_lost_nor_undone(
+    root, card, system, monkeypatch, save
+):
+    exchange = swap.exchange
+    theirs = b"occurrences: 50 # theirs"
+
+    def race(temp, target):
+        monkeypatch.setattr(swap, "exchange", exchange)
+        save(target, theirs)
+        exchange(temp, target)
+
+    monkeypatch.setattr(swap, "exchange", race)
+    assert files.rewrite(root, "lessons/card.md", bump) == b"occurrences: 51 # theirs"
+    assert read(card) == b"occurrences: 51 # theirs"
+    (kept,) = trash.entries(root)
+    assert kept.path == "lessons/card.md"
+    assert kept.size == len(theirs)
+    assert only_the_card(root)
+
+
+def test_two_saves_in_a_row_at_the_worst_moments_are_both_kept(root, card, monkeypatch):
+    exchange = swap.exchange
+    saves = [b"occurrences: 50 # first", b"occurrences: 60 # second"]
+
+    def race(temp, target):
+        if saves:
+            write(target, saves.pop(0))
+        exchange(temp, target)
+
+    monkeypatch.setattr(swap, "exchange", race)
+    files.rewrite(root, "lessons/card.md", bump)
+    assert read(card) == b"occurrences: 51 # first"
+    later(monkeypatch)
+    contents = [kept_bytes(root, entry) for entry in trash.entries(root)]
+    assert sorted(contents) == [b"occurrences: 50 # first", b"occurrences: 60 # second"]
+
+
+def test_a_save_upon_our_change_is_left_alone(root, card, monkeypatch):
+    exchange = swap.exchange
+    calls = []
+
+    def race(temp, target):
+        calls.append(target)
+        write(target, b"occurrences: 50 # first")
+        exchange(temp, target)
+        write(target, b"occurrences: 2 # upon ours")
+
+    monkeypatch.setattr(swap, "exchange", race)
+    files.rewrite(root, "lessons/card.md", bump)
+    assert len(calls) == 1
+    assert read(card) == b"occurrences: 2 # upon ours"
+    assert [kept_bytes(root, e) for e in trash.entries(root)] == [b"occurrences: 50 # first"]
+
+
+def test_a_save_that_cannot_be_edited_stays_as_it_was_saved(root, card, monkeypatch):
+    exchange = swap.exchange
+
+    def race(temp, target):
+        monkeypatch.setattr(swap, "exchange", exchange)
+        write(target, b"not a card any more")
+        exchange(temp, target)
+
+    def change(data):
+        if b"occurrences" not in data:
+            raise EditRefused("no")
+        return bump(data)
+
+    monkeypatch.setattr(swap, "exchange", race)
+    with pytest.raises(EditRefused):
+        files.rewrite(root, "lessons/card.md", change)
+    assert read(card) == b"not a card any more"
+    assert only_the_card(root)
+
+
+def test_a_race_that_the_trash_cannot_take_gives_the_card_back(root, card, monkeypatch):
+    exchange = swap.exchange
+
+    def race(temp, target):
+        monkeypatch.setattr(swap, "exchange", exchange)
+        write(target, b"occurrences: 50 # theirs")
+        exchange(temp, target)
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(swap, "exchange", race)
+    monkeypatch.setattr(displaced, "new_entry", full)
+    with pytest.raises(StorageError, match="disk is full"):
+        files.rewrite(root, "lessons/card.md", bump)
+    assert read(card) == b"occurrences: 50 # theirs"
+    assert only_the_card(root)
+
+
+def test_a_card_that_vanishes_meanwhile_is_not_brought_back(root, card):
+    def change(data):
+        os.unlink(card)
+        return bump(data)
+
+    with pytest.raises(StorageError, match="no such file"):
+        files.rewrite(root, "lessons/card.md", change)
+    assert os.listdir(f"{root}/lessons") == []
+
+
+def later(monkeypatch, seconds=60):
+    now = time.time
+    monkeypatch.setattr(displaced.time, "time", lambda: now() + seconds)
+
+
+def kept_bytes(root, entry):
+    return read(os.path.join(trash.trash_dir(root), entry.name, "card"))
+
+
+needs_leases = pytest.mark.skipif(sys.platform != "linux", reason="leases are a Linux call")
+
+
+@needs_leases
+def test_a_save_that_has_begun_is_waited_for(root, card):
+    begun = threading.Event()
+
+    def save():
+        with open(card, "wb", buffering=0) as file:  # empty now
+            file.write(b"occurrences: 7")
+            begun.set()
+            time.sleep(0.15)
+            file.write(b"0 # whole")
+
+    editor = threading.Thread(target=save)
+    editor.start()
+    begun.wait()
+    assert files.rewrite(root, "lessons/card.md", bump) == b"occurrences: 71 # whole"
+    editor.join()
+
+
+@needs_leases
+def test_what_a_program_writes_into_the_replaced_file_later_is_in_the_trash(
+    root, card, monkeypatch
+):
+    monkeypatch.setattr(files, "_PATIENCE_SECONDS", 0.1)
+    with open(card, "r+b") as editor:
+        files.rewrite(root, "lessons/card.md", bump)
+        later(monkeypatch)
+        assert trash.entries(root) == []  # still open: nothing is decided
+        editor.write(b"LATE")
+    assert read(card) == CARD.replace(b"1", b"2")
+    (kept,) = trash.entries(root)
+    assert kept_bytes(root, kept) == b"LATE" + CARD[4:]
+    assert kept.path == "lessons/card.md"
+
+
+def test_what_nobody_wrote_to_is_removed_after_a_while(root, card, monkeypatch, home):
+    for _ in range(3):
+        files.rewrite(root, "lessons/card.md", bump)
+    later(monkeypatch)
+    assert trash.entries(root) == []
+    (state,) = (home / "state" / "brains").iterdir()
+    assert not any(p.is_file() for p in state.rglob("*"))
+
+
+def test_a_full_state_folder_does_not_hold_up_a_rewrite(root, card, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(displaced, "new_entry", full)
+    files.rewrite(root, "lessons/card.md", bump)
+    assert read(card) == CARD.replace(b"1", b"2")
+    assert only_the_card(root)
+
+
+def test_leftovers_of_killed_processes_go_to_the_trash_after_a_day(root, card, monkeypatch):
+    left = disk.write_temp(f"{root}/lessons", b"perhaps someone's")
+    assert not left.endswith((".md", ".markdown"))
+    files.rewrite(root, "lessons/card.md", bump)
+    assert os.path.exists(left)
+    later(monkeypatch, 90_000)
+    files.rewrite(root, "lessons/card.md", bump)
+    assert only_the_card(root)
+    (kept,) = trash.entries(root)
+    assert kept_bytes(root, kept) == b"perhaps someone's"
+    assert read(f"{root}/{trash.restore(root, kept.name)}") == b"perhaps someone's"
+
+
+def test_a_lock_held_too_long_is_one_line(root, card, monkeypatch):
+    monkeypatch.setattr(locks, "_SECONDS", 0.05)
+    with locks.locked(card):
+        caught = []
+
+        def other():
+            try:
+                files.rewrite(root, "lessons/card.md", bump)
+            except StorageError as error:
+                caught.append(str(error))
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert "another lessons process" in caught[0]
+
+
+def test_no_lock_file_lies_beside_the_card(root, card):
+    seen = []
+
+    def change(data):
+        seen.extend(os.listdir(f"{root}/lessons"))
+        return bump(data)
+
+    files.rewrite(root, "lessons/card.md", change)
+    assert seen == ["card.md"]
+
+
+@needs_leases
+def test_across_file_systems_what_is_written_later_is_kept_too(tmp_path, mount, monkeypatch):
+    root = mount(tmp_path / "other", "-t", "tmpfs", "tmpfs")
+    write(f"{root}/card.md", CARD)
+    monkeypatch.setattr(files, "_PATIENCE_SECONDS", 0.1)
+    with open(f"{root}/card.md", "r+b") as editor:
+        files.rewrite(root, "card.md", bump)
+        editor.write(b"LATE")
+    assert read(f"{root}/card.md") == CARD.replace(b"1", b"2")
+    later(monkeypatch, 90_000)
+    files.rewrite(root, "card.md", bump)
+    contents = {kept_bytes(root, entry) for entry in trash.entries(root)}
+    assert b"LATE" + CARD[4:] in contents
+    assert os.listdir(root) == ["card.md"]
+
+
+def test_an_owner_that_cannot_be_kept_is_no_obstacle(root, card, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "not the superuser")
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    if os.geteuid() == 0:
+        os.chown(card, 12, 34)
+    os.chmod(card, 0o644)
+    files.rewrite(root, "lessons/card.md", bump)
+    assert read(card) == CARD.replace(b"1", b"2")
+    assert stat.S_IMODE(os.stat(card).st_mode) == 0o644
+
+
+def test_a_program_that_saves_without_a_pause_cannot_hold_a_rewrite_up(root, card):
+    def change(data):
+        write(card, b"occurrences: 5 # " + os.urandom(8).hex().encode())
+        return bump(data)
+
+    assert files.rewrite(root, "lessons/card.md", change).startswith(b"occurrences: 6 # ")
+    (kept,) = trash.entries(root)
+    assert kept_bytes(root, kept).startswith(b"occurrences: 5 # ")

@@ -1,0 +1,178 @@
+"""SPEC §2 "Scan" and §3 "racily clean"."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import pytest
+
+from lessons_kb.config import DEFAULTS
+from lessons_kb.store.scan import (
+    Scan,
+    format_manifest,
+    mark_racy,
+    parse_manifest,
+    scan,
+    settings_signature,
+)
+from lessons_kb.text.globs import compile_globs
+
+
+def look(root: pathlib.Path, **changes: object) -> Scan:
+    options: dict[str, object] = {
+        "folders": DEFAULTS.folders,
+        "max_files": 100,
+        "max_file_bytes": 1000,
+        **changes,
+    }
+    return scan(str(root), **options)  # type: ignore[arg-type]
+
+
+def write(root: pathlib.Path, *names: str, text: str = "# x\n") -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def rules(found: Scan) -> dict[str, str]:
+    return {finding.path: finding.rule for finding in found.findings}
+
+
+def test_markdown_files_are_listed_and_nothing_else(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "a.md", "b.markdown", "c.txt", "lessons/d.md", "한글/교훈.md")
+    assert sorted(look(tmp_path).files) == ["a.md", "b.markdown", "lessons/d.md", "한글/교훈.md"]
+
+
+def test_hidden_folders_and_node_modules_are_skipped(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, ".git/x.md", ".lessons/x.md", "node_modules/p/x.md", "a/.b/x.md", ".x.md")
+    assert look(tmp_path).files == {}
+
+
+def test_a_hidden_card_folder_is_entered_and_its_neighbours_are_not(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, ".ai/lessons/a.md", ".ai/lessons/deep/b.md", ".ai/other/c.md", ".ai/d.md")
+    assert sorted(look(tmp_path).files) == [".ai/lessons/a.md", ".ai/lessons/deep/b.md"]
+
+
+def test_lessonsignore_names_files_folders_and_exceptions(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "a.md", "draft-a.md", "old/b.md", "keep/draft-c.md")
+    ignored = compile_globs(["draft-*", "old/", "!keep/draft-c.md"])
+    assert sorted(look(tmp_path, ignored=ignored).files) == ["a.md", "keep/draft-c.md"]
+
+
+def test_a_link_to_a_scanned_file_does_not_double_it(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "a.md")
+    (tmp_path / "b.md").symlink_to("a.md")
+    found = look(tmp_path)
+    assert sorted(found.files) == ["a.md"]
+    assert found.findings == ()
+
+
+def test_a_link_opens_no_way_to_what_the_scan_leaves_out(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, ".hidden/a.md", "plain.txt", "old/c.md", "seen/d.md")
+    links = {"b.md": ".hidden/a.md", "c.md": "plain.txt", "e.md": "old/c.md", "lessons": ".hidden"}
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    (tmp_path / "folder").symlink_to("seen")  # what lies there is listed anyway
+    found = look(tmp_path, ignored=compile_globs(["old/"]))
+    assert sorted(found.files) == ["seen/d.md"]
+    assert rules(found) == dict.fromkeys(links, "link-not-followed")
+
+
+def test_links_that_are_broken_circular_or_lead_outside_are_named(tmp_path: pathlib.Path) -> None:
+    brain = tmp_path / "brain"
+    write(tmp_path, "outside.md", "elsewhere/x.md")
+    write(brain, "a/b/c.md")
+    (brain / "dangling.md").symlink_to("nowhere.md")
+    (brain / "loop.md").symlink_to("loop.md")
+    (brain / "out.md").symlink_to("../outside.md")
+    (brain / "away").symlink_to("../elsewhere")
+    (brain / "a/b/up").symlink_to("../..")
+    found = look(brain)
+    assert sorted(found.files) == ["a/b/c.md"]
+    assert rules(found) == {
+        "dangling.md": "broken-link",
+        "loop.md": "broken-link",
+        "out.md": "link-leads-outside",
+        "away": "link-leads-outside",
+    }
+
+
+def test_what_is_not_a_file_is_named_and_the_rest_is_found(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "good.md", "folder.md/inside.md")
+    write(tmp_path, "huge.md", text="x" * 2000)
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "line\nbreak.md").write_text("x")
+    (tmp_path / os.fsdecode(b"caf\xe9.md")).write_text("x")
+    found = look(tmp_path)
+    assert sorted(found.files) == ["folder.md/inside.md", "good.md"]
+    assert sorted(rules(found).values()) == [
+        "bad-file-name",
+        "bad-file-name",
+        "folder-named-like-a-card",
+        "not-a-file",
+        "too-large",
+    ]
+    assert all(finding.mend and finding.level == "error" for finding in found.findings)
+
+
+def test_beyond_max_files_card_folders_come_first_and_the_rest_is_counted(
+    tmp_path: pathlib.Path,
+) -> None:
+    write(tmp_path, *(f"a{n}.md" for n in range(5)), "lessons/z.md", "docs/solutions/y.md")
+    found = look(tmp_path, max_files=4)
+    assert sorted(found.files) == ["a0.md", "a1.md", "docs/solutions/y.md", "lessons/z.md"]
+    assert [(f.rule, f.message) for f in found.findings] == [
+        ("too-many-files", "3 files beyond max_files = 4 are left out")
+    ]
+
+
+def test_equal_manifests_mean_nothing_changed(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "a.md", "lessons/b.md")
+    before = look(tmp_path).manifest
+    assert look(tmp_path).manifest == before
+    write(tmp_path, "lessons.toml", text="")
+    with_settings = look(tmp_path).manifest
+    assert with_settings != before
+    (tmp_path / "a.md").write_text("# longer\n")
+    assert look(tmp_path).manifest != with_settings
+
+
+def test_a_rename_over_the_same_name_is_a_change(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "a.md")
+    before = look(tmp_path)
+    info = os.stat(tmp_path / "a.md")
+    write(tmp_path, "a.md.tmp", text="# y\n")
+    os.utime(tmp_path / "a.md.tmp", ns=(info.st_mtime_ns, info.st_mtime_ns))
+    os.replace(tmp_path / "a.md.tmp", tmp_path / "a.md")
+    assert look(tmp_path).files["a.md"] != before.files["a.md"]
+
+
+def test_manifests_are_read_back(tmp_path: pathlib.Path) -> None:
+    assert parse_manifest(look(tmp_path).manifest) == {}
+    write(tmp_path, "a.md", "b b.md")
+    found = look(tmp_path)
+    assert parse_manifest(found.manifest) == found.files
+    assert format_manifest(found.files, like=found.manifest) == found.manifest
+    assert found.manifest.startswith(settings_signature(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("modified", "racy"),
+    [
+        (1_000_000_000_000_000_500, True),  # written after the scan began
+        (999_999_999_990_000_500, True),  # within a kernel tick before it
+        (999_999_990_000_000_500, False),
+        (999_999_999_000_000_000, True),  # whole seconds: the file system rounds
+        (999_999_990_000_000_000, False),
+    ],
+)
+def test_a_file_too_young_to_be_vouched_for_is_marked(modified: int, racy: bool) -> None:
+    signature = f"{modified}.{modified}.7.42"
+    marked = mark_racy(signature, started_ns=1_000_000_000_000_000_000)
+    assert (marked != signature) is racy
+
+
+def test_the_youngest_of_the_two_times_decides() -> None:
+    old, young = 5_000_000_001, 1_000_000_000_000_000_001
+    assert mark_racy(f"{old}.{young}.1.1", started_ns=1_000_000_000_000_000_000).endswith("!")

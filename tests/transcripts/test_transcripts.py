@@ -1,0 +1,148 @@
+"""Agents' records of sessions as entries."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.transcripts.entries import seconds, without
+from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
+
+
+def read(data: bytes, step: int = 0) -> tuple[Transcript, list[tuple[str, ...]]]:
+    transcript = Transcript()
+    found = []
+    for start in range(0, len(data), step or len(data)):
+        found += transcript.feed(data[start : start + (step or len(data))])
+    found += transcript.finish()
+    return transcript, [(e.kind, e.id, e.tool, e.ended, e.text or e.output) for e in found]
+
+
+CLAUDE = [
+    ("prompt", "p-1", "", "ok", "Make it green"),
+    ("call", "t1", "Bash", "failed", "Exit code 1\n1 failed"),
+    ("call", "t2", "Edit", "failed", "String to replace not found in file."),
+    ("call", "t3", "Bash", "cancelled", "stopped"),
+    ("interrupt", "u-4", "", "ok", ""),
+    ("compaction", "u-5", "", "ok", "Summary so far"),
+    ("answer", "", "", "ok", "Half\n\nand half."),
+    ("prompt", "p-2", "", "ok", "또 안 돼요"),
+    ("answer", "", "", "ok", "Done."),
+]
+CODEX = [
+    ("prompt", "turn-1", "", "ok", "Make it green"),
+    ("call", "c1", "Bash", "failed", "Exit code 3\n1 failed"),
+    ("call", "c2", "apply_patch", "unknown", "Success. Updated a.py"),
+    ("call", "c3", "zap", "failed", "unsupported call: zap"),
+    ("answer", "", "", "ok", "Done."),
+]
+GEMINI = [
+    ("prompt", "", "", "ok", "Make it green"),
+    ("call", "g1", "run_shell_command", "failed", "Output: (empty)\nExit Code: 3"),
+    ("call", "g2", "replace", "failed", "Could not find an exact match"),
+    ("answer", "", "", "ok", "Done."),
+]
+
+
+@pytest.mark.parametrize("step", [0, 7, 1000])
+@pytest.mark.parametrize(
+    ("name", "agent", "expected"),
+    [
+        ("CLAUDE", "claude-code", CLAUDE),
+        ("CODEX", "codex", CODEX),
+        ("GEMINI", "gemini-cli", GEMINI),
+    ],
+)
+def test_a_record_tells_the_same_however_it_comes(
+    records: types.ModuleType, name: str, agent: str, expected: list[object], step: int
+) -> None:
+    transcript, found = read(getattr(records, name), step)
+    assert transcript.agent == agent
+    assert found == expected
+    assert transcript.passed_over == 0
+
+
+def test_each_entry_knows_session_time_and_place(records: types.ModuleType) -> None:
+    for name in ("CLAUDE", "CODEX", "GEMINI"):
+        transcript = Transcript()
+        found = [*transcript.feed(getattr(records, name)), *transcript.finish()]
+        assert {entry.session for entry in found} == {records.SESSION}
+        assert all(entry.at > 1.7e9 or entry.id == "g2" for entry in found)
+    assert {e.cwd for e in Transcript().feed(records.CODEX)} == {"/home/dev/proj"}
+
+
+def test_a_tail_ends_at_the_last_whole_line(records: types.ModuleType) -> None:
+    data = records.CLAUDE
+    cut = data.index(b'"t1"', data.index(b"tool_result")) + 2
+    first, offset = read_tail("claude-code", data[:cut])
+    assert [entry.kind for entry in first] == ["prompt"]
+    assert data[:offset].endswith(b"\n")
+    second, end = read_tail("claude-code", data[offset:], offset)
+    assert end == len(data)
+    assert (second[0].id, second[0].tool, second[0].ended) == ("t1", "", "failed")
+
+
+def test_lines_that_are_no_objects_are_counted_and_passed_over(records: types.ModuleType) -> None:
+    data = b"not json\n[1]\n" + records.CLAUDE + b'{"type": "user", "mess'
+    transcript, found = read(data)
+    assert transcript.passed_over == 3
+    assert found == CLAUDE
+
+
+def test_what_is_no_record_tells_nothing() -> None:
+    transcript, found = read(b'{"a": 1}\n{"type": "user"}\n')
+    assert (transcript.agent, found) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1970-01-01T00:00:10Z", 10),
+        ("1970-01-01T00:00:10", 10),
+        (5000, 5),
+        ("soon", 0),
+        (None, 0),
+        ([], 0),
+    ],
+)
+def test_times_are_read_in_any_form(value: object, expected: float) -> None:
+    assert seconds(value) == expected
+
+
+def test_marks_are_taken_out_with_what_they_hold() -> None:
+    assert without("a<x>b</x>c<x>d", "<x>", "</x>") == "ac<x>d"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "type message content payload item id sessionId text input call_id name".split()
+            ),
+            inner
+            | st.sampled_from("user assistant gemini tool_use tool_result function_call".split()),
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@given(
+    data=st.dictionaries(
+        st.sampled_from("type message payload messages item toolCalls content".split()), JSON
+    )
+)
+def test_any_object_can_be_read(agent: str, data: dict[str, object]) -> None:
+    import json
+
+    transcript = Transcript(agent)
+    for entry in [*transcript.feed(json.dumps(data).encode() + b"\n"), *transcript.finish()]:
+        assert isinstance(entry.text, str)
+        assert isinstance(entry.output, str)

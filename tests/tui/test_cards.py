@@ -1,0 +1,439 @@
+"""The first tab, key by key."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+from collections.abc import Callable
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.store import trash
+from lessons_kb.tui.desk import Desk
+
+Drive = Callable[..., None]
+Golden = Callable[[str, str], None]
+
+TELEGRAM = "lessons/telegram-allowlist.md"
+
+
+def test_it_opens_with_the_cards_and_a_preview(drive: Drive, golden: Golden) -> None:
+    async def play(hand) -> None:
+        golden("cards-80x24", hand.screen)
+
+    drive(play)
+
+
+def test_on_a_wide_terminal_the_preview_stands_beside(drive: Drive, golden: Golden) -> None:
+    async def play(hand) -> None:
+        await hand.press("down")
+        golden("cards-140x40", hand.screen)
+
+    drive(play, size=(140, 40))
+
+
+def test_typing_filters_and_acts_on_nothing(
+    drive: Drive, golden: Golden, root: pathlib.Path
+) -> None:
+    before = {path: path.read_bytes() for path in root.rglob("*.md")}
+
+    async def play(hand) -> None:
+        await hand.type("diaru+eqs")
+        assert not hand.app.listing.rows
+        assert "No row holds all of these words" in hand.screen
+        await hand.press("escape")
+        assert len(hand.app.listing.rows) == 20
+        await hand.type("Token DOCKER")
+        assert hand.row == "lessons/docker-build-arg-secret.md"
+        golden("filtered-80x24", hand.screen)
+        await hand.press("enter")
+        assert hand.app.focused is hand.app.listing
+        await hand.press("slash")
+        assert hand.app.focused is not hand.app.listing
+        await hand.press("enter", "escape")
+        assert len(hand.app.listing.rows) == 20
+        assert hand.row == "lessons/docker-build-arg-secret.md"
+
+    drive(play)
+    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
+
+
+def test_a_filter_takes_any_script(drive: Drive) -> None:
+    async def play(hand) -> None:
+        await hand.type("일별 utc")
+        assert [row.name for row in hand.app.listing.rows] == ["lessons/kst-day-boundary.md"]
+
+    drive(play)
+
+
+def test_bump_counts_and_undo_gives_every_byte_back(
+    drive: Drive, golden: Golden, root: pathlib.Path, brain: Brain
+) -> None:
+    before = (root / TELEGRAM).read_bytes()
+
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        await hand.press("plus", "plus")
+        assert brain.cards.get(TELEGRAM).occurrences == 7
+        assert "seen 7×" in hand.said
+        assert "  7×" in hand.screen
+        await hand.press("u")
+        assert brain.cards.get(TELEGRAM).occurrences == 6
+        await hand.press("u")
+        assert hand.said.startswith(f"undone: bump of {TELEGRAM}")
+        await hand.press("u")
+        assert hand.said.startswith("nothing to undo")
+
+    drive(play)
+    assert (root / TELEGRAM).read_bytes() == before
+    assert (
+        sum(times for _day, what, _when, times in brain.journal.counts() if what == "bumped") == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "status", "shown"),
+    [("i", "ignored", "[ignored] Telegram"), ("a", "archived", "[archived] Telegram")],
+)
+def test_ignore_archive_restore_and_their_undo(
+    drive: Drive, root: pathlib.Path, brain: Brain, key: str, status: str, shown: str
+) -> None:
+    before = (root / TELEGRAM).read_bytes()
+
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        await hand.press(key)
+        assert brain.cards.get(TELEGRAM).status == status
+        assert shown in hand.screen
+        assert "r restore" in hand.screen
+        await hand.press(key)
+        assert f"already {status}" in hand.said
+        await hand.press("r")
+        assert brain.cards.get(TELEGRAM).status == "active"
+        await hand.press("u")
+        assert brain.cards.get(TELEGRAM).status == status
+        await hand.press("u")
+
+    drive(play)
+    assert (root / TELEGRAM).read_bytes() == before
+
+
+def test_delete_asks_and_undo_brings_all_back(
+    drive: Drive, golden: Golden, root: pathlib.Path
+) -> None:
+    file = root / TELEGRAM
+    before = file.read_bytes()
+
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        await hand.press("d")
+        golden("delete-80x24", hand.screen)
+        await hand.press("n")
+        assert file.exists()
+        await hand.press("d", "enter")
+        assert file.exists(), "a hasty enter deletes nothing"
+        await hand.press("d", "escape")
+        assert file.exists()
+        await hand.press("d", "y")
+        assert not file.exists()
+        assert "moved to the trash" in hand.said
+        assert TELEGRAM not in [row.name for row in hand.app.listing.rows]
+        await hand.press("u")
+        assert file.read_bytes() == before
+        assert hand.row == TELEGRAM
+        await hand.press("escape")
+        assert len(hand.app.listing.rows) == 20
+
+    drive(play)
+    assert not trash.entries(str(root))
+
+
+def test_undo_of_a_delete_does_not_overwrite_what_took_the_place(
+    drive: Drive, root: pathlib.Path
+) -> None:
+    file = root / TELEGRAM
+
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        await hand.press("d", "y")
+        file.write_text("# Another card of this name\n", encoding="utf-8")
+        await hand.press("u")
+        assert hand.said.startswith("not undone")
+
+    drive(play)
+    assert file.read_text("utf-8") == "# Another card of this name\n"
+    assert [entry.path for entry in trash.entries(str(root))] == [TELEGRAM]
+
+
+def test_edit_opens_the_editor_and_undo_keeps_the_edited_version(
+    drive: Drive, root: pathlib.Path, editor: Callable[[str], None]
+) -> None:
+    before = (root / TELEGRAM).read_bytes()
+    editor("text = text.replace('severity: high', 'severity: low')")
+
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        await hand.press("enter")
+        assert "edited" in hand.said
+        assert "low" in hand.screen
+        await hand.press("u")
+        assert "the edited version is in the trash" in hand.said
+
+    drive(play, size=(120, 24))
+    assert (root / TELEGRAM).read_bytes() == before
+    assert [entry.why for entry in trash.entries(str(root))] == ["edit undone"]
+
+
+def test_a_card_broken_by_an_edit_says_so_and_can_be_undone(
+    drive: Drive, golden: Golden, root: pathlib.Path, editor: Callable[[str], None]
+) -> None:
+    before = (root / TELEGRAM).read_bytes()
+    editor(
+        "text = text.replace('---', '-- -', 1).replace('-- -', '---').replace('\\n---\\n', '\\n', 1)"
+    )
+
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        await hand.press("e")
+        assert "✗" in hand.screen
+        golden("broken-80x24", hand.screen)
+        await hand.press("plus")
+        assert "cannot be used yet" in hand.said
+        await hand.press("u")
+        assert "✗" not in hand.screen
+
+    drive(play)
+    assert (root / TELEGRAM).read_bytes() == before
+
+
+def test_without_an_editor_it_says_what_to_set(drive: Drive) -> None:
+    async def play(hand) -> None:
+        await hand.press("enter", "e")
+        assert "set $EDITOR" in hand.said
+
+    drive(play)
+
+
+def test_what_an_editor_wrote_meanwhile_is_kept(
+    drive: Drive, root: pathlib.Path, brain: Brain
+) -> None:
+    file = root / TELEGRAM
+
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        file.write_text(file.read_text("utf-8") + "\nWritten meanwhile.\n", encoding="utf-8")
+        await hand.press("plus")
+        file.write_text(file.read_text("utf-8") + "\nAnd later.\n", encoding="utf-8")
+        await hand.press("u")
+        assert "what else was changed in the file since then stays" in hand.said
+        assert brain.cards.get(TELEGRAM).occurrences == 5
+        await hand.press("i")
+        file.write_text(
+            file.read_text("utf-8").replace("status: ignored", "status: archived"), encoding="utf-8"
+        )
+        await hand.press("u")
+        assert hand.said.startswith("not undone")
+        assert "changed since" in hand.said
+
+    drive(play, size=(160, 24))
+    text = file.read_text("utf-8")
+    assert text.endswith("\nWritten meanwhile.\n\nAnd later.\n")
+    assert "status: archived" in text
+
+
+def test_a_card_removed_meanwhile_leaves_the_list(drive: Drive, root: pathlib.Path) -> None:
+    async def play(hand) -> None:
+        await hand.find("telegram")
+        (root / TELEGRAM).unlink()
+        await hand.press("plus")
+        assert TELEGRAM.removeprefix("lessons/")[:8] in hand.said
+        await hand.press("escape", "ctrl+r")
+        assert len(hand.app.listing.rows) == 19
+
+    drive(play)
+
+
+def test_reload_reads_what_others_wrote(drive: Drive, root: pathlib.Path) -> None:
+    async def play(hand) -> None:
+        (root / "lessons" / "new.md").write_text("# A card from elsewhere\n", encoding="utf-8")
+        await hand.press("enter", "f5")
+        await hand.find("from elsewhere")
+        assert hand.row == "lessons/new.md"
+
+    drive(play)
+
+
+def test_files_that_cannot_be_used_stand_first(drive: Drive, root: pathlib.Path) -> None:
+    (root / "lessons" / "bad.md").write_bytes(b"---\ntitle: \xff\xfe\n---\n")
+
+    async def play(hand) -> None:
+        assert hand.row == "lessons/bad.md"
+        assert "broken" in hand.screen
+        assert "out of use until it is mended" in hand.screen
+        await hand.type("broken")
+        assert len(hand.app.listing.rows) == 1
+
+    drive(play)
+
+
+def test_orders_go_round(drive: Drive) -> None:
+    async def play(hand) -> None:
+        await hand.press("enter", "s")
+        assert "by seen" in hand.screen
+        assert hand.row == TELEGRAM
+        await hand.press("s", "s")
+        assert "by effect" in hand.screen
+        await hand.press("s")
+        assert "by last" in hand.screen
+
+    drive(play)
+
+
+def test_the_cursor_goes_everywhere(drive: Drive) -> None:
+    async def play(hand) -> None:
+        await hand.press("pagedown")
+        assert hand.app.focused is hand.app.listing
+        places = [hand.app.listing.cursor]
+        for key in ("end", "up", "k", "home", "down", "j", "pagedown", "pageup", "G", "g"):
+            await hand.press(key)
+            places.append(hand.app.listing.cursor)
+        page = hand.app.listing.size.height - 1
+        assert places == [page, 19, 18, 17, 0, 1, 2, 2 + page, 2, 19, 0]
+
+    drive(play)
+
+
+def test_the_preview_scrolls(drive: Drive) -> None:
+    async def play(hand) -> None:
+        preview = hand.app.query_one("#preview")
+        await hand.press("enter", "space")
+        assert preview.scroll_y > 0
+        await hand.press("b")
+        assert preview.scroll_y == 0
+
+    drive(play)
+
+
+def test_the_mouse_does_what_keys_do(
+    drive: Drive, root: pathlib.Path, editor: Callable[[str], None]
+) -> None:
+    editor("text += '\\nclicked\\n'")
+
+    async def play(hand) -> None:
+        await hand.pilot.click("#list", offset=(20, 4))
+        await hand.settle()
+        assert hand.row == TELEGRAM
+        await hand.pilot.click("#list", offset=(20, 4), times=2)
+        await hand.settle()
+        assert (root / TELEGRAM).read_text("utf-8").endswith("clicked\n")
+        await hand.pilot.click("#hints", offset=(hand.screen.split("\n")[23].index("+ bump"), 0))
+        await hand.settle()
+        assert "seen 6×" in hand.said
+        await hand.pilot.click("#tabs", offset=(14, 0))
+        await hand.settle()
+        assert "[Drafts 0]" in hand.screen
+
+    drive(play)
+
+
+def test_help_explains_every_key(drive: Drive, golden: Golden) -> None:
+    from lessons_kb.tui.keys import KEYS
+
+    async def play(hand) -> None:
+        await hand.press("question_mark")
+        golden("help-80x24", hand.screen)
+        for key in KEYS:
+            assert key.shown.split()[0] in hand.screen
+        await hand.press("escape", "enter", "question_mark", "q")
+        assert "Help" not in hand.screen
+
+    drive(play)
+
+
+@pytest.mark.parametrize("keys", [("enter", "q"), ("ctrl+c",), ("ctrl+q",)])
+def test_it_can_be_left(drive: Drive, keys: tuple[str, ...]) -> None:
+    async def play(hand) -> None:
+        for key in keys:
+            await hand.pilot.press(key)
+        for _ in range(100):
+            if hand.app._exit:
+                return
+            await asyncio.sleep(0.01)
+        pytest.fail("it goes on")
+
+    drive(play)
+
+
+def test_an_empty_brain_says_how_to_begin(
+    drive: Drive, tmp_path: pathlib.Path, golden: Golden
+) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+
+    async def play(hand) -> None:
+        golden("empty-80x24", hand.screen)
+        await hand.press("enter", "e", "plus", "d", "i", "u", "s", "space")
+
+    with Brain.open(folder, directory=folder) as brain:
+        drive(play, on=brain)
+
+
+def test_a_screenshot_can_be_taken(drive: Drive) -> None:
+    async def play(hand) -> None:
+        svg = hand.app.export_screenshot()
+        assert svg.startswith("<svg")
+        assert "Telegram" in svg
+
+    drive(play)
+
+
+def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monkeypatch) -> None:
+    from types import SimpleNamespace
+
+    effect = SimpleNamespace(
+        card=brain.cards.get(TELEGRAM),
+        name=TELEGRAM,
+        verdict="harms",
+        injections=12,
+        checked=24,
+        addressed=3,
+        recurrences=4,
+        helpful=0,
+        harmful=2,
+        proposal="archive",
+        reason="it was marked harmful twice",
+    )
+    stats = SimpleNamespace(overview=lambda: SimpleNamespace(effects=(effect,)))
+    monkeypatch.setattr(type(brain), "stats", property(lambda _self: stats), raising=False)
+
+    async def play(hand) -> None:
+        await hand.find("harms")
+        assert hand.row == TELEGRAM
+        assert "3 of 24 items addressed" in hand.screen
+        assert "proposed: archive; it was marked harmful twice" in hand.screen
+
+    drive(play, size=(100, 40))
+    assert Desk(brain).load_effects() == {TELEGRAM: "harms"}
+
+
+def test_cards_of_one_name_in_two_brains_show_their_own_effects(
+    tmp_path: pathlib.Path,
+) -> None:
+    for name in ("near", "far"):
+        (tmp_path / name / "lessons").mkdir(parents=True)
+        for card in ("both", name):
+            text = f"# {card}\n"
+            (tmp_path / name / "lessons" / f"{card}.md").write_text(text, encoding="utf-8")
+    with Brain.open(tmp_path / "near", tmp_path / "far") as brain:
+        for session in "ab":
+            brain.stats.mark("far:lessons/both.md", "harmful", session=session)
+        desk = Desk(brain)
+        assert desk.load_effects() == {
+            "near:lessons/both.md": "never used", "lessons/near.md": "never used",
+            "far:lessons/both.md": "harms", "lessons/far.md": "never used",
+        }  # fmt: skip
+        assert {row.name: row.effect for row in desk.load()} == {
+            "near:lessons/both.md": "never used", "near:lessons/near.md": "never used",
+            "far:lessons/both.md": "harms", "far:lessons/far.md": "never used",
+        }  # fmt: skip

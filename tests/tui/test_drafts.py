@@ -1,0 +1,194 @@
+"""The second tab: the review queue."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import pytest
+
+from lessons_kb import Brain
+
+Drive = Callable[..., None]
+Golden = Callable[[str, str], None]
+
+AT = 1_793_000_000.0  # a day in October 2026
+SECTIONS = {
+    "Situation": "The nightly job sent every customer two mails.",
+    "Root Cause": "The retry had no idempotency key, so the second attempt was a second order.",
+}
+
+
+@pytest.fixture
+def ripe(brain: Brain) -> str:
+    """A draft that lacks nothing."""
+    return brain.drafts.propose(
+        "The nightly job mailed every customer twice",
+        sections=SECTIONS,
+        prevention=["Send the job's date as a key with each mail"],
+        symptoms=["customers complain of duplicate mails", "the cron ran again after a crash"],
+        now=AT,
+    ).id
+
+
+@pytest.fixture
+def raw(brain: Brain) -> str:
+    """A draft that lacks nearly everything."""
+    return brain.drafts.propose("TODO name the mistake (pytest failed)", now=AT - 86_400).id
+
+
+def files(root: pathlib.Path) -> dict[str, bytes]:
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*.md")}
+
+
+def test_the_queue_says_what_a_draft_lacks(
+    drive: Drive, golden: Golden, ripe: str, raw: str
+) -> None:
+    async def play(hand) -> None:
+        await hand.press("tab")
+        assert "[Drafts 2]" in hand.screen
+        golden("drafts-80x24", hand.screen)
+        await hand.press("down")
+        assert hand.row == raw
+        golden("draft-raw-80x24", hand.screen)
+        await hand.press("a")
+        assert "it lacks a title that names the mistake" in hand.said
+        await hand.press("tab")
+        assert "[Cards 20]" in hand.screen
+
+    drive(play)
+
+
+def test_accept_makes_a_card_and_undo_a_draft_again(
+    drive: Drive, root: pathlib.Path, brain: Brain, ripe: str
+) -> None:
+    before = files(root)
+
+    async def play(hand) -> None:
+        await hand.press("tab", "enter", "a")
+        assert "is a card now" in hand.said
+        assert "[Drafts 0]" in hand.screen
+        assert "Cards 21" in hand.screen
+        await hand.press("u")
+        assert hand.row == ripe
+        assert "Cards 20" in hand.screen
+
+    text = brain.drafts.get(ripe).text
+    drive(play)
+    assert files(root) == before
+    assert brain.drafts.get(ripe).text == text
+
+
+def test_an_accepted_card_that_was_edited_stays(
+    drive: Drive, root: pathlib.Path, brain: Brain, ripe: str
+) -> None:
+    async def play(hand) -> None:
+        await hand.press("tab", "enter", "a")
+        (made,) = (root / "lessons").glob("the-nightly*.md")
+        made.write_text(made.read_text("utf-8") + "\nMore.\n", encoding="utf-8")
+        await hand.press("u")
+        assert "it stays a card" in hand.said
+
+    drive(play, size=(140, 24))
+    assert brain.drafts.count() == 0
+
+
+def test_edit_until_it_may_be_accepted(
+    drive: Drive, brain: Brain, raw: str, editor: Callable[[str], None]
+) -> None:
+    editor(
+        "text = text.replace('TODO name the mistake (pytest failed)', 'Tests shared one database')"
+    )
+
+    async def play(hand) -> None:
+        await hand.press("tab", "enter", "e")
+        assert "Tests shared one database" in hand.screen
+        await hand.press("u")
+        assert "TODO name the mistake" in hand.screen
+
+    drive(play)
+    assert brain.drafts.get(raw).title.startswith("TODO")
+
+
+def test_merge_lets_one_pick_a_card(
+    drive: Drive, golden: Golden, root: pathlib.Path, brain: Brain, ripe: str
+) -> None:
+    before = files(root)
+
+    async def play(hand) -> None:
+        await hand.press("tab", "enter", "m")
+        await hand.type("mail")
+        await hand.press("escape")
+        assert hand.row == ripe
+        await hand.press("m")
+        await hand.type("idempotency")
+        golden("pick-80x24", hand.screen)
+        await hand.press("down", "up", "enter")
+        assert "counted on lessons/retry-without-idempotency-key.md, seen 5×" in hand.said
+        assert brain.drafts.count() == 0
+        await hand.press("u")
+        assert hand.row == ripe
+
+    drive(play, size=(120, 24))
+    assert files(root) == before
+    assert brain.drafts.count() == 1
+
+
+def test_a_duplicate_is_counted_only_if_one_says_so(
+    drive: Drive, golden: Golden, root: pathlib.Path, brain: Brain
+) -> None:
+    brain.drafts.propose(
+        "Telegram remote execution must require an allowlist",
+        sections=SECTIONS,
+        prevention=["Reject every chat id that is not on the allowlist"],
+        symptoms=["anyone in the group can run it", "the bot obeys strangers"],
+        now=AT,
+    )
+    before = files(root)
+
+    async def play(hand) -> None:
+        await hand.press("tab", "enter", "a")
+        golden("duplicate-80x24", hand.screen)
+        await hand.press("escape")
+        assert files(root) == before
+        await hand.press("a", "m")
+        assert brain.cards.get("lessons/telegram-allowlist.md").occurrences == 6
+        await hand.press("u", "a", "n")
+        assert "[Drafts 0]" in hand.screen
+        assert len(files(root)) == len(before) + 1
+        await hand.press("u")
+
+    drive(play)
+    assert files(root) == before
+
+
+def test_discard_asks_and_can_be_undone(drive: Drive, brain: Brain, ripe: str) -> None:
+    text = brain.drafts.get(ripe).text
+
+    async def play(hand) -> None:
+        await hand.press("tab", "enter", "d", "n")
+        assert brain.drafts.count() == 1
+        await hand.press("d", "y")
+        assert brain.drafts.count() == 0
+        assert "No drafts wait" in hand.screen
+        await hand.press("u")
+        assert hand.row == ripe
+
+    drive(play)
+    assert brain.drafts.get(ripe).text == text
+
+
+def test_each_tab_keeps_its_filter_and_its_place(drive: Drive, ripe: str, raw: str) -> None:
+    async def play(hand) -> None:
+        await hand.type("telegram")
+        await hand.press("tab")
+        assert len(hand.app.listing.rows) == 2
+        await hand.press("down")
+        assert hand.row == raw
+        await hand.press("tab")
+        assert hand.row == "lessons/telegram-allowlist.md"
+        assert len(hand.app.listing.rows) == 1
+        await hand.press("tab")
+        assert hand.row == raw
+
+    drive(play)
