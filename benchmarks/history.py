@@ -221,7 +221,7 @@ def play(
     module = SimpleNamespace(time=clock.time)
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
-        mock.patch("lessons_kb.brain.memory.time", module),
+        mock.patch("lessons_kb.brain.injected.time", module),
     ):
         player = _Player(brain, str(project), dice, clock)
         for number in range(sessions):

@@ -10,7 +10,7 @@ from lessons_kb.brain.exchange import Exchange
 from lessons_kb.brain.injected import find_given
 from lessons_kb.brain.journal import Journal
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.linting import lint
+from lessons_kb.brain.lint import lint
 from lessons_kb.brain.stats import Stats
 from lessons_kb.check.items import find_unaddressed_items
 from lessons_kb.model import Card, Check, Finding

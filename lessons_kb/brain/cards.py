@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.agent_session import session_of
-from lessons_kb.brain.composing import compose, redact_card
+from lessons_kb.brain.compose import compose, redact_card
 from lessons_kb.brain.digest import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers

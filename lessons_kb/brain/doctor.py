@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain import brain_checks as checkup
-from lessons_kb.brain import environment_checks as surroundings
-from lessons_kb.brain import fixes_applied as mending
+from lessons_kb.brain import doctor_brain as checkup
+from lessons_kb.brain import doctor_environment as surroundings
+from lessons_kb.brain import doctor_fixes as mending
 from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
 

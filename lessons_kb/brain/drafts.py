@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.composing import compose, find_lacks, redact_card
-from lessons_kb.brain.fixes import find_fix
+from lessons_kb.brain.compose import compose, find_lacks, redact_card
+from lessons_kb.brain.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards import edit_header, normal_title, parse_card
 from lessons_kb.duplicates.near_duplicates import Twin

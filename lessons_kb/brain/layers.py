@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Self
 
 from lessons_kb.brain.discovery import discover, name_roots
+from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.memory import Memory, note_preflight
 from lessons_kb.brain.refresh import Refresh
 from lessons_kb.brain.retrieve import find, merge
 from lessons_kb.brain.watching import watch_layers

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain.spoken import without_markup
+from lessons_kb.brain.evidence import without_markup
 from lessons_kb.errors import InputError
 from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.model import DONE, FAILURES, Event

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.memory import MAX_OUTCOME, OUTCOME, card_digest
 from lessons_kb.model import Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.events import ASKED

@@ -51,7 +51,7 @@ def run(
 
     Example: lessons run --stall 300 -- pytest -q
     """
-    from lessons_kb.brain.running import run as run_recorded
+    from lessons_kb.brain.captured_run import run as run_recorded
 
     trouble = ""
     brain = None
@@ -73,7 +73,7 @@ def run(
 
 
 def _say_drafts(brain: Brain, command: list[str], session: str | None) -> None:
-    from lessons_kb.brain.running import draft_after
+    from lessons_kb.brain.captured_run import draft_after
 
     try:
         made = draft_after(brain, command, session)

@@ -10,10 +10,10 @@ import itertools
 import os
 from collections.abc import Iterator, Sequence
 
+from lessons_kb.brain.injected import card_digest
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.memory import card_digest
-from lessons_kb.brain.suppression import find_harmful
+from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.guards.commands import find_changed, is_known
 from lessons_kb.guards.paths import relative_path, show_path
 from lessons_kb.guards.tools import find_folder, parse_call

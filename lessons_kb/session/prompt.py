@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.injected import OUTCOME, card_digest, find_cards, outcome
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.memory import OUTCOME, card_digest, outcome
-from lessons_kb.brain.suppression import find_harmful
+from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Card, Hit, Preflight
 from lessons_kb.process.detached import start_index

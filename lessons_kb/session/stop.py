@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lessons_kb.brain.evidence import RUNS, WRITES, find_evidence
+from lessons_kb.brain.evidence import RUNS, WRITES, find_evidence, find_malformed, without_markup
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.spoken import find_malformed, without_markup
 from lessons_kb.check.items import find_unaddressed_items
 from lessons_kb.model import Card
 from lessons_kb.session.drafts import order_drafts

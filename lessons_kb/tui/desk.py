@@ -10,7 +10,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.digest import read_document
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.undoing import Undoing
+from lessons_kb.brain.undo import Undoing
 from lessons_kb.cards import check_card
 from lessons_kb.errors import CardNotFound, StorageError
 from lessons_kb.learn.effect import Effect

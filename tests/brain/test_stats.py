@@ -58,7 +58,7 @@ def happen(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> Happen:
     """Let something occur in a session, twenty seconds after the last thing."""
     clock = [time.time() - 40 * 86_400]
     module = SimpleNamespace(time=lambda: clock[0])
-    monkeypatch.setattr("lessons_kb.brain.memory.time", module)
+    monkeypatch.setattr("lessons_kb.brain.injected.time", module)
 
     def happen(what: str, session: str = "s", **more: object) -> Answer:
         clock[0] += 20

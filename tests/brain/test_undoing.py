@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lessons_kb import Brain
-from lessons_kb.brain.undoing import Undoing
+from lessons_kb.brain.undo import Undoing
 from lessons_kb.errors import CardNotFound
 from lessons_kb.store import trash
 
@@ -229,7 +229,7 @@ def test_what_was_counted_yesterday_is_taken_back_from_yesterday(
 ) -> None:
     undoing = Undoing(brain)
     clock = [time.time() - 86_400]
-    monkeypatch.setattr("lessons_kb.brain.undoing.time", SimpleNamespace(time=lambda: clock[0]))
+    monkeypatch.setattr("lessons_kb.brain.undo.time", SimpleNamespace(time=lambda: clock[0]))
     undoing.bump(NAME)
     clock[0] += 86_400
     undoing.undo()
