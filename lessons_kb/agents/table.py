@@ -17,7 +17,7 @@ class Agent:
     """One coding agent."""
 
     events: Mapping[str, str]
-    """Name of its event → our hook_event; an event that is not here is answered with silence."""
+    """Name of its event → our kind of event; an event that is not here is answered with silence."""
     context: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
     lines: tuple[str, ...] = ()

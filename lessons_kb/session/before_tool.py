@@ -38,9 +38,7 @@ Guarding = tuple["Layer", "Card", tuple[str, ...]]
 """A brain, a card of it, and the files of the call that it guards."""
 
 
-def about_to_call(
-    open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
-) -> Answer:
+def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
     """Return the cards whose ``paths`` match, once per session and file, and who must be asked."""
     touched, changed = _files(open_session, hook_event)
     if not touched:

@@ -1,7 +1,7 @@
 """What happens in a session of a coding agent, and what we have to say to it.
 
-An agent's hook becomes an `HookEvent`, and `respond` gives the `Answer`; how either looks in a
-payload is the business of ``agents``. Whatever a later hook_event needs lies in the journal.
+An agent's hook becomes a `HookEvent`, and `respond` gives the `Answer`; how either looks in a
+payload is the business of ``agents``. Whatever a later event needs lies in the journal.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from lessons_kb.store.locate import git_top
 from lessons_kb.store.trust import cache_dir
 
 _PATIENCE = {"after": 1.0, "stop": 1.0, "end": 1.0}
-"""HookEvent → seconds for which another writer is waited for, where what happened matters more than
-what is answered; elsewhere ``SESSION_PATIENCE``."""
+"""Kind of event → seconds for which another writer is waited for, where what happened matters
+more than what is answered; elsewhere ``SESSION_PATIENCE``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +28,7 @@ class HookEvent:
     """Something that happened in an agent, whichever it is."""
 
     what: str
-    """One of HANDLERS."""
+    """A key of ``respond.HANDLERS``."""
     agent: str
     session: str
     part: str = ""
@@ -38,11 +38,11 @@ class HookEvent:
     cwd: str = ""
     """Where the agent is now; "" = in ``directory``."""
     id: str = ""
-    """The agent's own id of the call or prompt: the same one twice is one hook_event."""
+    """The agent's own id of the call or prompt: the same one twice is one event."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
     within: float = 0.0
-    """Seconds within which the same without an id is taken for the same hook_event."""
+    """Seconds within which the same without an id is taken for the same event."""
     text: str = ""
     """The prompt, the answer, or the summary of what was compacted."""
     tool: str = ""
@@ -60,12 +60,12 @@ class HookEvent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capabilities:
-    """What the agent lets an answer to this hook_event do."""
+    """What the agent lets an answer to this event do."""
 
     context: bool = True
-    """Text can be put in front of the model; else it waits for the next hook_event that can."""
+    """Text can be put in front of the model; else it waits for the next event that can."""
     lines: bool = True
-    """Lines can be shown to the user; what must be seen waits for the next hook_event that can."""
+    """Lines can be shown to the user; what must be seen waits for the next event that can."""
     lasting: bool = True
     """What a prompt was answered with is still before the model at the next one."""
     chars: int = 100_000
@@ -105,7 +105,7 @@ NOTHING = Answer()
 class OpenSession:
     """The brain and the journal of a session, opened when first needed.
 
-    ``what`` is the hook_event's; ``find`` gives a brain that is open already (and stays so) for a
+    ``what`` is the event's kind; ``find`` gives a brain that is open already (and stays so) for a
     directory.
     """
 
@@ -153,7 +153,6 @@ class OpenSession:
 
     @property
     def _roots(self) -> tuple[str, ...]:
-
         return tuple(require(self.found).trusted)
 
     @property

@@ -14,17 +14,17 @@ from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, O
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.session_roots import is_first
 
-HANDLERS: Mapping[str, tuple[str, str]] = {
-    "start": ("prompt", "started"),
-    "prompt": ("prompt", "prompted"),
-    "before": ("before_tool", "about_to_call"),
-    "after": ("after_tool", "called"),
-    "stop": ("stop", "stopped"),
-    "compact": ("prompt", "compacted"),
-    "end": ("stop", "ended"),
+HANDLERS: Mapping[str, str] = {
+    "start": "start",
+    "prompt": "prompt",
+    "before": "before_tool",
+    "after": "after_tool",
+    "stop": "stop",
+    "compact": "compact",
+    "end": "end",
 }
-"""Kind of event → the file of this room and the function in it that answer it. A process that
-answers one event, because there is no daemon, loads one of them."""
+"""Kind of event → the file of this room whose ``answer`` answers it. A process that answers one
+event, because there is no daemon, loads one of them."""
 MAX_TEXT_CHARS = 1_000_000
 """Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
 
@@ -37,11 +37,11 @@ def respond(
     leave_open: bool = False,
     environment: Mapping[str, str] = os.environ,
 ) -> Answer:
-    """Return the answer to an hook_event, `NOTHING` where no trusted brain holds.
+    """Return the answer to an event, `NOTHING` where no trusted brain holds.
 
     ``find`` is for a process that keeps brains open; ``leave_open`` for one that ends at once,
     for closing a journal costs time. Raises LessonsError, or anything that a damaged file may
-    cause: the one who asks is the rim.
+    cause: the caller decides what to do then.
     """
     open_session = OpenSession(hook_event.directory, hook_event.what, find, environment)
     if len(hook_event.text) > MAX_TEXT_CHARS:
@@ -64,9 +64,8 @@ def respond(
 
 
 def _handler(what: str) -> Callable[[OpenSession, HookEvent, Capabilities], Answer]:
-    module, function = HANDLERS[what]
     handler: Callable[[OpenSession, HookEvent, Capabilities], Answer]
-    handler = getattr(import_module(f"lessons_kb.session.{module}"), function)
+    handler = import_module(f"lessons_kb.session.{HANDLERS[what]}").answer
     return handler
 
 

@@ -181,7 +181,7 @@ def pack_known(
 
 
 def event_of(hook_event: HookEvent, kind: str, scope: str) -> Event:
-    """Return what an hook_event says by itself as an event of this kind."""
+    """Return what a hook event says by itself as an event of this kind."""
     return Event(
         kind=kind,
         at=now(hook_event),

@@ -1,4 +1,4 @@
-"""When a turn or a session ends: the post-check for the user, drafts for the reviewer."""
+"""When a turn ends: the post-check for the user, drafts for the reviewer."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from lessons_kb.check.items import find_unaddressed_items
 from lessons_kb.model import Card
 from lessons_kb.session.drafts import order_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.observe import find_missed, journal_missed
 from lessons_kb.session.outcomes import count_items, note_effects
-from lessons_kb.session.prompt import find_missed, journal_missed
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
 from lessons_kb.store.events import prepare
 
 _MAX_EVIDENCE = 300
 
 
-def stopped(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
+def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
     """Check the turn against its lessons, and have what it taught become drafts.
 
     Not every agent tells that a session ends.
@@ -27,12 +27,6 @@ def stopped(open_session: OpenSession, hook_event: HookEvent, capabilities: Capa
     answer = _checked(open_session, hook_event, capabilities)
     order_drafts(open_session, hook_event)
     return answer
-
-
-def ended(open_session: OpenSession, hook_event: HookEvent, _reach: Capabilities) -> Answer:
-    """Have what the session taught become drafts."""
-    order_drafts(open_session, hook_event)
-    return NOTHING
 
 
 def _checked(
@@ -50,7 +44,7 @@ def _checked(
             return NOTHING
         lines = state.tell_drafted(capabilities)
         said = Answer(debug=debug, lines=lines) if debug or lines else NOTHING
-        # Lessons that still wait for an hook_event were never before the model.
+        # Lessons that still wait for an event were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards, after = [] if waits else list(state.cards), state.after
     note_effects(open_session, hook_event.session, answer.text, after=after, at=now(hook_event))

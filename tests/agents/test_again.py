@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.session import prompt as turn_prompts
+from lessons_kb.session import prompt as prompt_event
 from tests.agents.test_gate import asked, before, context, event, guarded
 
 __all__ = ["guarded"]
@@ -54,7 +54,7 @@ def test_a_prompt_that_nothing_was_looked_up_for(
 ) -> None:
     assert ITEM in context(fire("claude-code", prompt(project, 1)))
     with monkeypatch.context() as patched:
-        patched.setattr(turn_prompts, "freshen", lambda _brain: 1 / 0)
+        patched.setattr(prompt_event, "freshen", lambda _brain: 1 / 0)
         assert fire("claude-code", prompt(project, 2)) == {}
     assert context(fire("claude-code", prompt(project, 2), AGAIN)) == ""
 

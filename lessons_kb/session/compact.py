@@ -1,0 +1,89 @@
+"""When the context was compacted: its lessons and files once more."""
+
+from __future__ import annotations
+
+from lessons_kb.brain.injected import card_digest, find_cards
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.retrieve import find_harmful
+from lessons_kb.model import Card, Hit, Preflight
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.observe import prepared, see
+from lessons_kb.session.prompt import name_cards
+from lessons_kb.session.state import (
+    BLOCK,
+    FILES,
+    event_of,
+    now,
+    pack_known,
+    turn_state,
+)
+
+
+def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
+    """Return the files of the session and its active lessons again."""
+    brain, journal, scope = open_session.brain, open_session.journal, open_session.scope
+    events = prepared([(event_of(hook_event, "compaction", scope), "")])
+    block = _active_again(brain, hook_event, capabilities)
+    with turn_state(journal, hook_event.session) as state:
+        before = journal.events.last_number()
+        signals = see(journal, events, hook_event, scope, state)
+        if journal.events.last_number() == before:
+            return NOTHING
+    _give_again(brain, hook_event, block)
+    with turn_state(journal, hook_event.session) as state:
+        known = {tuple(pair) for pair in state.cards}
+        given = name_cards(brain, block.lessons)
+        state.cards += [pair for pair in given if tuple(pair) not in known]
+        texts = [(BLOCK, block.text)] if block.text else []
+        texts += [(FILES, signal.message) for signal in signals]
+        context = state.deliver(texts, capabilities)
+    settings = brain.layers[0].settings
+    return Answer(
+        context=context,
+        block=block,
+        language=settings.language,
+        footer=settings.hooks.footer,
+    )
+
+
+def _active_again(brain: Layers, hook_event: HookEvent, capabilities: Capabilities) -> Preflight:
+    """Pack the lessons that the session still had in its context, the latest first."""
+    settings = brain.layers[0].settings.preflight
+    hits: list[Hit] = []
+    for layer in brain.layers:
+        journal = layer.session_journal
+        turn = journal.next_turn(hook_event.session, by=0)
+        since = turn - settings.reinject_after
+        known = {card for card, _digest in journal.in_context(hook_event.session, since_turn=since)}
+        cards = [card for card in find_cards(layer, known) if card.status == "active"]
+        hits += [Hit(card=card, score=1.0, bm25=0.0, passed=True) for card in _usable(layer, cards)]
+    hits.sort(key=lambda hit: (-("low", "medium", "high").index(hit.card.severity), hit.card.id))
+    return pack_known(hits, settings, capabilities)
+
+
+def _give_again(brain: Layers, hook_event: HookEvent, block: Preflight) -> None:
+
+    given = {hit.card.id: (rank, hit.card) for rank, hit in enumerate(block.lessons, 1)}
+    for layer in brain.layers:
+        journal = layer.session_journal
+        turn = journal.next_turn(hook_event.session, by=0)
+        since = turn - layer.settings.preflight.reinject_after
+        known = {card for card, _digest in journal.in_context(hook_event.session, since_turn=since)}
+        journal.forget_context(hook_event.session)
+        again = [(rank, card) for rank, card in given.values() if card.id in known]
+        if again:
+            rows = [(card.id, card_digest(card), 0) for _rank, card in again]
+            ranks = [rank for rank, _card in again]
+            journal.record_injections(
+                hook_event.session, turn=turn, at=int(now(hook_event)), cards=rows, ranks=ranks
+            )
+
+
+def _usable(layer: Layer, cards: list[Card]) -> list[Card]:
+    """Return the cards that may be given; harmful ones may not where the settings say so."""
+    if not layer.settings.effect.withhold_harmful:
+        return cards
+
+    harmful = find_harmful(layer, cards)
+    return [card for card in cards if card.id not in harmful]
