@@ -99,6 +99,36 @@ def time_in_turn(
     return runs
 
 
+def time_at_once(command: Command, count: int, number: int = 0) -> float:
+    """Start a program ``count`` times at once; return the seconds until the last has ended."""
+    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    environment = {**os.environ, **command.environment}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    with tempfile.TemporaryDirectory(prefix="lessons-clock-") as name:
+        outputs = [Path(name) / f"out{one}" for one in range(count)]
+        actions = []
+        for one, output in enumerate(outputs):
+            text = command.stdin(number) if command.stdin else ""
+            (given := Path(name) / f"in{one}").write_text(text, encoding="utf-8")
+            actions.append(
+                [
+                    (os.POSIX_SPAWN_OPEN, 0, str(given), os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, str(output), write, 0o600),
+                ]
+            )
+        began = time.perf_counter()
+        children = [
+            os.posix_spawn(command.argv[0], command.argv, environment, file_actions=files)
+            for files in actions
+        ]
+        codes = [os.waitpid(child, 0)[1] for child in children]
+        seconds = time.perf_counter() - began
+        missing = [one for one in outputs if command.must_print not in one.read_text("utf-8")]
+    if any(codes) or missing:
+        raise ProcessError(f"{len(missing)} of {count} at once did not do their work")
+    return seconds
+
+
 def time_calls(
     calls: Mapping[str, Callable[[str], object]], prompts: Sequence[str], *, warm_up: int = 5
 ) -> dict[str, list[float]]:

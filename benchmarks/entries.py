@@ -7,10 +7,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ _sessions = itertools.count()
 """No two hooks share a session: a lesson is given once in each."""
 _START_OF_WATCHER = 3.0
 """Seconds given to a watcher before anything is timed."""
+PEER_VARIABLE = "LESSONS_BENCH_PEER"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -62,17 +64,51 @@ def script(name: str, *arguments: str, must_print: str = "") -> Command:
     return run_code(code, *arguments, must_print=must_print)
 
 
-def hook(brain: Path, event: Callable[[int], dict[str, Any]], *, must_print: str = "") -> Command:
-    """Return ``lessons-hook claude-code`` on one event; each run is a session of its own."""
+def client(brain: Path, event: Callable[[int], dict[str, Any]], *, must_print: str = "") -> Command:
+    """Return the hook as agents start it, on one event; each run is a session of its own."""
+    return Command(
+        argv=(sys.executable, "-I", "-S", str(ROOT / "lessons_kb/hook_client.py"), "claude-code"),
+        stdin=partial(_payload, brain, event),
+        cwd=str(brain),
+        environment={"LESSONS_BRAIN": str(brain), "LESSONS_HOOK_DEADLINE": "20"},
+        must_print=must_print,
+    )
 
-    def payload(number: int) -> str:
-        session = f"benchmark-{os.getpid()}-{next(_sessions)}"
-        common = {"session_id": session, "transcript_path": "", "cwd": str(brain)}
-        return json.dumps(common | {"permission_mode": "default"} | event(number))
 
-    command = script("lessons-hook", "claude-code", must_print=must_print)
-    environment = {**command.environment, "LESSONS_BRAIN": str(brain)}
-    return replace(command, stdin=payload, cwd=str(brain), environment=environment)
+@contextmanager
+def peer(brain: Path, event: Callable[[int], dict[str, Any]]) -> Iterator[Command]:
+    """Give claude-memory-engine the cards of a brain; yield its hook for a prompt.
+
+    NotBuiltError unless ``$LESSONS_BENCH_PEER`` names the ``claude-memory`` of an environment
+    with that package (0.24).
+    """
+    program = os.environ.get(PEER_VARIABLE, "")
+    if not program:
+        raise NotBuiltError(f"{PEER_VARIABLE} names no claude-memory")
+    with tempfile.TemporaryDirectory(prefix="lessons-peer-") as name:
+        project, memory = Path(name, "project"), Path(name, "memory")
+        project.mkdir()
+        memory.mkdir()
+        for number, card in enumerate(sorted(brain.rglob("*.md"))):
+            text = card.read_text(encoding="utf-8").replace("\ntitle: ", "\nname: ", 1)
+            title = text.split("\nname: ", 1)[1].split("\n", 1)[0]
+            text = text.replace("\nname: ", f"\ndescription: {title}\nname: ", 1)
+            (memory / f"feedback_{number:06}.md").write_text(text, encoding="utf-8")
+        command = (program, "init", str(project), str(memory))
+        subprocess.run(command, cwd=project, check=True, capture_output=True)
+        yield Command(
+            argv=("/bin/bash", str(project / ".claude/hooks/cme_hook.sh"), "retrieve"),
+            stdin=partial(_payload, project, event),
+            cwd=str(project),
+            environment={"CLAUDE_PROJECT_DIR": str(project)},
+            must_print="feedback_",
+        )
+
+
+def _payload(project: Path, event: Callable[[int], dict[str, Any]], number: int) -> str:
+    session = f"benchmark-{os.getpid()}-{next(_sessions)}"
+    common = {"session_id": session, "transcript_path": "", "cwd": str(project)}
+    return json.dumps(common | {"permission_mode": "default"} | event(number))
 
 
 def prompt_event(prompt: str) -> Callable[[int], dict[str, Any]]:

@@ -1,35 +1,20 @@
-"""Fresh processes: the first index, the hook, the command, the server's round trip."""
+"""Fresh processes: the first index, the command, the server's round trip."""
 
 from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks import clock, metrics
-from benchmarks.bench import BLOCK, INDEX, Row, edit_one, make_row, time_fresh
-from benchmarks.entries import (
-    McpClient,
-    bare_python,
-    edit_event,
-    hook,
-    prompt_event,
-    run_code,
-    script,
-    tool_event,
-    watching,
-)
+from benchmarks.bench import BLOCK, INDEX, Row, make_row, time_fresh
+from benchmarks.entries import McpClient, bare_python, run_code, script
 from benchmarks.ours import own_brain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.bench import Bench
-
-_TRACE_LINE = (
-    '  File "src/service/worker_{0}.py", line {0}, in handle_{0}\n    return run_{0}(job)\n'
-)
 
 
 def measure_index(bench: Bench) -> list[Row]:
@@ -67,56 +52,6 @@ def measure_disk(bench: Bench) -> list[Row]:
             make_row(f"index on disk, 1,000 {kind}", [index / cards], "x", target=2, note=note)
         )
     return rows
-
-
-def measure_hook(bench: Bench) -> list[Row]:
-    """The hook in fresh processes, beside a bare interpreter."""
-    small, large = bench.indexed(1_000), bench.indexed(bench.large)
-    event = prompt_event(bench.title(7))
-    commands = {
-        "prompt, 1,000 cards": hook(small, event, must_print=BLOCK),
-        f"prompt, {bench.large:,} cards": hook(large, event, must_print=BLOCK),
-        "after a tool call, 1,000 cards": hook(small, tool_event()),
-        "before an edit, 1,000 cards": hook(small, edit_event(small)),
-    }
-    targets = {"prompt, 1,000 cards": 4.5, f"prompt, {bench.large:,} cards": 10}
-    targets["after a tool call, 1,000 cards"] = 3
-    rows = time_fresh(bench, "hook: ", commands, targets)
-    edited = {
-        f"prompt after one edit, {bench.large:,} cards": replace(
-            hook(large, event, must_print=BLOCK), before=partial(edit_one, large)
-        )
-    }
-    rows += time_fresh(bench, "hook: ", edited, {})
-    runs = [clock.start(commands[f"prompt, {bench.large:,} cards"], n) for n in range(900, 903)]
-    megabytes = [run.megabytes for run in runs]
-    rows.append(make_row(f"memory of a hook, {bench.large:,} files", megabytes, "MB", target=80))
-    return rows
-
-
-def measure_hook_watched(bench: Bench) -> list[Row]:
-    """The hook while ``lessons watch`` vouches for freshness."""
-    folder = bench.indexed(bench.large)
-    name = f"prompt, watched, {bench.large:,} cards"
-    command = hook(folder, prompt_event(bench.title(7)), must_print=BLOCK)
-    with watching(folder):
-        return time_fresh(bench, "hook: ", {name: command}, {name: 6})
-
-
-def measure_long(bench: Bench) -> list[Row]:
-    """A prompt of 20,000 characters with a stack trace over one of 200."""
-    folder = bench.indexed(1_000)
-    short = (bench.title(7) + " " + bench.prompt(7, 40))[:200]
-    trace = "".join(_TRACE_LINE.format(number) for number in range(400))
-    long = f"{short}\n\n{trace}"[:20_000]
-    commands = {
-        "short": hook(folder, prompt_event(short), must_print=BLOCK),
-        "long": hook(folder, prompt_event(long)),
-    }
-    runs = clock.time_in_turn(commands, bench.rounds)
-    pairs = zip(runs["long"], runs["short"], strict=True)
-    shares = [one.seconds / other.seconds for one, other in pairs]
-    return [make_row("hook: 20,000 characters over 200", shares, "x", target=1.5)]
 
 
 def measure_command(bench: Bench) -> list[Row]:

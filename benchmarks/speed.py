@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import clock, fresh, report, warm
+from benchmarks import clock, fresh, report, resident, warm
 from benchmarks.bench import Bench, Row
 from benchmarks.entries import NotBuiltError
 from benchmarks.ours import private_state
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "index": fresh.measure_index,
     "disk": fresh.measure_disk,
-    "hook": fresh.measure_hook,
-    "watched": fresh.measure_hook_watched,
-    "long": fresh.measure_long,
+    "hook alone": resident.measure_alone,
+    "hook prompts": resident.measure_prompts,
+    "hook tools": resident.measure_tools,
+    "hook large": resident.measure_large,
+    "peer": resident.measure_peer,
     "command": fresh.measure_command,
     "mcp": fresh.measure_mcp,
     "refresh": warm.measure_refresh,

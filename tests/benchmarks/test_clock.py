@@ -53,3 +53,10 @@ def test_a_table_is_aligned():
     assert report.format_table(["set", "nDCG"], [["bugs", ".5"], ["x", "1.000"]]) == (
         "| set  |  nDCG |\n|------|------:|\n| bugs |    .5 |\n| x    | 1.000 |"
     )
+
+
+def test_programs_at_once_take_as_long_as_the_slowest():
+    sleep = python("import time; time.sleep(0.3); print('done')", must_print="done")
+    assert 0.3 < clock.time_at_once(sleep, 4) < 1.2
+    with pytest.raises(clock.ProcessError, match="4 of 4"):
+        clock.time_at_once(python("print('x')", must_print="done"), 4)
