@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from threading import Event
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +15,7 @@ from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import Refresh
 from lessons_kb.brain.retrieve import find, merge
-from lessons_kb.brain.watching import watch_layers
+from lessons_kb.brain.watching import Watching
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
@@ -43,7 +42,7 @@ class Layers:
         self.directory = directory
         """Project root: what the ``paths`` of cards are relative to."""
         self._project = project
-        self._watching: Event | None = None
+        self._watching: Watching | None = None
 
     @classmethod
     def open(
@@ -132,18 +131,14 @@ class Layers:
         An edit is seen after about a quarter of a second.
         """
 
-        def work(stop: Event) -> None:
-            prepare()
-            watch_layers(self.layers, say=lambda _line: None, stop=stop)
-
         if self._watching is None:
-            self._watching = threading.Event()
-            threading.Thread(target=work, args=(self._watching,), daemon=True).start()
+            self._watching = Watching(self.layers)
+            threading.Thread(target=prepare, daemon=True).start()
 
     def close(self) -> None:
         """Release the files and end the watch; the brain may be used again."""
         if self._watching is not None:
-            self._watching.set()
+            self._watching.stop()
             self._watching = None
         for layer in self.layers:
             layer.close()

@@ -10,65 +10,83 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.lease import Lease
 from lessons_kb.store.mounts import is_network
-from lessons_kb.store.watch import watch
+from lessons_kb.store.watch import Watch
 from lessons_kb.text.counted import counted
 
 LOOK_AGAIN = 10.0
 """Seconds after which a quiet folder is scanned all the same: a watch does not see what a link
 inside the brain points to, or what the system dropped."""
-
-
-def watch_layers(
-    layers: Sequence[Layer], *, say: Callable[[str], None], stop: threading.Event
-) -> None:
-    """Refresh each brain whenever its files change, until ``stop`` is set.
-
-    ``say`` is told each refresh that changed something, in one line. While nothing waits, other
-    processes are spared the scan (see ``storage.lease``).
-    """
-    watchers = [
-        threading.Thread(target=_Watcher(layer, say).run, args=(stop,), daemon=True)
-        for layer in layers
-    ]
-    for watcher in watchers:
-        watcher.start()
-    try:
-        while any(watcher.is_alive() for watcher in watchers):
-            for watcher in watchers:
-                watcher.join(timeout=0.2)
-    finally:
-        stop.set()
-        for watcher in watchers:
-            watcher.join(timeout=_LAST_WORDS)
-
-
+_SHARE = 1_000
+"""A scan is followed by so many times its duration without one: nobody sees it in ``top``."""
+_LONGEST_QUIET = 300.0
+_RENEWAL = 1.0
+"""Seconds between two renewals of a lease that other processes believe."""
 _LAST_WORDS = 2.0
 """Seconds given to a watcher to finish what it writes and take its lease away."""
+
+
+class Watching:
+    """Refreshes each brain whenever its files change, from a thread of its own, until ``stop``.
+
+    ``say`` is told each refresh that changed something, in one line. While nothing waits, searches
+    of this process are spared the scan, and if ``shared`` those of others (see ``store.lease``).
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        *,
+        say: Callable[[str], None] = lambda _line: None,
+        shared: bool = False,
+    ) -> None:
+        self._watchers = [_Watcher(layer, say, shared=shared) for layer in layers]
+        for watcher in self._watchers:
+            threading.Thread(target=watcher.run, daemon=True).start()
+
+    def wait(self) -> None:
+        """Wait until every watch has ended: its brain is gone."""
+        for watcher in self._watchers:
+            while not watcher.ended.wait(1.0):  # on Windows no longer wait can be interrupted
+                pass
+
+    def stop(self, *, wait: bool = False) -> None:
+        """End all watches soon, or ``wait`` until they have taken their leases away."""
+        for watcher in self._watchers:
+            watcher.watch.stop()
+        until = time.monotonic() + _LAST_WORDS
+        for watcher in self._watchers if wait else ():
+            # Not by join: Python 3.11 takes a thread for ended once a join was interrupted.
+            watcher.ended.wait(max(until - time.monotonic(), 0))
 
 
 class _Watcher:
     """One brain's watch."""
 
-    def __init__(self, layer: Layer, say: Callable[[str], None]) -> None:
+    def __init__(self, layer: Layer, say: Callable[[str], None], *, shared: bool) -> None:
         self.layer = layer
         self.say = say
+        self.shared = shared
         self.lease = Lease(layer.cache)
         self.leasing = not is_network(layer.root)
         self.refreshed = 0.0
+        self.quiet = LOOK_AGAIN
+        self.ended = threading.Event()
+        self.watch = Watch(
+            layer.root,
+            self.refresh,
+            on_sign=self.lease.drop,
+            on_idle=self.idle,
+            tick=_RENEWAL if shared else LOOK_AGAIN,
+        )
 
-    def run(self, stop: threading.Event) -> None:
+    def run(self) -> None:
         try:
-            watch(
-                self.layer.root,
-                self.refresh,
-                stop=stop,
-                on_sign=self.lease.drop,
-                on_idle=self.idle,
-            )
+            self.watch.run()
         except LessonsError as error:
             self.say(f"{self.layer.alias}: {error}")
         finally:
             self.lease.drop()
+            self.ended.set()
 
     def refresh(self, _paths: set[str]) -> None:
         first = not self.refreshed
@@ -80,6 +98,9 @@ class _Watcher:
             self.lease.drop()
             self.say(f"{self.layer.alias}: {error}")
             return
+        if not (first or done.changed or done.removed):
+            spent = time.monotonic() - self.refreshed
+            self.quiet = min(max(LOOK_AGAIN, _SHARE * spent), _LONGEST_QUIET)
         if done.stale:
             self.lease.drop()
         elif self.leasing:
@@ -90,7 +111,8 @@ class _Watcher:
             self.say(f"{self.layer.alias}: {done.changed} changed, {done.removed} removed")
 
     def idle(self) -> None:
-        if time.monotonic() - self.refreshed > LOOK_AGAIN:
+        lost = self.leasing and not self.lease.holds()
+        if lost or time.monotonic() - self.refreshed >= self.quiet:
             self.refresh(set())
-        elif self.leasing:
+        elif self.shared:
             self.lease.renew()

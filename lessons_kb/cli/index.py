@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,11 +109,15 @@ def watch() -> None:
 
     Example: lessons watch &
     """
-    from lessons_kb.brain.watching import watch_layers
+    from lessons_kb.brain.watching import Watching
 
     brain = open_brain()
     say(f"watching {', '.join(layer.root for layer in brain.layers)}; Ctrl-C ends it")
-    watch_layers(brain.layers, say=lambda line: print(line, flush=True), stop=threading.Event())
+    watching = Watching(brain.layers, say=lambda line: print(line, flush=True), shared=True)
+    try:
+        watching.wait()
+    finally:
+        watching.stop(wait=True)
 
 
 def lint(

@@ -1,7 +1,7 @@
 """A watcher's word that a brain's index is up to date: it spares other processes the scan.
 
-A small file in the cache folder. It counts only while a living process of this start of the
-system renews it; at the first sign of a change it is gone.
+A small file in the cache folder, gone at the first sign of a change. In the process that gave it,
+it counts while it lies there; in others only while it is renewed, for its giver may be stopped.
 """
 
 from __future__ import annotations
@@ -25,16 +25,24 @@ def is_leased(cache: str) -> bool:
     """Tell whether a running watcher vouches that all changes so far are indexed."""
     path = os.path.join(cache, LEASE_NAME)
     try:
+        word = read_regular(path, limit=_MAX_BYTES, name=path)
+        if word == _word():
+            return True
         age = time.time() - os.stat(path).st_mtime
-        if not -1.0 < age < _LONGEST_SECONDS:
-            return False
-        number, _, boot = read_regular(path, limit=_MAX_BYTES, name=path).partition(b" ")
-        if not boot or boot != _boot_id():
-            return False
-        os.kill(int(number), 0)
-    except (OSError, StorageError, ValueError, OverflowError):
+    except (OSError, StorageError):
         return False
-    return True
+    return -1.0 < age < _LONGEST_SECONDS and _is_alive(word)
+
+
+def is_abandoned(cache: str) -> bool:
+    """Tell whether a lease is left of a watcher that is gone."""
+    path = os.path.join(cache, LEASE_NAME)
+    try:
+        return not _is_alive(read_regular(path, limit=_MAX_BYTES, name=path))
+    except FileNotFoundError:
+        return False
+    except (OSError, StorageError):
+        return True
 
 
 def drop_lease(cache: str) -> None:
@@ -49,7 +57,6 @@ class Lease:
     def __init__(self, cache: str) -> None:
         self._cache = cache
         self._path = os.path.join(cache, LEASE_NAME)
-        self._boot = _boot_id()
         self._signs = 1
         self._settled = 0
         self._given = False
@@ -65,13 +72,17 @@ class Lease:
         self._settled = self._signs
         self._given = False
 
+    def holds(self) -> bool:
+        """Tell whether the word is given, and no other process has dropped it."""
+        return self._given and os.path.exists(self._path)
+
     def renew(self) -> None:
         """Give the word, or renew it, unless a sign has come since the last refresh began.
 
         A lease that another process dropped counts as a sign.
         """
         seen = self._signs
-        if not self._boot or seen != self._settled:
+        if seen != self._settled:
             return
         try:
             if self._given:
@@ -79,7 +90,7 @@ class Lease:
                 return
             temp = f"{self._path}.{os.getpid()}"
             with open(temp, "wb") as file:
-                file.write(b"%d %s" % (os.getpid(), self._boot))
+                file.write(_word())
             os.replace(temp, self._path)
             self._given = True
         except OSError:
@@ -88,6 +99,24 @@ class Lease:
         if self._signs != seen:  # the sign came while the file did
             self._given = False
             drop_lease(self._cache)
+
+
+def _is_alive(word: bytes) -> bool:
+    """Tell whether the process that gave this word still runs."""
+    try:
+        number, boot, _began = word.split(b" ")
+        if not boot or boot != _boot_id():
+            return False
+        os.kill(int(number), 0)
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
+@cache
+def _word() -> bytes:
+    """Return what this process writes; no other writes the same."""
+    return b"%d %s %d" % (os.getpid(), _boot_id(), time.monotonic_ns())
 
 
 @cache

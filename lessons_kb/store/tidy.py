@@ -7,7 +7,7 @@ import os
 import stat
 import time
 
-from lessons_kb.store.lease import LEASE_NAME, is_leased
+from lessons_kb.store.lease import LEASE_NAME, is_abandoned
 from lessons_kb.store.locate import CACHE_NAME, state_home
 from lessons_kb.store.state import state_dir
 
@@ -56,7 +56,7 @@ def find_stale_leases(cache: str) -> list[str]:
     stale = []
     for name in _listed(cache):
         if name == LEASE_NAME:
-            if not is_leased(cache):
+            if is_abandoned(cache):
                 stale.append(os.path.join(cache, name))
         elif name.startswith(LEASE_NAME + ".") and _age(os.path.join(cache, name)) > (
             _ABANDONED_SECONDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import queue
 import sys
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
-Events: TypeAlias = "queue.SimpleQueue[FileSystemEvent]"
+Events: TypeAlias = "queue.SimpleQueue[FileSystemEvent | None]"
+"""None says that the watch is to stop."""
 
 
 RESCAN = "."
@@ -34,8 +36,6 @@ _MANY = 2_000
 queue (16,384 by default) overflows, which only happens in such a flood."""
 _LONGEST_WAIT = 10
 """A batch is handed on after this many times ``debounce``, though changes go on."""
-_TICK_SECONDS = 0.25
-_CHECK_SECONDS = 1.0
 _STARTING = threading.Lock()
 _EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
 
@@ -46,60 +46,74 @@ def is_watched(path: str) -> bool:
     return name in (CONFIG_NAME, IGNORE_NAME) or name.endswith(SUFFIXES)
 
 
-def watch(
-    root: str,
-    on_change: Callable[[set[str]], None],
-    *,
-    stop: threading.Event,
-    debounce: float = 0.2,
-    wanted: Callable[[str], bool] = is_watched,
-    poll: float = 1.0,
-    on_sign: Callable[[], None] = lambda: None,
-    on_idle: Callable[[], None] = lambda: None,
-) -> None:
-    """Call ``on_change`` with the changed files of a brain until ``stop`` is set.
+class Watch:
+    """Call ``on_change`` with the changed files of a brain, from ``run`` until ``stop``.
 
     Paths are POSIX and relative, and may be files that a scan leaves out or that are gone;
     ``RESCAN`` among them says that anything may have changed. The first call is ``{RESCAN}``,
-    when the watch stands: what changes after it is not missed. Calls come from the calling
-    thread, one after another, ``debounce`` seconds after the last of several changes. Where the
+    when the watch stands: what changes after it is not missed. Calls come from the thread of
+    ``run``, one after another, ``debounce`` seconds after the last of several changes. Where the
     system's watches are exhausted the folder is polled every ``poll`` seconds instead. What lies
     in ``.git``, ``.lessons`` and ``node_modules`` is left out. ``on_sign`` is called at once, from
-    another thread, at the first sign of any change; ``on_idle`` from the calling thread several
-    times a second while nothing changes, unless the folder is polled. Raises BrainNotFound when
-    the folder is not or no longer there, and what ``on_change`` raises.
+    another thread, at the first sign of any change; ``on_idle`` from the thread of ``run`` after
+    each ``tick`` seconds without a change, unless the folder is polled. Between ticks it sleeps;
+    that another folder has taken the brain's place is noticed at the next one.
     """
-    real = os.path.realpath(root)
-    polling = False
-    while not stop.is_set():
-        session = _Session(real, debounce=debounce, wanted=wanted, on_sign=on_sign)
-        observer = session.start(poll if polling else None)
-        if observer is None:
-            polling = True
-            continue
-        try:
-            polling = session.run(on_change, on_idle, stop, polling=polling)
-        finally:
-            observer.stop()
-            observer.join()
+
+    def __init__(
+        self,
+        root: str,
+        on_change: Callable[[set[str]], None],
+        *,
+        debounce: float = 0.2,
+        wanted: Callable[[str], bool] = is_watched,
+        poll: float = 1.0,
+        tick: float = 1.0,
+        on_sign: Callable[[], None] = lambda: None,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.root = os.path.realpath(root)
+        self.on_change = on_change
+        self.debounce = debounce
+        self.wanted = wanted
+        self.poll = poll
+        self.tick = tick
+        self.on_sign = on_sign
+        self.on_idle = on_idle
+        self.events: Events = queue.SimpleQueue()
+        self.stopped = False
+
+    def run(self) -> None:
+        """Watch until ``stop`` is called.
+
+        Raises BrainNotFound when the folder is not or no longer there, and what ``on_change``
+        raises.
+        """
+        polling = False
+        while not self.stopped:
+            session = _Session(self)
+            observer = session.start(self.poll if polling else None)
+            if observer is None:
+                polling = True
+                continue
+            try:
+                polling = session.run(polling=polling)
+            finally:
+                observer.stop()
+                observer.join()
+
+    def stop(self) -> None:
+        """Have ``run`` return soon; may be called from any thread, also before it runs."""
+        self.stopped = True
+        self.events.put(None)
 
 
 class _Session:
     """One observer on one folder, until the folder is another one or the watches run out."""
 
-    def __init__(
-        self,
-        root: str,
-        *,
-        debounce: float,
-        wanted: Callable[[str], bool],
-        on_sign: Callable[[], None],
-    ) -> None:
-        self.root = root
-        self.on_sign = on_sign
-        self.debounce = debounce
-        self.wanted = wanted
-        self.events: Events = queue.SimpleQueue()
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.root = watch.root
         self.identity = self.identify()
         self.threads: list[threading.Thread] = []
 
@@ -124,8 +138,8 @@ class _Session:
         class Collector(kinds.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
                 if session.concerns(event):
-                    session.on_sign()
-                session.events.put(event)
+                    session.watch.on_sign()
+                session.watch.events.put(event)
 
         # Not opening and closing: reading the cards would keep us busy with ourselves.
         wanted = [
@@ -168,30 +182,23 @@ class _Session:
         """Tell whether an event is about something that may matter to the index."""
         names = (event.src_path, event.dest_path)
         paths = [path for name in names if name and (path := self.relative(os.fsdecode(name)))]
-        return any(event.is_directory or self.wanted(path) for path in paths)
+        return any(event.is_directory or self.watch.wanted(path) for path in paths)
 
-    def run(
-        self,
-        on_change: Callable[[set[str]], None],
-        on_idle: Callable[[], None],
-        stop: threading.Event,
-        *,
-        polling: bool,
-    ) -> bool:
-        """Hand on changes until ``stop`` or a new start is due; return whether to poll then."""
-        on_change({RESCAN})
-        checked = time.monotonic()
-        while not stop.is_set():
-            batch = self.next_batch(stop)
-            if batch or time.monotonic() - checked > _CHECK_SECONDS:
-                if self.identify() != self.identity or not self.is_alive():
-                    return polling
-                checked = time.monotonic()
+    def run(self, *, polling: bool) -> bool:
+        """Hand on changes until stopped or a new start is due; return whether to poll then."""
+        watch = self.watch
+        watch.on_change({RESCAN})
+        while not watch.stopped:
+            batch = self.next_batch()
+            if self.identify() != self.identity or not self.is_alive():
+                return polling
             changed = self.changed(batch)
-            if changed and not stop.is_set():
-                on_change(changed)
+            if watch.stopped:
+                break
+            if changed:
+                watch.on_change(changed)
             elif not batch and not polling:
-                on_idle()
+                watch.on_idle()
             grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
             if grown and not polling and _is_exhausted(self.root):
                 return True
@@ -201,18 +208,21 @@ class _Session:
         """Tell whether all of the observer still runs: it has threads whose end it hides."""
         return all(thread.is_alive() for thread in self.threads)
 
-    def next_batch(self, stop: threading.Event) -> list[FileSystemEvent]:
-        """Return the events of one flurry of changes, [] after a moment without any."""
-        try:
-            batch = [self.events.get(timeout=_TICK_SECONDS)]
-        except queue.Empty:
-            return []
-        until = time.monotonic() + _LONGEST_WAIT * self.debounce
-        while not stop.is_set() and time.monotonic() < until:
+    def next_batch(self) -> list[FileSystemEvent]:
+        """Return the events of one flurry of changes, [] after a tick without any."""
+        batch: list[FileSystemEvent] = []
+        patience, until = self.watch.tick, math.inf
+        while time.monotonic() < until:
             try:
-                batch.append(self.events.get(timeout=self.debounce))
+                event = self.watch.events.get(timeout=patience)
             except queue.Empty:
                 break
+            if event is None:  # stopped
+                return []
+            if not batch:
+                patience = self.watch.debounce
+                until = time.monotonic() + _LONGEST_WAIT * patience
+            batch.append(event)
         return batch
 
     def changed(self, batch: list[FileSystemEvent]) -> set[str]:
@@ -226,7 +236,7 @@ class _Session:
                 if path is None:
                     continue
                 if not event.is_directory:
-                    if self.wanted(path):
+                    if self.watch.wanted(path):
                         found.add(path)
                 elif event.event_type == "created":
                     found.update(self.below(path))
@@ -248,7 +258,7 @@ class _Session:
             folders[:] = [name for name in folders if name not in _SKIPPED]
             for name in names:
                 inner = self.relative(os.path.join(folder, name))
-                if inner is not None and self.wanted(inner):
+                if inner is not None and self.watch.wanted(inner):
                     yield inner
 
     def listed(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
@@ -256,7 +266,7 @@ class _Session:
         with os.scandir(folder) as entries:
             for entry in entries:
                 path = self.relative(entry.path)
-                if path and (entry.is_dir(follow_symlinks=False) or self.wanted(path)):
+                if path and (entry.is_dir(follow_symlinks=False) or self.watch.wanted(path)):
                     yield entry
 
 

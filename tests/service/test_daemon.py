@@ -239,8 +239,15 @@ def test_a_command_names_the_clone_that_a_watched_brain_leaves_out(
     clone = installation.brain / "clone"
     subprocess.run(["git", "init", "-q", clone], check=True)
     shutil.copytree(installation.brain / "lessons", clone / "lessons")
-    installation.start()
-    installation.prompt("the second opens the brain there")
+    command = [installation.python, "-I", "-m", "lessons_kb.cli.main", "watch"]
+    watcher = subprocess.Popen(
+        command, env=installation.environment, cwd="/", stdout=subprocess.DEVNULL
+    )
     home = pathlib.Path(installation.environment["HOME"])
-    installation.wait_until(lambda: list(home.rglob(LEASE_NAME)))
-    assert "not read: " in installation.run("list").stderr
+    try:
+        installation.wait_until(lambda: list(home.rglob(LEASE_NAME)))
+        assert "not read: " in installation.run("list").stderr
+    finally:
+        watcher.send_signal(signal.SIGINT)
+        watcher.wait(10)
+    assert not list(home.rglob(LEASE_NAME))

@@ -20,24 +20,18 @@ READERS = ("InotifyFD", "InotifyBuffer")
 """What watchdog calls the thread that reads the kernel's queue, from 7.1 and before it."""
 
 
-@pytest.fixture(autouse=True)
-def impatience(monkeypatch):
-    monkeypatch.setattr(watch, "_TICK_SECONDS", 0.02)
-    monkeypatch.setattr(watch, "_CHECK_SECONDS", 0.1)
-
-
 class Watcher:
     """A watch in a thread, and what it has reported."""
 
     def __init__(self, root, **options):
-        self.stop = threading.Event()
         self.calls = []
         self.error = None
-        options = {"debounce": 0.03, "poll": 0.03, **options}
+        options = {"debounce": 0.03, "poll": 0.03, "tick": 0.1, **options}
+        self.watch = watch.Watch(root, self.calls.append, **options)
 
         def run():
             try:
-                watch.watch(root, self.calls.append, stop=self.stop, **options)
+                self.watch.run()
             except Exception as error:
                 self.error = error
 
@@ -49,7 +43,7 @@ class Watcher:
         return self
 
     def __exit__(self, *_):
-        self.stop.set()
+        self.watch.stop()
         self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
 
@@ -197,6 +191,19 @@ def test_a_flurry_is_one_call_and_an_endless_one_is_still_heard(root):
         assert "lessons/busy.md" in watcher.seen
 
 
+def test_a_quiet_watch_sleeps_until_its_next_tick_and_stops_at_once(root):
+    ticks = []
+    with Watcher(root, tick=30, on_idle=lambda: ticks.append(1)) as watcher:
+        spent = time.process_time()
+        time.sleep(0.5)
+        assert time.process_time() - spent < 0.05
+        write(f"{root}/lessons/new.md")
+        watcher.sees("lessons/new.md")
+        stopped = time.monotonic()
+    assert time.monotonic() - stopped < 1
+    assert ticks == []
+
+
 def test_a_flood_asks_for_a_scan(root, monkeypatch):
     monkeypatch.setattr(watch, "_MANY", 50)
     with Watcher(root) as watcher:
@@ -251,7 +258,7 @@ def test_a_folder_replaced_while_the_watch_starts_is_watched_all_the_same(root, 
 
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(BrainNotFound):
-        watch.watch(str(tmp_path / "none"), print, stop=threading.Event())
+        watch.Watch(str(tmp_path / "none"), print).run()
 
 
 def test_what_the_caller_raises_ends_the_watch_and_leaves_no_thread(root):
@@ -260,7 +267,7 @@ def test_what_the_caller_raises_ends_the_watch_and_leaves_no_thread(root):
 
     before = threading.active_count()
     with pytest.raises(RuntimeError):
-        watch.watch(root, fail, stop=threading.Event())
+        watch.Watch(root, fail).run()
     until = time.monotonic() + PATIENCE
     while threading.active_count() > before and time.monotonic() < until:
         time.sleep(0.01)
@@ -284,7 +291,7 @@ EXHAUSTED = """
 import os, sys, threading
 from lessons_kb.store import watch
 
-root, stop, calls = sys.argv[1], threading.Event(), []
+root, calls = sys.argv[1], []
 
 def note(changed):
     print(sorted(changed), flush=True)
@@ -293,11 +300,12 @@ def note(changed):
             file.write("x")
     calls.append(changed)
     if "f9/deep/new.md" in changed:
-        stop.set()
+        watched.stop()
 
-threading.Timer(8, stop.set).start()
+watched = watch.Watch(root, note, debounce=0.05, poll=0.05)
+threading.Timer(8, watched.stop).start()
 threading.Timer(9, os._exit, (1,)).start()
-watch.watch(root, note, stop=stop, debounce=0.05, poll=0.05)
+watched.run()
 os._exit(0)
 """
 
