@@ -1,7 +1,7 @@
-"""``lessons-hook AGENT``: hand one event to the daemon and print its answer.
+"""``lessons-hook AGENT``: hand one event to the daemon and print its answer; always exit with 0.
 
 Without an answer, a fresh Python answers by the same code. Agents start this file for every event
-under ``python -I -S``: it imports only what is built in, and ``_socket``. It always exits with 0.
+under ``python -I -S``: it imports only what is built in, and ``_socket``.
 """
 
 import sys
@@ -13,27 +13,23 @@ if sys.platform != "win32":
     import posix
 
 PROTOCOL = b"2"
-PATIENCE_SECONDS = 0.3
-"""For a daemon to begin."""
+PATIENCE_SECONDS = 0.3  # for a daemon to begin
 LONGER_SECONDS = 1.0
 """For the answer of one that has begun: what it notes is noted, and would be lost on others."""
-BEGUN = b"begun"
-"""Field in front of an answer, sent before anything is noted."""
+BEGUN = b"begun"  # field in front of an answer, sent before anything is noted
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 DEADLINE_VARIABLE = b"LESSONS_HOOK_DEADLINE"
 AGAIN_VARIABLE = b"LESSONS_HOOK_AGAIN"
 """Tells the fresh Python that a daemon may have seen the event, and noted what it never said."""
 MAX_EVENT_BYTES = 32_000_000
-SILENCE = {"claude-code": b"", "codex": b""}
-"""What an agent takes for "nothing to say"; ``{}`` where it is not named."""
-_KINDS = (b"CACHE", b"DATA", b"STATE")
-SENT_VARIABLES = (
-    *(b"HOME", b"PATH", b"TMPDIR", b"XDG_", b"LESSONS_", b"GIT_"),
-    *(b"CLAUDE", b"CODEX", b"COPILOT", b"CURSOR", b"GEMINI", b"OPENCODE", b"VSCODE"),
+SILENT = ("claude-code", "codex")  # take no output for "nothing to say"; the others take {}
+SENT_VARIABLES = tuple(  # prefixes of the environment variables that an answer may depend on
+    b"HOME PATH TMPDIR XDG_ LESSONS_ GIT_"
+    b" CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE VSCODE".split()
 )
-"""Prefixes of the environment variables that an answer may depend on."""
-IDENTITY_VARIABLES = (b"HOME", b"LESSONS_STATE_HOME", *map(b"XDG_%b_HOME".__mod__, _KINDS))
-"""Variables that say whose state a daemon keeps."""
+IDENTITY_VARIABLES = tuple(  # say whose state a daemon keeps
+    b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME".split()
+)
 
 
 def pack(*fields: bytes | bytearray) -> bytes:
@@ -64,10 +60,7 @@ def identity(variables: dict[bytes, bytes]) -> bytes:
 
 
 def socket_path(who: bytes) -> str:
-    """Return where the daemon with this identity listens, in a folder of this user alone.
-
-    Raises FileNotFoundError when there is none.
-    """
+    """Return where this daemon listens, in a folder of this user alone, or FileNotFoundError."""
     number, uid = 0xCBF29CE484222325, posix.getuid()  # FNV-1a
     for byte in who:
         number = ((number ^ byte) * 0x100000001B3) % (1 << 64)
@@ -85,10 +78,7 @@ def socket_path(who: bytes) -> str:
 
 
 def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) -> list[bytes]:
-    """Return the fields of the daemon's answer; OSError when there is none in time.
-
-    ``longer`` is how many seconds one that has begun is waited for.
-    """
+    """Return the daemon's answer, begun in time and ended ``longer`` seconds later, or OSError."""
     until = time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(PATIENCE_SECONDS)
@@ -102,8 +92,13 @@ def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) 
         answer += part
         connection.settimeout(max(until - time.monotonic(), 0.001))
     connection.close()
-    found = unpack(answer)
-    return found[1:] if found[:1] == [BEGUN] else found
+    return unpack(answer.removeprefix(pack(BEGUN)))
+
+
+def read_deadline(text: str) -> float:
+    """Return the seconds that an event may take."""
+    seconds = float(text) if text.replace(".", "", 1).isdecimal() else 0.0
+    return min(seconds or DEADLINE_SECONDS, LONGEST_SECONDS)
 
 
 def main() -> None:
@@ -115,12 +110,8 @@ def main() -> None:
 
         sys.exit(nt.spawnv(nt.P_WAIT, sys.executable, command))
     started, variables = time.monotonic(), posix.environ
-    try:
-        deadline = float(variables.get(DEADLINE_VARIABLE) or DEADLINE_SECONDS)
-    except ValueError:
-        deadline = DEADLINE_SECONDS
-    deadline = min(deadline, LONGEST_SECONDS) if deadline > 0 else DEADLINE_SECONDS  # nan is not
-    silence = SILENCE.get(agent, b"{}\n")
+    deadline = read_deadline(variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace"))
+    silence = b"" if agent in SILENT else b"{}\n"
     _signal.signal(_signal.SIGALRM, lambda *_: _leave((1, silence)))
     _signal.setitimer(_signal.ITIMER_REAL, deadline)
     event, answer, again = bytearray(), [], b""
@@ -128,16 +119,14 @@ def main() -> None:
         while part := posix.read(0, 1 << 20):
             event += part
         if variables.get(b"LESSONS_DAEMON") != b"0" and len(event) <= MAX_EVENT_BYTES:
-            name = agent.encode("utf-8", "surrogateescape")
             sent = [b"%b=%b" % v for v in variables.items() if v[0].startswith(SENT_VARIABLES)]
-            longer = min(LONGER_SECONDS, deadline / 2)  # a fresh Python needs its time, too
-            folder = posix.getcwdb()
-            answer = ask(identity(variables), name, folder, event, *sent, longer=longer)
-            again = b"1"  # used only where this was no whole answer
+            fields = [agent.encode(errors="replace"), posix.getcwdb(), bytes(event), *sent]
+            again = b"1"
+            answer = ask(identity(variables), *fields, longer=min(LONGER_SECONDS, deadline / 2))
     except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
-        pass
+        again = b""
     except OSError:  # no input, no answer in time
-        again = b"1"
+        pass
     if answer[2:] == [b"whole"]:  # behind what is for the agent and what is for its log
         _leave((1, answer[0]), (2, answer[1]))
     try:
@@ -145,9 +134,7 @@ def main() -> None:
         if posix.fork() == 0:  # a child hands the event over: a pipe alone may be too small for it
             posix.close(source)  # else it would wait for itself where nobody reads to the end
             _leave((sink, event))
-        posix.dup2(source, 0)
-        posix.close(source)
-        posix.close(sink)
+        posix.dup2(source, 0)  # the others close themselves in a new program
         left = max(deadline - (time.monotonic() - started), 0.1)
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         changed = {DEADLINE_VARIABLE: b"%.3f" % left, AGAIN_VARIABLE: again}

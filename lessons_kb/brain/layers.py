@@ -130,7 +130,6 @@ class Layers:
 
         An edit is seen after about a quarter of a second.
         """
-
         if self._watching is None:
             self._watching = Watching(self.layers)
             threading.Thread(target=prepare, daemon=True).start()

@@ -36,22 +36,26 @@ class Workspace:
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
         roots = self._roots or tuple(discover(where, environment, in_agent=True).trusted)
         key, identities = (where, roots), tuple(identify(root).key for root in roots)
-        closed = []
         with self._lock:
-            known, brain = self._open.pop(key, ((), None))
-            if brain is not None and known != (identities, _caches(brain)):
-                closed.append(brain)
-                brain = None
-            if brain is None:
-                brain = Brain.open(*roots, directory=where)
-                brain.watch()
-                known = identities, _caches(brain)
-            self._open[key] = known, brain
+            known, brain = self._open.get(key, ((), None))
+            if brain is not None:
+                self._open[key] = self._open.pop(key)  # asked for last
+        if brain is not None and known == (identities, _caches(brain)):
+            return brain
+        # Not under the lock: what is slow about one brain must not hold up the others.
+        made = Brain.open(*roots, directory=where)
+        entry = (identities, _caches(made)), made
+        with self._lock:
+            if (now := self._open.get(key, ((), None))[1]) is not brain and now is not None:
+                return now  # another thread was quicker
+            self._open[key] = entry
+            closed = [brain] if brain is not None else []
             if len(self._open) > MAX_OPEN:
                 closed.append(self._open.pop(next(iter(self._open)))[1])
+        made.watch()
         for old in closed:
             old.close()
-        return brain
+        return made
 
     def roots(self) -> list[str]:
         """Return the root folders of the open brains."""

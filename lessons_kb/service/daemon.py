@@ -90,6 +90,7 @@ class _Daemon:
                 signal.signal(number, lambda *_: self._leave())
             note_start()
             refresh_launcher()
+            _clean_up(self._path)
             try:
                 self._accept(listener)
             finally:
@@ -228,17 +229,52 @@ def _private_path(who: bytes) -> str:
 
 @contextlib.contextmanager
 def _only_one(path: str) -> Iterator[bool]:
-
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    """Hold the lock beside a socket; False where another daemon does."""
+    lock = _lock(path)
     try:
-        import fcntl
-
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        yield lock is not None
     finally:
-        os.close(lock)
+        if lock is not None:
+            _unlock(path, lock)
+
+
+def _lock(path: str) -> int | None:
+    import fcntl
+
+    while True:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(f"{path}.lock", flags, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock), os.stat(f"{path}.lock")):
+                return lock
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        except FileNotFoundError:
+            pass
+        os.close(lock)  # whoever held it has just taken the file away
+
+
+def _unlock(path: str, lock: int) -> None:
+    """Take the lock's file away while it is held; whoever has opened it looks again."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{path}.lock")
+    os.close(lock)
+
+
+def _clean_up(path: str) -> None:
+    """Remove what daemons that were killed left beside our socket."""
+    for other in Path(path).parent.glob("lessons-*.sock*"):
+        socket_path = str(other).removesuffix(".lock")
+        if socket_path == path:
+            continue
+        with contextlib.suppress(OSError):
+            lock = _lock(socket_path)
+            if lock is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(socket_path)
+                _unlock(socket_path, lock)
 
 
 def _receive(connection: socket.socket) -> bytes:

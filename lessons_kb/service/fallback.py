@@ -13,12 +13,7 @@ import sys
 import time
 
 from lessons_kb.brain.discovery import look
-from lessons_kb.hook_client import (
-    DEADLINE_SECONDS,
-    DEADLINE_VARIABLE,
-    LONGEST_SECONDS,
-    MAX_EVENT_BYTES,
-)
+from lessons_kb.hook_client import DEADLINE_VARIABLE, MAX_EVENT_BYTES, read_deadline
 from lessons_kb.service.daemon_state import start_daemon
 from lessons_kb.service.hooks import MODULES, answer_event, log_failure
 from lessons_kb.store.settings import read_settings
@@ -38,7 +33,8 @@ def main() -> None:
     try:
         _hold_standard_files()
         if agent not in MODULES:
-            _leave(once, "", _USAGE)
+            _print(once, "", _USAGE)
+            os._exit(0)
         _thread.start_new_thread(_watch, (once, agent, silence))
         event = _read_input()
         output, line = answer_event(
@@ -46,19 +42,23 @@ def main() -> None:
         )
     except BaseException as error:
         log_failure(agent, "input", error)
-    if os.environ.get("LESSONS_DAEMON") != "0" and hasattr(os, "fork") and _wants_daemon(event):
-        start_daemon(os.environ)
-    _leave(once, output, line)
+    _print(once, output, line)
+    if os.environ.get("LESSONS_DAEMON") != "0" and hasattr(os, "fork"):
+        _start_daemon(event)
+    os._exit(0)
 
 
-def _wants_daemon(event: bytes) -> bool:
-    """Tell whether the settings of the nearest brain let a daemon answer."""
+def _start_daemon(event: bytes) -> None:
+    """Start the daemon, unless the settings of the nearest brain forbid it to answer."""
+    for file in (0, 1, 2):  # the agent has its answer and need not wait for this
+        os.close(file)
     try:
         directory = json.loads(event).get("cwd") or _current_directory()
         roots = look(directory, os.environ, in_agent=True).trusted
-        return all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1])
+        if all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1]):
+            start_daemon(os.environ)
     except Exception:  # told by the answer already
-        return True
+        return
 
 
 def _current_directory() -> str:
@@ -97,11 +97,7 @@ def _read_input() -> bytes:
 
 def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
     """Leave in silence when the time is up, whatever the main thread waits for."""
-    try:
-        deadline = float(os.environ.get(DEADLINE_VARIABLE.decode()) or DEADLINE_SECONDS)
-    except ValueError:
-        deadline = DEADLINE_SECONDS
-    deadline = min(deadline, LONGEST_SECONDS) if deadline > 0 else DEADLINE_SECONDS  # nan is not
+    deadline = read_deadline(os.environ.get(DEADLINE_VARIABLE.decode(), ""))
     time.sleep(deadline)
     if not once.acquire(blocking=False):
         return
@@ -121,13 +117,12 @@ def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
         os._exit(0)
 
 
-def _leave(once: _thread.LockType, output: str, line: str) -> None:
-    """Print and end the process at once: tearing an interpreter down costs the user time."""
+def _print(once: _thread.LockType, output: str, line: str) -> None:
+    """Print the answer, unless the time is up."""
     if not once.acquire(blocking=False):
         once.acquire()  # the watch is leaving
     _write(1, output)
     _write(2, line)
-    os._exit(0)
 
 
 def _write(file: int, text: str) -> None:

@@ -74,7 +74,25 @@ def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
     assert "asked to stop" in installation.lessons("daemon", "stop")
     installation.wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
+    assert not os.path.exists(f"{path}.lock")
     assert "no daemon is running" in installation.lessons("daemon", "status")
+
+
+def test_the_next_one_cleans_up_after_those_that_were_killed(installation: Installation) -> None:
+    import fcntl
+
+    folder = pathlib.Path(socket_of(installation)).parent
+    left = [folder / f"lessons-{'0' * 15}{n}.sock{end}" for n in (1, 2) for end in ("", ".lock")]
+    for path in left:
+        path.touch()
+    with left[3].open() as living:
+        fcntl.flock(living, fcntl.LOCK_EX)
+        installation.start()
+        try:
+            assert [path.exists() for path in left] == [False, False, True, True]
+        finally:
+            for path in left[2:]:
+                path.unlink()
 
 
 def test_the_doctor_shows_it(installation: Installation) -> None:
