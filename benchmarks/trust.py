@@ -64,7 +64,8 @@ def _run_tests(path: Path, *, quick: bool) -> str:
 def _bump_real_cards() -> dict[str, list[str]]:
     """Bump each real card once and count what differs."""
     from lessons_kb.brain.cards import _bumped
-    from lessons_kb.cards import edit_header, parse_bytes
+    from lessons_kb.cards.edit import edit_header
+    from lessons_kb.cards.parse import parse_bytes
     from lessons_kb.config import KNOWN_FOLDERS
     from lessons_kb.errors import LessonsError
 

@@ -126,7 +126,8 @@ def run_in_terminal(command: list[str]) -> str:
 async def show_manage(brain: Path) -> str:
     """Return the screen of ``lessons manage``."""
     from lessons_kb import Brain
-    from lessons_kb.tui import Desk, ManageApp
+    from lessons_kb.tui.app import ManageApp
+    from lessons_kb.tui.desk import Desk
 
     with Brain.open(brain) as opened, mock.patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lessons_kb.cards import parse_card
 from lessons_kb.cards.merge import merge_cards
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.importers.gitattributes import build_patterns, find_patterns, put_block, take_block
 

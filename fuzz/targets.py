@@ -13,7 +13,11 @@ from fuzz import seeds
 from fuzz.agents import agent_settings, payload
 from fuzz.lines import check_one_line
 from fuzz.sharing import attributes, merge
-from lessons_kb.cards import check_card, edit_header, new_card, parse_bytes, parse_card, slug
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.slugs import slug
+from lessons_kb.cards.template import new_card
 from lessons_kb.config import KNOWN_FOLDERS, flat_settings, parse_settings, settings_from_dict
 from lessons_kb.errors import EditRefused, LessonsError
 from lessons_kb.model import as_data

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.cards import check_card, parse_card
+from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import DEFAULTS
 from lessons_kb.model import KINDS, NOTE, Card, Document
 from lessons_kb.text.analyzer import analyze

@@ -17,7 +17,9 @@ from lessons_kb.brain.digest import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.sharing import merges_cards
-from lessons_kb.cards import edit_header, normal_title, parse_bytes, slug
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.slugs import normal_title, slug
 from lessons_kb.duplicates.near_duplicates import KIN, NEAR, SAME, Duplicates, Twin, similarity
 from lessons_kb.errors import (
     AmbiguousCard,

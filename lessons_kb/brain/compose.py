@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lessons_kb.cards import edit_header, is_vague, new_card
+from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import split_header
+from lessons_kb.cards.lint import is_vague
 from lessons_kb.cards.outline import normal_newlines
 from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.sections import CAUSE, read_checklist, read_sections, text_of
+from lessons_kb.cards.template import new_card
 from lessons_kb.errors import EditRefused
 from lessons_kb.learn.drafts import Sketch, fill
 from lessons_kb.learn.quality_gate import find_missing

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from lessons_kb.cards import normal_title, parse_bytes
+from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.slugs import normal_title
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.model import NOTE, Document, Finding
 from lessons_kb.store.catalogue import Entry

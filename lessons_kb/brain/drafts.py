@@ -14,7 +14,9 @@ from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.compose import compose, find_lacks, redact_card
 from lessons_kb.brain.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers
-from lessons_kb.cards import edit_header, normal_title, parse_card
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.slugs import normal_title
 from lessons_kb.duplicates.near_duplicates import Twin
 from lessons_kb.errors import (
     AmbiguousCard,

@@ -13,10 +13,11 @@ from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.compose import redact_card
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.cards import edit_header, parse_bytes, parse_card, slug
+from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.reading import read_header
-from lessons_kb.cards.slugs import is_reserved
+from lessons_kb.cards.slugs import is_reserved, slug
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import digest, galangal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lessons_kb.brain.digest import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
-from lessons_kb.cards import check_card
+from lessons_kb.cards.lint import check_card
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Finding
 from lessons_kb.store.locate import CONFIG_NAME

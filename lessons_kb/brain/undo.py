@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
-from lessons_kb.cards import edit_header, parse_bytes
+from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.reading import read_header
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
 from lessons_kb.learn.effect import RECURRED

@@ -196,7 +196,6 @@ def _count(entry: Entry, key: Key, name: str) -> int | None:
 
 
 def _date(entry: Entry, key: Key, name: str) -> str | None:
-
     text = _text(entry, key, name)
     if text is None:
         return None
@@ -277,7 +276,6 @@ def _typo(entry: Entry, near: str) -> Problem:
 
 @lru_cache(maxsize=1024)
 def _near(name: str) -> str | None:
-
     own = [known for known, key in KEYS.items() if not key.foreign]
     near = difflib.get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)
     return near[0] if near else None

@@ -12,7 +12,7 @@ from lessons_kb.cli.options import open_brain, options, print_json
 from lessons_kb.model import as_data
 
 if TYPE_CHECKING:
-    from lessons_kb.tui import Desk
+    from lessons_kb.tui.desk import Desk
     from lessons_kb.tui.rows import Row
 
 
@@ -28,7 +28,7 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    from lessons_kb.tui import Desk
+    from lessons_kb.tui.desk import Desk
 
     with open_brain() as brain:
         desk = Desk(brain)
@@ -37,7 +37,7 @@ def manage() -> None:
             return
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive and os.environ.get("TERM") != "dumb":
-            from lessons_kb.tui import ManageApp
+            from lessons_kb.tui.app import ManageApp
 
             if options().no_color:
                 os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
@@ -46,7 +46,7 @@ def manage() -> None:
             if full_screen.return_code:
                 raise typer.Exit(full_screen.return_code)
             return
-        from lessons_kb.tui import run_prompt
+        from lessons_kb.tui.prompt import run_prompt
 
         refused = run_prompt(desk, sys.stdin, lambda text: print(text, flush=True))
         if refused and not interactive:

@@ -28,8 +28,6 @@ a session can go on in another process. None reads a clock or a file.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from lessons_kb.guards.edits import EditLoopGuard
 from lessons_kb.guards.files import FileLedger, parse_ledger
 from lessons_kb.guards.mistakes import MistakeTracker
@@ -60,25 +58,6 @@ __all__ = [
     "parse_call",
     "parse_ledger",
 ]
-
-_HOMES = {
-    "guards.edits": ("EditLoopGuard",),
-    "guards.files": ("FileLedger", "parse_ledger"),
-    "guards.mistakes": ("MistakeTracker",),
-    "guards.repeats": ("RepeatGuard",),
-    "guards.stalls": ("StallGuard",),
-    "guards.tools": ("digest_arguments", "kind_of_failure", "kind_of_tool", "parse_call"),
-    "guards.watch": ("Limits", "Watch"),
-    "model": ("Event", "Signal"),
-}
-
-
-def __getattr__(name: str) -> object:
-
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"lessons_kb.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -75,7 +75,6 @@ def _result(annotation: Annotation, rules: list[str]) -> dict[str, object]:
 
 
 def _uri(path: str) -> str:
-
     return quote(path)
 
 

@@ -140,7 +140,6 @@ def _glob(pattern: str) -> str:
 
 
 def _texts(row: Mapping[str, Any], column: str, strange: list[str]) -> list[str]:
-
     value = row.get(column)
     if value in (None, ""):
         return []

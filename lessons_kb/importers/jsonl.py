@@ -199,7 +199,6 @@ _TAGS = ("topics", "stages", "paths")
 
 
 def _date(text: str, name: str, where: str) -> str:
-
     try:
         return date.fromisoformat(text[:10]).isoformat()
     except ValueError:

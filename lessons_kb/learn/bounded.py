@@ -61,7 +61,6 @@ def _compile_all(patterns: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _compile(pattern: str) -> Any:
-
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False

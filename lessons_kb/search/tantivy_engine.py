@@ -274,7 +274,6 @@ class TantivyEngine:
             raise self._broken(error) from None
 
     def _read_stamp(self, *, whole: bool) -> str:
-
         meta = self._read_meta()
         names = {segment["segment_id"].replace("-", "") for segment in meta["segments"]}
         digest = zlib.crc32(repr(meta).encode())
@@ -302,7 +301,6 @@ class TantivyEngine:
         return segments
 
     def _read_meta(self) -> dict[str, Any]:
-
         with open(os.path.join(self._directory, "meta.json"), encoding="utf-8") as file:
             meta: dict[str, Any] = json.load(file)
         return meta

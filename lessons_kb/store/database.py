@@ -221,7 +221,6 @@ class Database:
         return db
 
     def _migrate(self, db: sqlite3.Connection) -> None:
-
         if os.name != "nt":
             os.chmod(self.path, 0o600)
         db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(self.path) else "WAL"))

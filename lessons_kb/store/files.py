@@ -119,7 +119,6 @@ class _Rewrite:
     """One rewrite of one file, its lock held."""
 
     def __init__(self, root: str, full: str, change: Callable[[bytes], bytes]) -> None:
-
         self.root = root
         self.full = full
         self.folder = os.path.dirname(full)
@@ -189,7 +188,6 @@ class _Rewrite:
         return again if mine else data
 
     def read(self, full: str) -> bytes:
-
         return read_settled(full, until=self.until, limit=MAX_BYTES, name=self.path)
 
     def write(self, data: bytes) -> str:
@@ -198,13 +196,11 @@ class _Rewrite:
         return temp
 
     def exchange(self, temp: str) -> None:
-
         swap.exchange(temp, self.full)
         # Also gives a program that was just opening the old file the time to be seen.
         disk.sync_folder(self.folder)
 
     def put_aside(self, temp: str, *, expected: bytes) -> None:
-
         try:
             put_aside(self.root, self.path, temp, expected=expected, why=_DISPLACED)
         except StorageError:

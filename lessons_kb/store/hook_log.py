@@ -66,7 +66,6 @@ def read_troubles(limit: int = 20) -> list[Trouble]:
 
 
 def _shorten(path: str) -> None:
-
     with open(path, "rb") as file:
         file.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
         kept = file.read()

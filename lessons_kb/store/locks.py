@@ -44,7 +44,6 @@ def _bucket(full: str) -> int:
 
 
 def _hold(full: str, name: str) -> AbstractContextManager[object]:
-
     folder = os.path.join(state_home(), "locks")
     make_private(folder)
     from filelock import FileLock, Timeout
@@ -101,7 +100,6 @@ def hold_writer(
 
 
 def _remove(path: str) -> None:
-
     try:
         remove_any(path)
     except OSError as error:

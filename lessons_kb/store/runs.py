@@ -102,7 +102,6 @@ def _lock(path: str) -> Any:
 
 
 def _remove(lock: Any, path: str) -> None:
-
     if os.name == "nt":  # which removes no open file
         lock.release()
     with contextlib.suppress(OSError):

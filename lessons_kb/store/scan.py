@@ -184,7 +184,6 @@ class _Walk:
         return [inner for inner in found if inner is not None]
 
     def _may_enter(self, inner: str, path: str) -> bool:
-
         if is_same(inner, self.root):  # another work tree of this very brain
             return False
         if is_trusted(inner):

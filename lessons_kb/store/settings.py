@@ -33,7 +33,6 @@ def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _check_patterns(patterns: tuple[str, ...], where: str, text: str) -> None:
-
     for pattern in patterns:
         if why := check_pattern(pattern):
             at = _place_of(pattern, where, text)

@@ -92,7 +92,6 @@ def read_table(
 
 
 def _open_readonly(path: str) -> sqlite3.Connection:
-
     uri = f"file:{quote(os.path.abspath(path))}?mode=ro"
     for mode in ("", "&immutable=1"):
         db = sqlite3.connect(uri + mode, uri=True, timeout=_BUSY_SECONDS)

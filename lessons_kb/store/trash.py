@@ -102,7 +102,6 @@ def find_beyond(kept: list[Trashed], settings: TrashSettings) -> list[Trashed]:
 
 
 def _prune_as_set(root: str) -> None:
-
     with contextlib.suppress(ConfigError):  # a setting that cannot be read removes nothing
         prune(root, read_settings(root)[0].trash)
 

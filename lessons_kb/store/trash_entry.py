@@ -123,7 +123,6 @@ def move_in(source: str, entry: str) -> None:
 
 
 def _copy_in(source: str, target: str) -> None:
-
     aside = os.path.join(os.path.dirname(source), TEMP_PREFIX + os.urandom(8).hex())
     data = read_regular(source, limit=MAX_BYTES, name=source)
     write_private(target, data)

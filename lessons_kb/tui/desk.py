@@ -11,7 +11,7 @@ from lessons_kb.brain.digest import read_document
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.undo import Undoing
-from lessons_kb.cards import check_card
+from lessons_kb.cards.lint import check_card
 from lessons_kb.errors import CardNotFound, StorageError
 from lessons_kb.learn.effect import Effect
 from lessons_kb.model import NOTE, Card, Document, Finding
@@ -147,7 +147,6 @@ class Desk:
             return Document(card=None, fields={}, findings=(finding,))
 
     def _raw(self, row: Row) -> str:
-
         try:
             data = read_bytes(self.brain.layers[row.layer].root, row.path, limit=_MAX_BYTES)
         except StorageError:

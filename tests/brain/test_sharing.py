@@ -12,7 +12,8 @@ from lessons_kb import Brain
 from lessons_kb.agents.install.programs import find_entries
 from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.sharing import build_command, find_sharing, share, unshare
-from lessons_kb.cards import edit_header, parse_card
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cli.merging import run
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, InputError, StorageError

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lessons_kb.cards import parse_bytes, parse_card
+from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Document
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards import edit_header, parse_card
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.text.sanitize import clean_line
 

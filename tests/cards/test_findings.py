@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards import check_card, parse_bytes, parse_card
+from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Document
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards import parse_card
 from lessons_kb.cards.header import (
     MAX_HEADER,
     Entry,
@@ -18,6 +17,7 @@ from lessons_kb.cards.header import (
     split_header,
 )
 from lessons_kb.cards.lenient import read_lenient
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.yaml_reader import NotYamlError, RefusedError, read_yaml
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards import kind_of, parse_card
+from lessons_kb.cards.kinds import kind_of
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card
 

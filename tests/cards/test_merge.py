@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.cards import parse_card
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.merge import Merged, merge_cards
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.cards import is_vague
+from lessons_kb.cards.lint import is_vague
 from lessons_kb.learn.quality_gate import find_missing
 
 GOOD: dict[str, Any] = {

@@ -5,7 +5,7 @@ import pathlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards import parse_card
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.learn.drafts import (
     UNNAMED,

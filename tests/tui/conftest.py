@@ -17,8 +17,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from lessons_kb import Brain
-from lessons_kb.tui import Desk, ManageApp
 from lessons_kb.tui import app as app_module
+from lessons_kb.tui.app import ManageApp
+from lessons_kb.tui.desk import Desk
 
 ROOT = pathlib.Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "manage"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.tui import Desk, run_prompt
-from lessons_kb.tui.prompt import HELP
+from lessons_kb.tui.desk import Desk
+from lessons_kb.tui.prompt import HELP, run_prompt
 
 TELEGRAM = "lessons/telegram-allowlist.md"
 TODAY = dt.date(2026, 11, 1)
