@@ -169,8 +169,6 @@ def globs(data: bytes) -> None:
 
 def markup(data: bytes) -> None:
     """Text of cards and answers: cleaned once is clean, nothing in it poses as the frame."""
-    from lessons_kb.importers.markup import strip_tool_markup
-
     text = _text(data)
     cleaned = clean(text)
     assert clean(cleaned) == cleaned
@@ -182,7 +180,6 @@ def markup(data: bytes) -> None:
     assert defang(safe) == safe
     for mark in ("[ACTIVE LESSONS", "[/ACTIVE LESSONS", "[CONTEXT]", "[/CONTEXT]"):
         assert mark not in safe.upper(), safe
-    strip_tool_markup(text)
 
 
 def words(data: bytes) -> None:
@@ -205,8 +202,6 @@ def words(data: bytes) -> None:
 
 def transcript(data: bytes) -> None:
     """A session's record, of any agent, cut anywhere: entries, never an error."""
-    from lessons_kb.transcripts import claude_code_tail as claude_tail
-    from lessons_kb.transcripts import codex_tail
     from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
 
     for agent in ("", *AGENTS):
@@ -217,8 +212,6 @@ def transcript(data: bytes) -> None:
         assert entries == [*whole.feed(data), *whole.finish()], "cut elsewhere, read otherwise"
         if agent:
             read_tail(agent, data)
-    claude_tail.read_results(data)
-    codex_tail.read_results(data)
 
 
 def _imported(read: Callable[[], Any]) -> None:

@@ -17,8 +17,6 @@ from lessons_kb.store.tidy import find_open_folders
 from lessons_kb.text.counted import counted
 
 _OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
-_NO_ERROR = "debug: "
-"""How a line begins that was asked for by ``LESSONS_DEBUG``."""
 _RECENT_DAYS = 7
 _SHOWN = 5
 _MAX_CHARS = 240
@@ -37,8 +35,6 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     """Tell the last errors of hooks in words, alike ones together, the newest first."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
-        if trouble.message.startswith(_NO_ERROR):
-            continue
         where = f"{trouble.agent} {trouble.occasion}".strip()
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain.evidence import without_markup
 from lessons_kb.errors import InputError
 from lessons_kb.guards.tools import kind_of_failure, parse_call
 from lessons_kb.model import DONE, FAILURES, Event
@@ -121,9 +120,7 @@ class Transcripts:
             text=entry.text,
             output=entry.output,
         )
-        if entry.kind == entries.ANSWER:
-            yield without_markup(event)
-        elif entry.kind != entries.CALL:
+        if entry.kind != entries.CALL:
             yield event
         elif entry.tool:
             call = replace(event, tool=entry.tool, outcome=_outcome(entry))

@@ -22,8 +22,6 @@ from lessons_kb.session.respond import respond
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.store.session_roots import pin_directory
 
-DEBUG_VARIABLE = "LESSONS_DEBUG"
-"""Has the log tell more than what went wrong."""
 _LATE_SECONDS = 3.0
 """Within which the process that answers after a late one has noted the same, where it has no id."""
 MODULES = {
@@ -120,9 +118,6 @@ def _answer(
         return table.silence, ""
     if answer.trouble:
         log_failure(host, name, answer.trouble)
-    for line in answer.debug if environment.get(DEBUG_VARIABLE) else ():
-        log_failure(host, name, f"debug: {line}")
-
     said = put_into_words(answer)
     unseen = ""
     if said.message and name not in table.lines:

@@ -95,8 +95,6 @@ class Answer:
     """Tell the user which lessons ``block`` has."""
     trouble: str = ""
     """What went wrong and cost no more than a part of the answer; for the log."""
-    debug: tuple[str, ...] = ()
-    """What is worth a line in the log only for somebody who looks for a fault."""
 
 
 NOTHING = Answer()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lessons_kb.brain.evidence import RUNS, WRITES, find_evidence, find_malformed, without_markup
+from lessons_kb.brain.evidence import RUNS, WRITES, find_evidence
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.check.items import find_unaddressed_items
@@ -35,15 +35,13 @@ def _checked(
     """Check the answer and the turn's actions against the lessons given in this turn."""
     journal, scope = open_session.journal, open_session.scope
     answer = event_of(hook_event, "answer", scope)
-    answer = without_markup(answer)
-    debug = find_malformed(answer)
     missed, row = find_missed(journal, hook_event, scope), prepare(answer)
     with turn_state(journal, hook_event.session) as state:
         journal_missed(journal, missed, hook_event, scope, state)
         if not journal.events.write(row, within=hook_event.within):
             return NOTHING
         lines = state.tell_drafted(capabilities)
-        said = Answer(debug=debug, lines=lines) if debug or lines else NOTHING
+        said = Answer(lines=lines) if lines else NOTHING
         # Lessons that still wait for an event were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards, after = [] if waits else list(state.cards), state.after

@@ -243,36 +243,6 @@ def addressed(project: pathlib.Path) -> tuple[int, int]:
         return effect.checked, effect.addressed
 
 
-def test_calls_written_as_text_are_no_answer(project, fire) -> None:
-    # Were the markup taken for prose, its words would address both items of the card.
-    written = "reject every chat id that is not on the allowlist, cover the rejection with a test"
-    call = f'<invoke name="Write"><parameter name="content">{written}</parameter></invoke>'
-    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
-    fire("claude-code", event(project, "Stop", last_assistant_message=f"Done.\n{call}"))
-    assert addressed(project) == (2, 0)
-    answer = answers(project)[-1]
-    assert answer.text == "Done."
-    assert answer.record == {"text_calls": [{"tool": "Write", "malformed": ""}]}
-
-
-def test_a_malformed_call_is_kept_and_logged_for_whoever_looks(project, fire) -> None:
-    call = '<tool_call>{"name": "zap", "arguments": {'
-    stop = event(project, "Stop", last_assistant_message=f"Done.\n{call}")
-    assert fire("claude-code", stop) == {}
-    assert read_troubles() == []
-    assert answers(project)[-1].record["text_calls"][0]["raw"].startswith('<tool_call>{"name"')
-    stop |= {"last_assistant_message": f"Done again.\n{call}"}
-    assert fire("claude-code", stop, {"LESSONS_DEBUG": "1"}) == {}
-    (trouble,) = read_troubles()
-    assert trouble.message == "debug: a call of ? was written as text: it is no JSON object"
-    assert answers(project)[-1].text == "Done again."
-
-
-def answers(project: pathlib.Path) -> Any:
-    with Brain.open(project) as brain:
-        return brain.journal.events(session="s1", kinds=["answer"])
-
-
 def test_what_was_done_counts_in_the_post_check(project, fire) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     written = "def test_rejection_of_a_chat_id_not_on_the_allowlist(): cover the rejection"

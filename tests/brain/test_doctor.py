@@ -63,11 +63,6 @@ def test_the_index_says_what_it_had_to_read(brain: Brain, write, settle) -> None
     assert lines(brain, "index")[0].detail.endswith("1 read just now")
 
 
-def test_what_debugging_tells_is_no_error() -> None:
-    log_trouble("claude-code", "Stop", "debug: a call of Bash was written as text: it never ends")
-    assert [line.detail for line in lines(None, "hooks")] == ["no errors logged"]
-
-
 def test_errors_of_hooks_are_counted_in_words() -> None:
     for _ in range(3):
         log_trouble("codex", "Stop", "StorageError: the disk is full; free some space")

@@ -111,21 +111,6 @@ def test_what_hooks_have_seen_is_not_doubled(
     assert [kind for kind, _, _ in events(brain)].count("command") == 1
 
 
-def test_calls_written_as_text_are_taken_out_of_the_answer_and_named(
-    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
-) -> None:
-    text = 'All set.\n<tool_call>{"name": "zap"'
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(
-        records.lines(records.claude("assistant", [{"type": "text", "text": text}], 1))
-    )
-    Transcripts(brain).take_in(str(path), write=True, now=NOW)
-    (answer,) = journal(brain).events.find()
-    assert answer.text == "All set."
-    ((told,), *_) = answer.record.values()
-    assert told == {"tool": "", "malformed": "it is no JSON object", "raw": text.split("\n")[1]}
-
-
 def test_what_is_older_than_the_journal_keeps_is_left_out(
     brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
 ) -> None:
