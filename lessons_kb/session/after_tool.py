@@ -38,7 +38,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         output=hook_event.output,
     )
     if mine is not None and hook_event.outcome == "unknown":
-        event = replace(event, outcome=outcome_of(mine), output=hook_event.output or mine.text)
+        event = replace(event, outcome=outcome_of(mine), output=hook_event.output or mine.output)
     arguments = hook_event.arguments if isinstance(hook_event.arguments, (dict, str)) else {}
     events += prepared(
         (e, hook_event.part) for e in parse_call(event, arguments, cwd=hook_event.cwd)

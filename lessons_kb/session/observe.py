@@ -18,7 +18,8 @@ from lessons_kb.session.state import (
 from lessons_kb.session.transcript import Missed, read_missed
 from lessons_kb.store.events import prepare, prepare_record
 from lessons_kb.store.journal import Journal
-from lessons_kb.transcripts.results import Result
+from lessons_kb.transcripts.entries import CANCELLED, FAILED, Entry
+from lessons_kb.transcripts.entries import INTERRUPT as INTERRUPTED
 
 SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("Read", "Edit", "Write", "NotebookEdit", "Bash", "PowerShell"),
@@ -93,17 +94,17 @@ def _parsed(kept: str) -> object:
         return None
 
 
-def missed_events(results: Sequence[Result], hook_event: HookEvent, scope: str) -> list[Seen]:
+def missed_events(results: Sequence[Entry], hook_event: HookEvent, scope: str) -> list[Seen]:
     """Return the events of results: failures, and successes of tools that no hook is for."""
     events: list[tuple[Event, str]] = []
     cwd = hook_event.cwd if hook_event.agent in KEEP_DIRECTORY else hook_event.directory
     for result in results:
-        if result.id and result.interrupt:
+        if result.id and result.kind == INTERRUPTED:
             told = replace(hook_event, id=result.id, text="", at=result.at or hook_event.at)
             stopped = event_of(told, INTERRUPT, scope)
             events.append((replace(stopped, outcome="cancelled"), ""))
         if not result.id or (
-            not result.failed
+            result.ended not in (FAILED, CANCELLED)
             and (result.tool in SEEN_BY_HOOKS[hook_event.agent] or not result.tool)
         ):
             continue
@@ -116,17 +117,17 @@ def missed_events(results: Sequence[Result], hook_event: HookEvent, scope: str) 
             scope=scope,
             tool=result.tool or "?",
             outcome=outcome_of(result),
-            output=result.text if result.failed else "",
+            output=result.output if result.ended in (FAILED, CANCELLED) else "",
         )
         events += [(e, "") for e in parse_call(event, result.arguments, cwd=cwd)]
     return prepared(events)
 
 
-def outcome_of(result: Result) -> str:
+def outcome_of(result: Entry) -> str:
     """Return the outcome that an agent's record tells."""
-    if result.cancelled:
+    if result.ended == CANCELLED:
         return "cancelled"
-    return kind_of_failure(result.text) if result.failed else "ok"
+    return kind_of_failure(result.output) if result.ended == FAILED else "ok"
 
 
 def find_missed(journal: Journal, hook_event: HookEvent, scope: str) -> tuple[Missed, list[Seen]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lessons_kb.transcripts.claude_code_tail import result_of
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,
@@ -89,29 +88,46 @@ class ClaudeReader:
     ) -> Iterator[Entry]:
         for block in blocks:
             if block.get("type") == "tool_result":
-                result = result_of(block, self._calls, data)
-                self._calls.pop(result.id, None)
-                ended = CANCELLED if result.cancelled else FAILED if result.failed else OK
-                yield replace(
-                    base,
-                    kind=CALL,
-                    id=result.id,
-                    tool=result.tool,
-                    arguments=result.arguments,
-                    cwd=self._places.pop(result.id, base.cwd),
-                    ended=ended,
-                    output=result.text[-MAX_OUTPUT:],
-                )
+                yield self._ended(block, data, base)
         text = texts_of([block for block in blocks if block.get("type") == "text"]).strip()
         if not text or data.get("isMeta") is True:
             return
         if data.get("isCompactSummary") is True:
             yield replace(base, kind=COMPACTION, id=str(data.get("uuid") or ""), text=text)
         elif text.startswith(_INTERRUPTED):
-            yield replace(base, kind=INTERRUPT, id=str(data.get("uuid") or ""))
+            # A refused call says so itself, and the line "… for tool use" once more.
+            ended = OK if text == f"{_INTERRUPTED}]" else CANCELLED
+            yield replace(base, kind=INTERRUPT, id=str(data.get("uuid") or ""), ended=ended)
         elif not text.startswith(_MACHINE) and data.get("turnOrigin") not in _NOT_THE_USER:
             text = without(text, *_REMINDER).strip()
             if text:
                 yield from self.finish()
                 number = str(data.get("promptId") or data.get("uuid") or "")
                 yield replace(base, id=number, text=text)
+
+    def _ended(self, block: Mapping[str, Any], data: Mapping[str, Any], base: Entry) -> Entry:
+        """Return the call whose result a block is."""
+        number = str(block.get("tool_use_id") or "")
+        tool, arguments = self._calls.pop(number, ("", {}))
+        text = texts_of(block.get("content"))
+        text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+        failed = block.get("is_error") is True
+        return replace(
+            base,
+            kind=CALL,
+            id=number,
+            tool=tool,
+            arguments=arguments,
+            cwd=self._places.pop(number, base.cwd),
+            ended=CANCELLED if _was_stopped(data) else FAILED if failed else OK,
+            output=text[-MAX_OUTPUT:],
+        )
+
+
+def _was_stopped(data: Mapping[str, Any]) -> bool:
+    """Return whether the user stopped a call that ran: a line says the same of a refused one."""
+    details = data.get("toolUseResult")
+    if isinstance(details, dict) and details.get("interrupted") is True:
+        return True
+    refused = data.get("toolDenialKind") == "user-rejected"
+    return refused and data.get("toolDenialBeforeRun") is not True and "userFeedback" not in data

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lessons_kb.transcripts.codex_tail import call_of, ended_result, output_result
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,
@@ -22,10 +23,14 @@ from lessons_kb.transcripts.entries import (
     seconds,
     texts_of,
 )
-from lessons_kb.transcripts.results import Result
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_EXIT = r"(?:Process exited with code|Exit code:?) (-?\d+)"
+_REFUSED = ("unsupported call:", "unsupported custom tool call:", "failed to parse function")
+_HEAD = 400
+"""Characters of an output in which its exit code stands."""
+_SHELLS = ("exec_command", "shell", "local_shell")
 _MAX_TOLD = 2_000
 """Ids of calls told last: a command has its result twice, close to each other."""
 
@@ -50,10 +55,10 @@ class CodexReader:
         if data.get("type") == "compacted":
             yield replace(self._base, kind=COMPACTION, text=str(payload.get("message") or ""))
         elif what in _CALLS:
-            remember(self._calls, str(payload.get("call_id")), call_of(payload))
+            remember(self._calls, str(payload.get("call_id")), _call_of(payload))
             self._answer = None
-        elif (result := ended_result(payload)) is not None:
-            yield from self._call(result, OK)
+        elif (command := _ended_command(payload)) is not None:
+            yield from self._run(command)
         elif what in _OUTPUTS:
             yield from self._output(payload)
         elif what == "turn_aborted":
@@ -100,43 +105,82 @@ class CodexReader:
         elif kind in ("AgentMessage", "agent_message") and text.strip():
             self._answer = replace(self._base, kind=ANSWER, text=text.strip())
 
+    def _run(self, command: Mapping[str, Any]) -> Iterator[Entry]:
+        """Yield a command that ended, as its own record of the end tells it."""
+        code, words = command["exit_code"], command.get("command")
+        text = str(command.get("aggregated_output") or "")
+        yield from self._call(
+            str(command.get("call_id", command.get("id")) or ""),
+            "Bash",
+            {"command": _last_word(words), **_folder(command)},
+            FAILED if code else OK,
+            f"Exit code {code}\n{text}" if code else text,
+        )
+
     def _output(self, payload: Mapping[str, Any]) -> Iterator[Entry]:
-        result = output_result(payload, self._calls)
-        if result is not None:
-            yield from self._call(result, OK)
-            return
+        """Yield a call by its output; ``unknown`` where that does not say how the call ended."""
         number = str(payload.get("call_id") or "")
         tool, arguments = self._calls.get(number, ("", {}))
-        if number in self._told or not tool:
+        output = payload.get("output")
+        text = output if isinstance(output, str) else json.dumps(output)
+        code = re.search(_EXIT, text[:_HEAD])
+        refused = text[:_HEAD].lower().startswith(_REFUSED)
+        if code is None and not refused:
+            if tool:
+                yield from self._call(number, tool, arguments, UNKNOWN, texts_of(output))
             return
-        output = texts_of(payload.get("output"))
-        self._tell(number)
+        if tool in _SHELLS and code is not None:
+            command = arguments.get("cmd", arguments.get("command", ""))
+            tool, arguments = "Bash", {"command": _last_word(command), **_folder(arguments)}
+        failed = refused or (code is not None and code[1] != "0")
+        yield from self._call(number, tool, arguments, FAILED if failed else OK, text)
+
+    def _call(
+        self, number: str, tool: str, arguments: Mapping[str, Any], ended: str, output: str
+    ) -> Iterator[Entry]:
+        """Yield a call once: a command has its result twice, as its end and as its output."""
+        if number in self._told:
+            return
+        self._calls.pop(number, None)
+        self._told[number] = None
+        while len(self._told) > _MAX_TOLD:
+            del self._told[next(iter(self._told))]
         yield replace(
             self._base,
             kind=CALL,
             id=number,
             tool=tool,
             arguments=arguments,
-            ended=UNKNOWN,
+            ended=ended,
             output=output[-MAX_OUTPUT:],
         )
 
-    def _call(self, result: Result, ended: str) -> Iterator[Entry]:
-        if result.id in self._told:
-            return
-        self._tell(result.id)
-        yield replace(
-            self._base,
-            kind=CALL,
-            id=result.id,
-            tool=result.tool,
-            arguments=result.arguments,
-            ended=FAILED if result.failed else ended,
-            output=result.text[-MAX_OUTPUT:],
-        )
 
-    def _tell(self, number: str) -> None:
-        self._calls.pop(number, None)
-        self._told[number] = None
-        while len(self._told) > _MAX_TOLD:
-            del self._told[next(iter(self._told))]
+def _call_of(payload: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the tool and the arguments of a call."""
+    arguments = payload.get("arguments", payload.get("input"))
+    try:
+        data = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        data = {"input": arguments}
+    return str(payload.get("name") or ""), data if isinstance(data, dict) else {"input": data}
+
+
+def _ended_command(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the record of a command's end, None for anything else."""
+    item = payload.get("item")
+    data = item if isinstance(item, dict) and item.get("type") == "CommandExecution" else payload
+    return data if type(data.get("exit_code")) is int else None
+
+
+def _last_word(command: object) -> str:
+    """Return the command line of ``["bash", "-lc", line]``, or the text itself."""
+    if isinstance(command, list):
+        return str(command[-1]) if command else ""
+    return str(command or "")
+
+
+def _folder(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return where a command ran, as an argument of its call."""
+    folder = data.get("workdir", data.get("cwd"))
+    return {"workdir": folder} if isinstance(folder, str) and folder else {}
