@@ -11,8 +11,8 @@ from collections.abc import Callable
 from lessons_kb.errors import DuplicateCard, StorageError
 from lessons_kb.store import disk, swap
 from lessons_kb.store.locks import locked
-from lessons_kb.store.quarantine import adopt_leftovers, put_aside, sweep
 from lessons_kb.store.swap import read_settled
+from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
 
 MAX_BYTES = 100_000_000
 """No file beyond this is rewritten: it is read whole."""

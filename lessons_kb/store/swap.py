@@ -12,7 +12,7 @@ A lock binds only those who take it; an editor does not. So a card is never simp
 - ``rename_new`` gives a file a name that must be free.
 
 Where a program keeps a card open and writes into it later, it writes into the file displaced by
-``exchange``; ``storage.displaced`` therefore keeps that file until nobody has it open.
+``exchange``; ``store.trash`` therefore keeps that file until nobody has it open.
 """
 
 from __future__ import annotations

@@ -438,7 +438,7 @@ def test_a_secret_that_a_human_put_into_a_title_does_not_name_the_card(brain: Br
 def in_trash(root: pathlib.Path) -> list[str]:
     """Return the text of each file in the trash of a brain."""
     from lessons_kb.store import trash
-    from lessons_kb.store.trash_entry import CARD, trash_dir
+    from lessons_kb.store.trash import CARD, trash_dir
 
     folder = pathlib.Path(trash_dir(str(root)))
     return [(folder / entry.name / CARD).read_text() for entry in trash.entries(str(root))]

@@ -11,7 +11,7 @@ import pytest
 
 from lessons_kb.errors import EditRefused, InputError, StorageError
 from lessons_kb.store import disk, files, locks, swap, trash
-from lessons_kb.store import quarantine as displaced
+from lessons_kb.store import trash as displaced
 
 CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
 

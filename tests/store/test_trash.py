@@ -49,7 +49,7 @@ def test_across_file_systems_too(tmp_path, mount):
 
 
 def test_across_file_systems_a_save_during_the_copy_is_kept(tmp_path, mount, monkeypatch):
-    from lessons_kb.store import trash_entry as kept
+    from lessons_kb.store import trash as kept
 
     root = mount(tmp_path / "other", "-t", "tmpfs", "tmpfs")
     write(f"{root}/card.md", CARD)

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from lessons_kb.store import disk, files, swap, trash
-from lessons_kb.store import quarantine as displaced
+from lessons_kb.store import trash as displaced
 
 BEFORE = b"\xef\xbb\xbf---\r\n# kept  \r\noccurrences: "
 AFTER = b" # seen\r\nx:   'y'\r\n---\r\n# Card\r\n" + bytes(range(128, 256)) * 20
