@@ -23,3 +23,37 @@ def read_table(name: str) -> Table:
         else:
             records.append((line, []))
     return table
+
+
+def read_words(name: str) -> dict[str, frozenset[str]]:
+    """Return section → its words."""
+    return {
+        section: frozenset(word for line, _ in records for word in line.split())
+        for section, records in read_table(name).items()
+    }
+
+
+def read_patterns(name: str) -> dict[str, tuple[str, ...]]:
+    """Return section → its lines, with ``«x»`` replaced by the fragment x."""
+    table = read_table(name)
+    fragments = {f"«{head}»": "".join(lines) for head, lines in table.pop("fragments", ())}
+
+    def whole(line: str) -> str:
+        for mark, text in fragments.items():
+            line = line.replace(mark, text)
+        return line
+
+    return {
+        section: tuple(whole(line) for line, _ in records) for section, records in table.items()
+    }
+
+
+def read_mapping(name: str) -> dict[str, dict[str, str]]:
+    """Return section → name → value of lines ``name, name = value``; no value is ""."""
+    mapping: dict[str, dict[str, str]] = {}
+    for section, lines in read_patterns(name).items():
+        known = mapping.setdefault(section, {})
+        for line in lines:
+            names, _, value = line.partition(" = ")
+            known.update(dict.fromkeys(names.split(", "), value))
+    return mapping

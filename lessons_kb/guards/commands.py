@@ -9,28 +9,16 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from lessons_kb.data import read_mapping
 from lessons_kb.text.shell import without_documents, without_quotes
 
-READERS: Mapping[str, str] = {
-    **dict.fromkeys(("cat", "bat", "less", "more", "nl", "wc", "ls", "file", "diff", "cmp"), ""),
-    **dict.fromkeys(("head", "tail"), "nc"),
-    **dict.fromkeys(("md5sum", "sha256sum", "uniq"), ""),
-    "cut": "dfbc",
-    "find": "",
-    "sort": "kto",
-    "stat": "c",
-    "tree": "LIP",
-}
+_PROGRAMS = read_mapping("shell_programs.txt")
+READERS = _PROGRAMS["readers"]
 """Programs that read what they name → their one-letter options that take a value."""
 
-SEARCHERS: Mapping[str, str] = {
-    **dict.fromkeys(("grep", "egrep", "fgrep", "rg", "ag"), "efmABCgtT"),
-    "awk": "fFv",
-    "sed": "ef",
-    "perl": "eE",
-}
+SEARCHERS = _PROGRAMS["searchers"]
 """Like READERS, with a pattern or script before the files unless an option gives it."""
 
 IN_PLACE = ("sed", "perl")
@@ -39,48 +27,22 @@ IN_PLACE = ("sed", "perl")
 NOT_READERS = ("perl",)
 """Searchers whose operands tell nothing without ``-i``."""
 
-WRITERS: Mapping[str, str] = {"tee": "", "touch": "dtr", "truncate": "s"}
+WRITERS = _PROGRAMS["writers"]
 REMOVERS = ("rm", "unlink", "rmdir")
-COPIERS: Mapping[str, str] = {"cp": "read", "mv": "remove"}
+COPIERS = _PROGRAMS["copiers"]
 """Programs that write their last operand → what becomes of the others."""
 
-LEADERS = (
-    *("sudo", "env", "time", "timeout", "nohup", "command", "exec", "builtin", "nice"),
-    *("do", "then", "else", "if", "elif", "while", "until", "!", "{"),
-)
+LEADERS = _PROGRAMS["leaders"]
 """Words that stand before the program."""
 
 SHELLS = ("sh", "bash", "zsh", "dash")
-INTERPRETERS = ("python", "python3", "node", "deno", "bun", "ruby", "php", "perl")
-INPUT_RUNNERS = (
-    *(*SHELLS, "psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "sqlplus", "mongosh", "mongo"),
-    *("clickhouse-client", "duckdb", "redis-cli"),
-)
+INTERPRETERS = _PROGRAMS["interpreters"]
+INPUT_RUNNERS = _PROGRAMS["input runners"]
 """Programs that carry out what is piped into them."""
 
-LOOKERS: Mapping[str, tuple[str, ...]] = {
+LOOKERS = {
     **dict.fromkeys((*READERS, *SEARCHERS), ()),
-    **dict.fromkeys(("echo", "printf", "test", "[", "[[", "basename", "dirname", "realpath"), ()),
-    **dict.fromkeys(
-        ("readlink", "du", "df", "jq", "xxd", "od", "hexdump", "strings", "base64"), ()
-    ),
-    **dict.fromkeys(("cksum", "sha1sum", "column", "comm", "join", "paste", "tac", "rev"), ()),
-    **dict.fromkeys(("zcat", "which", "type", "tokei", "cloc", "for", "done", "fi", "esac"), ()),
-    **dict.fromkeys(("case", "select", "in", "}", "read", "export", "local", "exit"), ()),
-    **dict.fromkeys(("cd", "pushd", "popd", "pwd", "true", "false", "sleep", "kill"), ()),
-    **dict.fromkeys(("mypy", "pyright", "flake8", "pylint", "shellcheck", "yamllint"), ()),
-    "awk": ("inplace",),
-    "eslint": ("--fix",),
-    "find": ("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint"),
-    "git": ("checkout", "restore", "rm", "mv", "apply", "clean", "stash", "switch"),
-    "gofmt": ("-w",),
-    "prettier": ("--write", "-w"),
-    "ruff": ("format", "--fix"),
-    "sed": ("--in-place",),
-    "sort": ("-o",),
-    "sqlfluff": ("fix", "format"),
-    "tree": ("-o",),
-    "yq": ("-i", "--inplace"),
+    **{program: words.split() for program, words in _PROGRAMS["lookers"].items()},
 }
 """Programs that change and run nothing they name → the words with which they do."""
 

@@ -12,70 +12,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.guards.commands import find_patched, find_touched, is_known, is_patch_command
 from lessons_kb.guards.paths import join_path, relative_path
 from lessons_kb.model import CALLS, DONE, Event
 
-TOOLS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "": {
-        "read": ("read_file", "read_files", "view_file", "list_files", "search_files", "list_dir"),
-        "edit": ("edit_file", "patch_file", "apply_diff", "str_replace"),
-        "create": ("write_file", "write_to_file", "create_file"),
-        "remove": ("delete_file", "remove_file"),
-        "command": ("run_command", "execute_command", "run_terminal_cmd"),
-    },
-    "claude-code": {
-        "read": ("Read", "NotebookRead", "Glob", "Grep", "LS"),
-        "edit": ("Edit", "MultiEdit", "NotebookEdit"),
-        "create": ("Write",),
-        "command": ("Bash", "PowerShell"),
-    },
-    "codex": {
-        "read": ("view_image",),
-        "edit": ("apply_patch",),
-        "command": ("Bash", "shell", "local_shell", "exec_command"),
-    },
-    "gemini-cli": {
-        "read": (
-            *("read_file", "read_many_files", "list_directory", "glob"),
-            *("search_file_content", "grep_search"),
-        ),
-        "edit": ("replace",),
-        "create": ("write_file",),
-        "command": ("run_shell_command",),
-    },
-    "cursor": {
-        "read": ("Read", "Grep", "Glob", "LS"),
-        "edit": ("Write", "Edit"),
-        "remove": ("Delete",),
-        "command": ("Shell",),
-    },
-    "copilot-cli": {
-        "read": ("view", "glob", "grep", "Read", "Glob", "Grep"),
-        "edit": ("edit", "Edit"),
-        "create": ("create", "Write"),
-        "command": ("bash", "powershell", "Bash", "PowerShell"),
-    },
-    "vscode": {
-        "read": (
-            *("read_file", "readFile", "list_dir", "listDirectory", "file_search", "fileSearch"),
-            *("grep_search", "textSearch", "semantic_search", "copilot_readFile"),
-        ),
-        "edit": (
-            *("replace_string_in_file", "multi_replace_string_in_file", "insert_edit_into_file"),
-            *("editFiles", "apply_patch", "edit_notebook_file", "copilot_replaceString"),
-        ),
-        "create": ("create_file", "createFile", "copilot_createFile"),
-        "command": ("run_in_terminal", "runInTerminal", "runTerminalCommand"),
-    },
-    "opencode": {
-        "read": ("read", "glob", "grep", "list"),
-        "edit": ("edit", "multiedit", "patch", "apply_patch"),
-        "create": ("write",),
-        "command": ("bash",),
-    },
+TOOLS = {
+    agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.txt").items()
 }
-"""Agent → kind of event → names. Under "" stand names common in other tools and MCP servers.
+"""Agent → name → kind of event. Under "" stand names common in other tools and MCP servers.
 A tool in no table is a ``tool``."""
 
 SUBCOMMANDS: Mapping[str, str] = {
@@ -108,35 +53,8 @@ PATCH_ARGUMENTS = ("input", "patch", "patchText", "command")
 COMMENTARY = ("description", "explanation", "instruction", "toolSummary")
 """Arguments that say why a call is made. Of a command or an edit they make no other call."""
 
-FAILURE_TEXTS: tuple[tuple[str, str], ...] = (
-    ("exit code", "exec_error"),
-    ("process exited with code", "exec_error"),
-    ("no such tool available", "tool_not_found"),
-    ("unsupported call:", "tool_not_found"),
-    ("unsupported custom tool call:", "tool_not_found"),
-    ("unavailable tool", "tool_not_found"),
-    ("unknown tool", "tool_not_found"),
-    ("tool not found", "tool_not_found"),
-    ('" not found. did you mean one of', "tool_not_found"),
-    ("doesn't want to proceed with this tool use", "permission_denied"),
-    ("permission to use ", "permission_denied"),
-    ("requested permissions to ", "permission_denied"),
-    ("rejected permission", "permission_denied"),
-    ("denied by user", "permission_denied"),
-    ("denied by policy", "permission_denied"),
-    ("rejected by user", "permission_denied"),
-    ("inputvalidationerror", "invalid_arguments"),
-    ("invalid arguments", "invalid_arguments"),
-    ("arguments provided to the tool are invalid", "invalid_arguments"),
-    ("invalid tool parameters", "invalid_arguments"),
-    ("failed to parse function arguments", "invalid_arguments"),
-    ("params must have required property", "invalid_arguments"),
-    ("string to replace not found", "invalid_arguments"),
-    ("could not find oldstring", "invalid_arguments"),
-    ("could not find an exact match", "invalid_arguments"),
-    ("api error", "api_error"),
-    ("overloaded_error", "api_error"),
-    ("rate_limit", "api_error"),
+FAILURE_TEXTS = tuple(
+    (words, kind) for kind, texts in read_patterns("failure_texts.txt").items() for words in texts
 )
 """Words that agents use for a failed call, lower case → its kind; the first that fits decides."""
 
@@ -150,12 +68,12 @@ def kind_of_tool(tool: str, *, agent: str = "") -> str:
     The agent's own table decides. A tool it lacks is looked up in the others (one agent may run
     another's hooks), a tool of an MCP server by its own name in the common table.
     """
-    kind = _KINDS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
+    kind = TOOLS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
     if kind:
         return kind
     for mark in ("__", ":"):
         if mark in tool:
-            return _KINDS[""].get(tool.rsplit(mark, 1)[1], "tool")
+            return TOOLS[""].get(tool.rsplit(mark, 1)[1], "tool")
     return "tool"
 
 
@@ -294,10 +212,6 @@ def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in placed if path and is_known(path)))
 
 
-_KINDS = {
-    agent: {name: kind for kind, names in kinds.items() for name in names}
-    for agent, kinds in TOOLS.items()
-}
 _ANY_AGENT: dict[str, str] = {}
-for _table in _KINDS.values():
+for _table in TOOLS.values():
     _ANY_AGENT = {**_table, **_ANY_AGENT}

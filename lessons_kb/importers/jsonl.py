@@ -7,15 +7,12 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 
+from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
 from lessons_kb.importers.digest import FORMAT
 from lessons_kb.importers.incoming import (
-    CAUSE,
-    FIX,
-    MISTAKE,
     PREVENTION,
     SECTIONS,
-    SITUATION,
     Incoming,
     Reading,
     make_origin,
@@ -24,36 +21,7 @@ from lessons_kb.importers.prose import checklist, fit_sections, shorten, unmarke
 from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
 from lessons_kb.text.sanitize import clean_line
 
-NAMES: Mapping[str, str] = {
-    "title": "title",
-    "name": "title",
-    "mistake_title": "title",
-    "type": "kind",
-    "kind": "kind",
-    **dict.fromkeys(("applies_to", "topics", "tags", "category", "component", "module"), "topics"),
-    "project": "project",
-    **dict.fromkeys(("stage", "stages"), "stages"),
-    **dict.fromkeys(("paths", "file_patterns", "globs", "files"), "paths"),
-    "symptoms": "symptoms",
-    "severity": "severity",
-    "source": "source",
-    "status": "status",
-    "gate": "gate",
-    **dict.fromkeys(("occurrences", "occurrence_count", "count", "seen"), "occurrences"),
-    **dict.fromkeys(("last_seen", "updated", "last_occurred"), "last_seen"),
-    **dict.fromkeys(("created", "date", "created_at"), "created"),
-    **dict.fromkeys(("examples", "example_tasks"), "examples"),
-    "evidence": "evidence",
-    "supported_by": "supported_by",
-    "reopen_when": "reopen_when",
-    **dict.fromkeys(("situation", "problem", "context", "description"), SITUATION),
-    **dict.fromkeys(("mistake", "risk", "what_went_wrong"), MISTAKE),
-    **dict.fromkeys(("root_cause", "cause", "why"), CAUSE),
-    **dict.fromkeys(("fix", "solution", "correction", "feedback"), FIX),
-    **dict.fromkeys(
-        ("prevention", "prevention_checklist", "checklist", "rule", "rules"), PREVENTION
-    ),
-}
+NAMES = read_mapping("json_keys.txt")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "examples", "supported_by")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.importers.blocks import HEADING, ITEM, ROW, Block, read_blocks
 from lessons_kb.importers.incoming import (
     CAUSE,
@@ -21,50 +22,12 @@ from lessons_kb.importers.incoming import (
 )
 from lessons_kb.importers.prose import checklist, fit_sections, split_date, split_lead, unmarked
 
-HEADINGS = (
-    r"lessons?",
-    r"learn(?:ed|ings?|t)",
-    r"gotchas?",
-    r"mistakes?",
-    r"pitfalls?",
-    r"footguns?",
-    r"traps?",
-    r"caveats?",
-    r"don'?t repeat",
-    r"교훈",
-    r"배운 ?점",
-    r"실수",
-    r"함정",
-    r"주의 ?사항",
-    r"教訓",
-    r"落とし穴",
-    r"教训",
-    r"踩坑",
-)
+HEADINGS = read_patterns("memory_labels.txt")["headings"]
 """Words of a heading below which lessons stand; regular expressions, whole words in Latin."""
 FILE_NAMES = ("lessons", "learnings", "gotchas", "mistakes", "pitfalls", "lessons-learned")
 """Names, without suffix, of files that hold nothing else."""
 
-LABELS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("situation", "context", "what happened", "problem", "상황", "문제"), SITUATION
-    ),
-    **dict.fromkeys(("trigger", "pattern", "how to recognise", "how to recognize"), SITUATION),
-    **dict.fromkeys(("how to spot", "how to detect", "where", "discovery", "observed"), SITUATION),
-    **dict.fromkeys(("user correction", "impact", "consequence", "cost"), MISTAKE),
-    **dict.fromkeys(("mistake", "what failed", "what went wrong", "error", "risk"), MISTAKE),
-    **dict.fromkeys(("실수", "what i did wrong", "issue", "symptom", "symptoms"), MISTAKE),
-    **dict.fromkeys(("root cause", "cause", "why", "reason", "원인", "이유"), CAUSE),
-    **dict.fromkeys(("why it happened", "why it failed", "why this happened"), CAUSE),
-    **dict.fromkeys(("fix", "solution", "correction", "resolution", "workaround"), FIX),
-    **dict.fromkeys(("해결", "수정", "right", "do", "instead", "steps", "reusable flow"), FIX),
-    **dict.fromkeys(("correct behaviour", "correct behavior", "correct approach"), FIX),
-    **dict.fromkeys(("rule", "prevention", "prevention rule", "lesson", "takeaway"), PREVENTION),
-    **dict.fromkeys(("rule to prevent recurrence", "how to avoid", "how to apply"), PREVENTION),
-    **dict.fromkeys(("implementation consequence", "next time", "guardrail"), PREVENTION),
-    **dict.fromkeys(("takeaways", "checklist", "교훈", "예방", "규칙"), PREVENTION),
-    **dict.fromkeys(("gotcha", "pitfall", "wrong", "lesson learned"), "title"),
-}
+LABELS = read_mapping("memory_labels.txt")["labels"]
 """What people write before a colon, or above a column → the section it belongs to."""
 
 _WORDS = re.compile(

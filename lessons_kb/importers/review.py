@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lessons_kb.data import read_mapping
 from lessons_kb.importers.blocks import HEADING, ITEM, ROW, Block, read_blocks
 from lessons_kb.importers.incoming import (
     CAUSE,
@@ -21,32 +22,9 @@ from lessons_kb.importers.incoming import (
 from lessons_kb.importers.prose import fit_sections, split_lead, unmarked
 from lessons_kb.model import EVIDENCE
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "number": ("#", "id", "no", "no.", "claim id", "claim-id", "ref"),
-    "claim": ("claim", "claims", "finding", "claim text"),
-    "state": ("state", "status", "evidence state", "evidence level"),
-    "maturity": ("spec-maturity", "spec maturity", "maturity"),
-    "category": ("category", "level"),
-    "support": (
-        *("supporting", "supported by", "supporting evidence", "evidence", "citation", "citations"),
-        *("citation / resolving note", "raised by", "source", "sources", "supporters"),
-        "supported-by",
-    ),
-    "deferred": ("deferred", "deferral", "item", "deferred item", "not building", "proposal"),
-    "why": ("why deferred", "why", "reason", "reasons", "rationale", "why not now", "blocked by"),
-    "reopen": (
-        *("reopen when", "reopen trigger", "reopening trigger", "trigger", "reopen if"),
-        *("revisit when", "revisit trigger", "reopens when", "escalation trigger"),
-        "reopen-when",
-    ),
-    "feature": ("feature", "scope item", "component", "work item"),
-    "verdict": ("disposition", "verdict", "readiness"),
-}
-"""Meaning → column heads, in lower case."""
-
 _MAY_TELL = ("support", "verdict")
 """What a column without the head of a state may mean, and yet hold one."""
-_MEANINGS = {name: meaning for meaning, names in COLUMNS.items() for name in names}
+_MEANINGS = read_mapping("review_columns.txt")["columns"]
 _REOPEN = re.compile(
     r"\**(?:(?:re-?open(?:s|ing)?|revisit)[ -](?:when|if|once|trigger|condition)s?|defer until)\**"
     r"(?:\s*:\**)?\s+(.+)",

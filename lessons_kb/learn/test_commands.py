@@ -4,168 +4,29 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from lessons_kb.data import read_mapping
 from lessons_kb.text.shell import split_commands
 
-_SCRIPT = (
-    r"(?:workspace \S+ )?(?:(?:run|run-script) )?"
-    r"(?:t|tst|tests?(?:[:_.-]\S*)?|\S+:tests?|e2e\S*)(?= |$)"
-)
-_GOAL = r"(?:^|.* )(?:\S*[:_-])?(?:tests?|check|specs?|unittest|e2e)(?:[:_-]\S*)?(?= |$)"
-_JVM_GOAL = r"(?:^|.* )(?:\S*:)?(?:test|check|verify|integration-test|\w*Test)(?= |$)"
-
-RUNNERS: Mapping[str, str] = {
-    **dict.fromkeys(
-        (
-            *("pytest", "unittest", "tox", "nox", "nose2", "trial", "behave", "ward"),
-            *("jest", "vitest", "mocha", "ava", "jasmine", "qunit", "tap", "gotestsum", "ginkgo"),
-            *("ctest", "rspec", "phpunit", "pest", "paratest", "prove", "bats", "shellspec"),
-            *("busted", "elm-test", "cucumber", "cucumber-js", "minitest", "kaocha", "eunit"),
-            *("robot", "stestr", "nextest", "codeception", "wtr", "web-test-runner"),
-        ),
-        "",
-    ),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "composer"), _SCRIPT),
-    **dict.fromkeys(("make", "gmake", "just", "task", "rake", "invoke", "inv", "ninja"), _GOAL),
-    **dict.fromkeys(("nx", "turbo", "lerna", "rush", "moon", "mage", "earthly", "pants"), _GOAL),
-    **dict.fromkeys(("hatch", "poe", "doit", "xcodebuild", "lein", "rebar3"), _GOAL),
-    **dict.fromkeys(("pdm", "pixi", "rye", "devbox", "mise", "poetry", "pipenv"), "run " + _SCRIPT),
-    **dict.fromkeys(("mvn", "mvnw", "mvnd", "sbt", "ant", "mill"), _JVM_GOAL),
-    **dict.fromkeys(("gradle", "gradlew"), _JVM_GOAL.replace("check", "check|build")),
-    **dict.fromkeys(
-        (
-            *("go", "deno", "dotnet", "mix", "swift", "flutter", "dart", "meson", "bazel", "buck2"),
-            *("ng", "playwright", "react-scripts", "stack", "zig", "hardhat", "forge", "truffle"),
-            *("manage.py", "django-admin", "artisan", "rails", "molecule", "terraform", "crystal"),
-            *(
-                "cabal",
-                "v",
-                "gleam",
-                "scarb",
-                "bazelisk",
-                "opa",
-                "conan",
-                "nimble",
-                "dune",
-                "foundry",
-            ),
-            "anchor",
-        ),
-        r"(?:build |runtest|spec|exec )?tests?(?:[:-]\S*)?(?= |$)",
-    ),
-    "cargo": r"(?:\+\S+ )?(?:t|test|nextest (?:run|r)|llvm-cov(?: nextest)?|hack test)(?= |$)",
-    "cypress": r"run(?= |$)",
-    "karma": r"(?:start|run)(?= |$)",
-    "vue-cli-service": r"test:\S+",
-}
+_TABLES = read_mapping("test_runners.txt")
+RUNNERS = _TABLES["runners"]
 """Program → what its arguments (options left out) begin with when it runs tests; "" = anything."""
 
-ALSO_BY_OPTION: Mapping[str, str] = {"node": "--test", "ruby": "-Itest", "clojure": "-X:test"}
+ALSO_BY_OPTION = _TABLES["by option"]
 """Program → the option with which it runs tests."""
 
-WRAPPERS: Mapping[str, tuple[int, str]] = {
-    **dict.fromkeys(("sudo", "doas"), (0, "-u -g")),
-    **dict.fromkeys(("time", "nohup", "command", "exec", "builtin", "caffeinate", "then"), (0, "")),
-    **dict.fromkeys(("do", "else", "if", "while", "until", "!", "{", "elif"), (0, "")),
-    **dict.fromkeys(
-        ("npx", "bunx", "pnpx", "dotenv", "cross-env", "xvfb-run", "winpty"), (0, "-p")
-    ),
-    "env": (0, "-u -C"),
-    "timeout": (1, "-k -s"),
-    "gtimeout": (1, "-k -s"),
-    "nice": (0, "-n"),
-    "ionice": (0, "-c -n"),
-    "stdbuf": (0, "-o -e -i"),
-    "uvx": (0, "--from --with -p"),
-    "direnv exec": (1, ""),
-    "lessons run": (0, "--stall --brain --session"),
-    "poetry run": (0, "-C -P"),
-    "pipenv run": (0, ""),
-    "pdm run": (0, "-p"),
-    "rye run": (0, ""),
-    "pixi run": (0, "-e"),
-    "hatch run": (0, ""),
-    "uv run": (0, "--with --extra --group --python -p --project --directory --package --env-file"),
-    "conda run": (0, "-n -p"),
-    "mamba run": (0, "-n -p"),
-    "bundle exec": (0, ""),
-    "npm exec": (0, "-w -p"),
-    "pnpm exec": (0, "-C --filter -F"),
-    "pnpm dlx": (0, ""),
-    "yarn exec": (0, ""),
-    "yarn dlx": (0, ""),
-    "bun x": (0, ""),
-    "mise exec": (0, ""),
-    "mise x": (0, ""),
-    "asdf exec": (0, ""),
-    "devbox run": (0, ""),
-    "nix develop": (0, ""),
-    "coverage run": (0, "--source --rcfile --omit --include --data-file"),
-    "docker exec": (1, "-e -u -w"),
-    "docker run": (1, "-e -u -w -v -p --name --network --entrypoint --platform --env-file"),
-    "podman exec": (1, "-e -u -w"),
-    "docker compose exec": (1, "-e -u -w -f -p --index"),
-    "docker compose run": (1, "-e -u -w -f -p -v --name --entrypoint"),
-    "docker-compose exec": (1, "-e -u -w"),
-    "docker-compose run": (1, "-e -u -w -v --name --entrypoint"),
-}
+WRAPPERS = {words: (int(value[0]), value[2:]) for words, value in _TABLES["wrappers"].items()}
 """Words before a command → (operands of their own, their options with a value)."""
 
 SHELLS = ("sh", "bash", "zsh", "dash", "fish", "pwsh", "powershell")
-NOT_A_RUN = frozenset(
-    {
-        *(
-            "--help",
-            "-h",
-            "--version",
-            "-V",
-            "--collect-only",
-            "--co",
-            "--list-tests",
-            "--listTests",
-        ),
-        *("-DskipTests", "-Dmaven.test.skip=true", "-Dmaven.test.skip"),
-        *("--no-run", "--dry-run", "--list", "--fixtures", "--markers", "--init", "--setup-plan"),
-    }
-)
+NOT_A_RUN = _TABLES["not a run"].keys()
 
-SELECTORS: Mapping[str, str] = {
-    "": "--deselect --ignore --testNamePattern --testPathPattern --filter --grep --tests --test"
-    " --lib --bin --doc --project --exclude --only --group --testsuite --suite --spec --match"
-    " --tags --package --workspace --features --all-features --no-default-features --test_filter"
-    " --example --prefix --dir --cwd --manifest-path --test-dir --directory --working-dir",
-    **dict.fromkeys(("pytest", "unittest", "trial"), "-k -m"),
-    **dict.fromkeys(("jest", "vitest", "npm", "pnpm", "yarn", "bun"), "-t -w -C -F"),
-    **dict.fromkeys(("mocha", "playwright"), "-g -f"),
-    **dict.fromkeys(("make", "gmake", "ninja", "meson"), "-C -f"),
-    **dict.fromkeys(("mvn", "mvnw", "mvnd"), "-Dtest -Dit.test -pl -f"),
-    **dict.fromkeys(("gradle", "gradlew"), "-p"),
-    **dict.fromkeys(("rspec", "behave", "cucumber", "minitest"), "-e -t -n"),
-    "tox": "-e -c",
-    "nox": "-s -k -t -e -f",
-    "go": "-run -skip -tags -C -bench",
-    "cargo": "-p -F -E",
-    "ctest": "-R -L -E -I -LE",
-    "xcodebuild": "-only-testing -skip-testing -scheme -project -workspace",
-    "bats": "-f",
-    "composer": "-d",
-}
-"""Program → its options that choose tests, with "" for all. Other options only change how a run
-looks, and are no part of its identity."""
+SELECTORS = _TABLES["selectors"]
+"""Program → its options that choose tests, with ``all`` for every program. Other options only
+change how a run looks, and are no part of its identity."""
 
-VALUED = frozenset(
-    {
-        *("-n", "-p", "-c", "-o", "-W", "-j", "-r", "-f", "-C", "-I", "-count", "-timeout"),
-        *("-parallel", "-destination", "-T", "-P", "-l"),
-        *("--cov", "--maxfail", "--tb", "--durations", "--timeout", "--reporter", "--config"),
-        *("--color", "--workers", "--maxWorkers", "--log-level", "--format", "--jobs", "--seed"),
-        *("--rootdir", "--junitxml", "--output", "--logger", "--cov-report", "--cov-config"),
-        *("--profile", "--browser", "--shard", "--retries", "--verbosity", "--configuration"),
-        *("--log-cli-level", "--numprocesses", "--dist", "--outputFile", "--test-threads"),
-        *("--require", "--order", "--settings", "--basetemp", "--random-order-seed"),
-    }
-)
+VALUED = _TABLES["valued"].keys()
 """Options that take a value and choose no tests."""
 
 _HINT = r"test|jest|spec|tox|nox|check|karma|cypress|mocha|\bava\b|\btap\b|behave|ward|trial|robot"
@@ -310,7 +171,7 @@ def _script_of(arguments: Sequence[str]) -> tuple[str, ...]:
 
 def _parse(program: str, arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return the operands as one text, and with them the options that choose tests, in order."""
-    chooses = f"{SELECTORS['']} {SELECTORS.get(program, '')}".split()
+    chooses = f"{SELECTORS['all']} {SELECTORS.get(program, '')}".split()
     operands: list[str] = []
     chosen: list[str] = []
     place = 0

@@ -3,52 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from lessons_kb.data import read_patterns
 from lessons_kb.text.prompts import split_sentences
 
-_NAME = r"`?(?P<name>[\w./-]+\.md|(?:lessons|playbooks|qa-findings)/[\w./-]*\w)`?"
-_EN = (
-    rf"(?:\blessons? (?:#|no\.? ?|number )?(?P<number>\d{{1,2}})\b|{_NAME})"
-    r"(?: \([^()]{1,120}\))?"
-)
-_KO = rf"(?:교훈 ?#?(?P<number>\d{{1,2}})(?: ?번)?|{_NAME})(?:은|는|이|가) ?(?:\S{{1,12}} ){{0,2}}"
-_KO_SAID = r"(?:내용|말|조언|정보|설명|교훈)"
-_KO_THANKS = rf"(?:교훈 ?#?(?P<number>\d{{1,2}})(?: ?번)?|{_NAME})(?:의)? ?덕분"
-_ALSO = r"(?: card| lesson| itself| here| also| really| indeed| actually| clearly| just){0,2}"
-_BE = r" (?:is|was|were|has been|proved|turned out|seems|seemed)(?: to be)?"
-_VERY = r"(?: (?:very|really|quite|simply|plainly|actually|just|flatly|completely|badly|here)){0,2}"
-_BAD = (
-    r"(?:wrong|harmful|misleading|incorrect|counterproductive|obsolete|outdated|no longer true"
-    r"|bad advice|mistaken(?! for\b))(?![-\w])"
-)
-_RIGHT = r"right(?= about\b| and\b|[)`*]*(?:$|[.,;:!]| [—–-] ))"
-"""Right, and not right *that* something was broken: such a sentence judges the thing."""
-_GOOD = rf"(?:helpful|useful|a (?:real |big |great )?help|{_RIGHT})(?![-\w])"
-_HELPED = (
-    r"(?:helped|paid off|saved(?! (?:in|to|as|at|under|by|for|here|below)\b)"
-    r"|prevented(?! (?:me|us|you|it|them)\b)|caught(?! (?:my|our|your|up|in|by|on)\b)"
-    r"|pointed (?:me|us)(?! (?:\w+ ){1,2}(?:wrong|old)\b))"
-)
-_THING = r"(?:it|this|that|everything|(?:the|a|my|our|its|two|some)(?: [\w-]+){1,3})"
-_WORSE = r"made (?:it|things) worse"
-
-PATTERNS: Mapping[str, tuple[str, ...]] = {
-    "harmful": (
-        rf"{_EN}{_ALSO}{_BE}{_VERY} {_BAD}",
-        rf"{_EN}{_ALSO} (?:misled|misleads|hurt|harmed|led me astray|{_WORSE})\b",
-        rf"\b(?:misled|led astray) by {_EN}",
-        rf"\b(?:following|because of|due to) {_EN}(?:,? {_THING})? (?:broke|{_WORSE})\b",
-        rf"{_KO}(?:틀렸|잘못됐|잘못되었|(?:틀린|잘못된) {_KO_SAID}|해로|오해를|맞지 않(?![는을]))",
-    ),
-    "helpful": (
-        rf"{_EN}{_ALSO} {_HELPED}\b",
-        rf"{_EN}{_ALSO}{_BE}{_VERY} {_GOOD}",
-        rf"\b(?:thanks to|helped by|saved by) {_EN}",
-        rf"{_KO}(?:도움이 (?:됐|되었|됩|된)|도움을 (?:줬|주었)|유용했)",
-        _KO_THANKS,
-    ),
-}
+PATTERNS = read_patterns("judgements.txt")
 """Mark → what is searched in each sentence, in lower case."""
 _NOT_SAID = (
     r"\?|^\s*(?:>|\d+\.|- \[)|\b(?:if|whether|would|could|might|may|should|in case|unless)\b"

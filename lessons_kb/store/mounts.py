@@ -5,28 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-NETWORK_TYPES = frozenset(
-    {
-        *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "ncpfs", "afs", "9p", "virtiofs"),
-        *("ceph", "glusterfs", "lustre", "gpfs", "beegfs", "beegfs_nodev", "orangefs", "pvfs2"),
-        *(
-            "davfs",
-            "ocfs2",
-            "gfs2",
-            "vboxsf",
-            "vmhgfs",
-            "prl_fs",
-            "drvfs",
-            "acfs",
-            "panfs",
-            "wekafs",
-        ),
-    }
-)
-NETWORK_FUSE = (
-    *("sshfs", "glusterfs", "rclone", "s3fs", "gcsfuse", "blobfuse", "davfs", "curlftpfs"),
-    *("juicefs", "seaweedfs", "vmhgfs", "grpcfuse", "osxfs", "cifs", "ceph", "smb"),
-)
+from lessons_kb.data import read_words
+
+_TABLE = read_words("network_file_systems.txt")
+NETWORK_TYPES = _TABLE["types"]
+NETWORK_FUSE = tuple(_TABLE["fuse"])
 """Subtypes of ``fuse``, such as ``fuse.sshfs``."""
 
 _MOUNTS = "/proc/self/mountinfo"

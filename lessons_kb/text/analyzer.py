@@ -13,60 +13,22 @@ from itertools import chain, groupby
 
 import Stemmer
 
+from lessons_kb.data import read_mapping
+
 _OWN_VERSION = 1
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
 ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
 """Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
 mends its rules from time to time."""
 
-STOP_WORDS = frozenset(
-    """
-    a about above after again all also although am an and another any are aren as at be because
-    been before being below between both but by can cannot could couldn d did didn do does doesn
-    doing don down during each eg either etc even every few for from further had hadn has hasn have
-    haven having he hence her here hers herself him himself his how however i ie if in into is isn
-    it its itself just ll m may me might more most must my myself no nor not of off ok okay on once
-    only or other our ours ourselves out over own per please quite rather re really s same shall
-    she should shouldn so some still such t than thank thanks that the their theirs them themselves
-    then there therefore these they this those though through thus to too under until up upon us ve
-    very via want wants was wasn we were weren what when where whether which while who whom whose
-    why will with within won would wouldn yet you your yours yourself
-    """.split()  # noqa: SIM905 - a table for people
-)
+_ENGLISH = read_mapping("english.txt")
+STOP_WORDS = frozenset(word for line in _ENGLISH["stop words"] for word in line.split())
 """English function words and politeness. Words that are code as well (else, let, try …) stay."""
 
-ONE_WORD_NAMES = frozenset(
-    """
-    bitbucket chatgpt clickhouse coffeescript devops dynamodb eslint fastapi freebsd github gitlab
-    graphql ios ipv4 ipv6 javascript jetbrains jsdoc latex linkedin macos mariadb mongodb mysql
-    numpy oauth openai openapi openssh openssl postgresql powershell pycharm pytorch sqlite
-    tensorflow typescript websocket websockets wordpress youtube
-    """.split()  # noqa: SIM905 - a table for people
-)
+ONE_WORD_NAMES = frozenset(word for line in _ENGLISH["one-word names"] for word in line.split())
 """Written with a capital inside, yet one word: JavaScript is not about Java."""
 
-IRREGULAR = {
-    form: lemma.strip()
-    for lemma, _, forms in (
-        entry.partition(":")
-        for entry in """
-        arise:arose arisen; become:became; begin:began begun; bind:bound; break:broke broken;
-        bring:brought; build:built; catch:caught; choose:chose chosen; come:came; deal:dealt;
-        draw:drew drawn; drive:drove driven; eat:ate eaten; fall:fell fallen; feed:fed; find:found;
-        forget:forgot forgotten; freeze:froze frozen; give:gave given; go:goes went gone;
-        grow:grew grown; hang:hung; hide:hid hidden; hold:held; index:indices; keep:kept;
-        know:knew known; lay:laid; lead:led; lose:lost; make:made; mean:meant;
-        override:overrode overridden; overwrite:overwrote overwritten; rebuild:rebuilt;
-        redo:redid redone; rewrite:rewrote rewritten; rise:rose risen; run:ran; say:said;
-        see:saw seen; send:sent; shake:shook shaken; show:shown; shrink:shrank shrunk;
-        sink:sank sunk; speak:spoke spoken; spend:spent; steal:stole stolen; stick:stuck;
-        swear:swore sworn; take:took taken; teach:taught; tear:tore torn; tell:told;
-        think:thought; throw:threw thrown; undo:undid undone; understand:understood;
-        wake:woke woken; wear:wore worn; withdraw:withdrew withdrawn; write:wrote written
-        """.replace("\n", " ").split(";")
-    )
-    for form in forms.split()
-}
+IRREGULAR = _ENGLISH["irregular"]
 """Form → lemma, for what a suffix stemmer cannot see and failures are told in."""
 
 MAX_WORD = 64

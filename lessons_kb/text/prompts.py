@@ -6,48 +6,20 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from lessons_kb.data import read_words
+
 MAX_PATHS = 200
 """A log may name thousands; the first ones are those it is about."""
 MAX_PATH = 400
 
-EXTENSIONS = frozenset(
-    """
-    adoc asm astro avif bash bat bazel bicep c cc cfg cjs clj cmake cmd conf config cpp cs csproj
-    css csv cts cue cxx dart db diff dockerfile ejs ex exs f90 fish gd go gql gradle graphql groovy
-    h haml hbs hcl hpp hs htm html hxx ico ini ipynb jar java jinja jl jpeg jpg js json json5 jsonc
-    jsonl jsx kt kts less lock log lua m mako markdown md mdc mdx mjs mk ml mm mod mts nim nix
-    parquet patch pbxproj pdf php pl plist png po prisma properties proto ps1 py pyi pyx r rake rb
-    rs rst rules sass sbt scala scss sh sln snap sol sql sqlite storyboard styl sum svelte svg swift
-    tcl templ tex tf tfvars toml ts tsv tsx txt vb vbproj vim vue wasm webp xaml xib xlsx xml yaml
-    yml zig zsh
-    """.split()  # noqa: SIM905 - a table for people
-)
-FILE_NAMES = frozenset(
-    """
-    .babelrc .clang-format .dockerignore .editorconfig .env .envrc .eslintrc .flake8 .gitattributes
-    .gitignore .gitmodules .lessonsignore .node-version .npmrc .nvmrc .prettierrc .pylintrc
-    .python-version .stylelintrc .tool-versions .zshrc .bashrc BUILD CODEOWNERS Caddyfile Dockerfile
-    Gemfile Jenkinsfile Justfile Makefile Pipfile Podfile Procfile Rakefile Tiltfile Vagrantfile
-    WORKSPACE go.mod go.sum justfile
-    """.split()  # noqa: SIM905 - a table for people
-)
+_FILES = read_words("file_names.txt")
+EXTENSIONS = _FILES["extensions"]
+FILE_NAMES = _FILES["file names"]
 """Files known by their whole name."""
-NOT_FILES = frozenset(
-    """
-    alpine.js angular.js asp.net backbone.js chart.js console.log d3.js deno.js ember.js express.js
-    math.log moment.js nest.js next.js node.js np.log nuxt.js p5.js react.js require.js socket.io
-    three.js torch.log vue.js
-    """.split()  # noqa: SIM905 - a table for people
-)
-_SYSTEM_ROOTS = frozenset(
-    {"Applications", "Library", "Users", "bin", "etc", "home", "lib", "mnt", "opt", "root", "srv"}
-    | {"tmp", "usr", "var", "workspace"}
-)
+NOT_FILES = _FILES["not files"]
+_SYSTEM_ROOTS = _FILES["system roots"]
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
-_DOMAINS = frozenset(
-    {"ai", "app", "be", "co", "com", "de", "dev", "eu", "gg", "io", "jp", "kr", "me", "net", "org"}
-    | {"ru", "sh", "tv", "uk", "us"}
-)
+_DOMAINS = _FILES["domains"]
 
 _URL = r"\b(?:https?|wss?|ftps?|s3|gs|git|ssh|git\+ssh|redis|postgres(?:ql)?|mysql)://[^\s\"'`<>]*+"
 _LOCAL_URL = r"\b(?:file|webpack(?:-internal)?|vite|ng|turbopack)://(?:/(?=[A-Za-z]:/|\.\./|\./))?"
@@ -217,16 +189,10 @@ def _has_odd_extension(name: str) -> bool:
     return extension.islower() and len(extension) <= _LONGEST_EXTENSION and name.count("/") > 1
 
 
-ABBREVIATIONS = frozenset(
-    """
-    al approx apr art aug ca cf ch chap cit co corp dec def dept dr e.g ed eds eg eq esp est etal
-    ex ext feb fig figs gen gov i.e ie inc incl jan jr jul jun lit ltd mar max min misc mr mrs ms
-    mt nb nov nr oct op p para pp prof ref refs rev sec sect seq sep sept sr st v ver viz vol vs
-    w.r.t
-    """.split()  # noqa: SIM905 - a table for people
-)
+_ABBREVIATIONS = read_words("abbreviations.txt")
+ABBREVIATIONS = _ABBREVIATIONS["always"]
 """A point behind one of these ends no sentence."""
-BEFORE_A_NUMBER = frozenset({"no", "nos", "art", "step", "lines", "line", "issue", "pr"})
+BEFORE_A_NUMBER = _ABBREVIATIONS["before a number"]
 """A point behind one of these ends none if a number follows: No. 5."""
 
 _END = r"(?<![.!?])[.!?]++[\"')\]*_]*+(?=\s|$)"
