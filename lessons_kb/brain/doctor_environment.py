@@ -35,7 +35,7 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     """Tell the last errors of hooks in words, alike ones together, the newest first."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
-        where = f"{trouble.agent} {trouble.occasion}".strip()
+        where = f"{trouble.agent} {trouble.hook_event}".strip()
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)
     if not found:

@@ -15,8 +15,8 @@ from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Document, Hit
 from lessons_kb.search.embeddings.fusion import (
     FARTHEST,
+    NEAR_DUPLICATE,
     NEAREST,
-    TWIN,
     compute_most,
     judge_meaning,
     widen,
@@ -157,7 +157,9 @@ class Meaning:
         if not loaded.numbers:
             return []
         cosines = (loaded.titles @ model.encode([title])[0]).tolist()
-        alike = [(n, c) for n, c in zip(loaded.numbers, cosines, strict=True) if c >= TWIN]
+        alike = [
+            (n, c) for n, c in zip(loaded.numbers, cosines, strict=True) if c >= NEAR_DUPLICATE
+        ]
         return sorted(alike, key=lambda pair: (-pair[1], pair[0]))
 
     def close(self) -> None:

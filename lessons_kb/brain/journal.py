@@ -36,7 +36,7 @@ class Journal:
         """
         event = self._placed(event)
         written = self._file.events.append(event, within=within)
-        self._look_after()
+        self._prune()
         return written
 
     def events(
@@ -145,8 +145,8 @@ class Journal:
             scope=event.scope or self._directory.replace("\\", "/"),
         )
 
-    def _look_after(self) -> None:
-        self._file.look_after(self._retention_days, now=time.time())
+    def _prune(self) -> None:
+        self._file.prune_daily(self._retention_days, now=time.time())
 
     def _retention_days(self) -> int:
 

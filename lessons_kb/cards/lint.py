@@ -70,7 +70,7 @@ def is_vague(item: str) -> bool:
     return bool(_VAGUE.match(text)) and len(text.split()) <= MAX_VAGUE_WORDS
 
 
-_MENDS = {
+_FIXES = {
     "no-title": "write `title: …`, naming the mistake in one sentence",
     "no-checklist": "add `## Prevention Checklist` with items such as `- Cover … with a test`",
     "no-cause": "add a section `## Root Cause`; its first sentence is shown to the agent",
@@ -87,16 +87,16 @@ _FILLS = {
     "no-cause": "fill this section; its first sentence is shown to the agent",
     "no-symptoms": "fill `symptoms:` with two or three phrases in the words of the next task",
 }
-"""The mend where the place is there already."""
+"""The suggested fix where the section or key exists already."""
 
 
-ADVICE = frozenset(_MENDS)
+ADVICE = frozenset(_FIXES)
 """Rules that say how a card could be better, where nothing is wrong with its file."""
 
 
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
     mend = _FILLS.get(rule) if line else None
-    mend = mend or _MENDS[rule]
+    mend = mend or _FIXES[rule]
     return Finding(path=card.id, line=line, rule=rule, message=message, mend=mend, level=level)
 
 

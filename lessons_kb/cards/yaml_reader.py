@@ -205,7 +205,7 @@ class _Reader:
     def _count_alias(self, event: Any) -> None:
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
-            raise RefusedError("it repeats itself through too many aliases", event.start_mark.line)
+            raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", event.start_mark.line)
 
 
 def _span(event: Any) -> Span:

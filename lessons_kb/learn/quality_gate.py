@@ -1,4 +1,4 @@
-"""The bar that a draft must pass before it becomes a card."""
+"""The quality gate that a draft must pass before it becomes a card."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _NOT_SAID = (
     r"|(?:라면|으면|다면|않았|아니|적[이은도]? 없)"
 )
 """In a sentence that asks, supposes, quotes, denies, gives and takes, or tells of what has been
-mended since, nothing was said."""
+fixed since, nothing was said."""
 _MAX_TEXT = 40_000
 _MAX_SENTENCE = 400
 

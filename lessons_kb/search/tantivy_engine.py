@@ -49,7 +49,7 @@ _REFUSALS = {
     errno.ENOLCK: "keep it on a file system with locks",
     errno.ENOSYS: "keep it on a file system with locks",
 }
-"""What to do about errors that no rebuild would mend; tantivy tells them in words alone."""
+"""What to do about errors that no rebuild would fix; tantivy tells them in words alone."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 

@@ -29,6 +29,6 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         state.tell_drafted(capabilities)  # the line below speaks of all that wait
     layer = open_session.brain.layers[0]
     with contextlib.suppress(StorageError):
-        journal.look_after(lambda: layer.settings.journal.retention_days, now=now(hook_event))
+        journal.prune_daily(lambda: layer.settings.journal.retention_days, now=now(hook_event))
     lines = offer_drafts(open_session)
     return Answer(context=context, lines=lines) if context or lines else NOTHING

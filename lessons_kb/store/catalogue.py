@@ -299,7 +299,7 @@ _MANY = 500
 
 
 def is_disk_trouble(error: Exception) -> bool:
-    """Tell a disk that says no from damage, which a rebuild mends."""
+    """Tell a disk that says no from damage, which a rebuild fixes."""
     words = ("full", "readonly", "locked", "busy", "unable to open", "disk I/O")
     return isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in words)
 

@@ -1,4 +1,4 @@
-"""The rim: paths kept inside a brain, whole reads, whole temporary files, errors in one line."""
+"""The boundary to the disk: paths inside a brain, whole reads and writes, errors in one line."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def read_settings_file(path: str) -> bytes | None:
         return read_regular(path, limit=MAX_BYTES, name=path)
     except FileNotFoundError:
         if os.path.islink(path):
-            raise StorageError(f"{shown(path)}: a link to nothing; remove or mend it") from None
+            raise StorageError(f"{shown(path)}: a link to nothing; remove or fix it") from None
         return None
     except OSError as error:
         raise storage_error(error, path) from None

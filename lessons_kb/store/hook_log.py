@@ -21,16 +21,16 @@ class Trouble:
     at: str
     """Local time, ISO, to the second."""
     agent: str
-    occasion: str
+    hook_event: str
     message: str
 
 
-def log_trouble(agent: str, occasion: str, message: str) -> None:
+def log_trouble(agent: str, hook_event: str, message: str) -> None:
     """Add a line; half of the file is forgotten when it grows past MAX_LOG_BYTES.
 
     Never raises: whoever logs has trouble enough.
     """
-    fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, occasion, message)
+    fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
     clean = (" ".join(field.split())[:_MAX_LINE_CHARS] for field in fields)
     line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
     try:

@@ -131,7 +131,7 @@ class Journal:
         self._db = Database(path, _MIGRATIONS, patience=patience, fallback=recalled)
         self.events = Events(self._db)
         self.runs = Runs(self._db, self.events)
-        self._looked_after = False
+        self._pruned = False
 
     @property
     def injections(self) -> Injections:
@@ -283,15 +283,15 @@ class Journal:
             )
         ]
 
-    def look_after(self, days: Callable[[], int], *, now: float) -> None:
+    def prune_daily(self, days: Callable[[], int], *, now: float) -> None:
         """End what a killed process left running and, once a day, forget what is old.
 
         ``days`` says what is old and is asked only if due. Only a process's first call does
         anything, and it deletes some thousand rows at most.
         """
-        if self._looked_after:
+        if self._pruned:
             return
-        self._looked_after = True
+        self._pruned = True
         self.runs.end_abandoned()
         rows = self._db.run("SELECT value FROM facts WHERE name = 'pruned'")
         if rows and str(rows[0][0]) == _day(now):

@@ -1,4 +1,4 @@
-"""What may be put right in our own folders without asking: found first, mended on request."""
+"""Problems in our own folders that are safe to fix: found first, fixed on request."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _WORTH_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Girth:
+class JournalSize:
     """How much a journal holds."""
 
     size: int
@@ -39,12 +39,12 @@ class Upkeep:
         """Write something, as a full disk lets a transaction begin; StorageError says why not."""
         self._db.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
 
-    def measure(self) -> Girth:
+    def measure(self) -> JournalSize:
         """Return how large and how old the journal is."""
         ((rows, oldest),) = self._db.run("SELECT count(*), min(at) FROM events")
         sides = (self._db.path + side for side in ("", "-wal"))
         size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
-        return Girth(size=size, rows=int(rows), oldest=float(oldest or 0))
+        return JournalSize(size=size, rows=int(rows), oldest=float(oldest or 0))
 
     def count_older(self, before: float) -> int:
         """Return how many rows are older than a moment, in all tables that forget."""

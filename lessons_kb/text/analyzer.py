@@ -19,7 +19,7 @@ _OWN_VERSION = 1
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
 ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
 """Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
-mends its rules from time to time."""
+corrects its rules from time to time."""
 
 _ENGLISH = read_mapping("english.txt")
 STOP_WORDS = frozenset(word for line in _ENGLISH["stop words"] for word in line.split())

@@ -110,5 +110,5 @@ _EDITED = {True: "edited", False: "not changed"}
 
 def _usable(row: Row) -> str:
     if row.card is None:
-        raise InputError(f"{clean_line(row.path)} cannot be used yet; open it and mend it first")
+        raise InputError(f"{clean_line(row.path)} cannot be used yet; open it and fix it first")
     return row.name

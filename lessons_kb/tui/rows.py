@@ -13,7 +13,7 @@ from lessons_kb.render import age
 from lessons_kb.text.sanitize import clean_line
 
 BROKEN = "broken"
-"""What a file is that cannot be used until it is mended."""
+"""What a file is that cannot be used until it is fixed."""
 
 _RANKS: Mapping[str, int] = {BROKEN: 0, "active": 1, "ignored": 2, "archived": 3}
 _EFFECTS = ("harms", "no effect", "too early", "never used", "", "helps")

@@ -40,7 +40,7 @@ def card_view(card: Card, body: str, findings: Sequence[Finding], effect: Effect
 
 
 def broken_view(path: str, raw: str, findings: Sequence[Finding]) -> View:
-    """Return the view of a file that cannot be used until it is mended."""
+    """Return the view of a file that cannot be used until it is fixed."""
     return View(
         title=clean_line(path),
         facts=("out of use until it is mended: press e to open it",),

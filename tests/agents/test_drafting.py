@@ -180,7 +180,7 @@ def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
     drafts.write_text("no folder")
     tell("Stop", **STOP)
     drafted()
-    assert [(t.agent, t.occasion) for t in read_troubles()] == [("claude-code", "drafts")]
+    assert [(t.agent, t.hook_event) for t in read_troubles()] == [("claude-code", "drafts")]
 
 
 def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted) -> None:

@@ -263,7 +263,7 @@ def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(
     # Three of six sessions had the mistake; the last of them taught the lesson.
     assert (effect.before.times, effect.before.of) == (2, 5)
     assert (effect.after.times, effect.after.of) == (0, 4)
-    brain.layers[0].journal.look_after(lambda: 1, now=time.time())
+    brain.layers[0].journal.prune_daily(lambda: 1, now=time.time())
     assert brain.stats.effect(NAME).before.of == 5
 
 

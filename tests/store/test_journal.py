@@ -149,7 +149,7 @@ def test_what_is_counted_by_day_outlives_what_is_forgotten(path: str) -> None:
     journal.events.append(Event(kind="prompt", at=day * 100))
     journal.events.append(Event(kind="prompt", at=day * 250))
     journal.keep_guard_state("s", "{}")
-    journal.look_after(lambda: 90, now=day * 260)
+    journal.prune_daily(lambda: 90, now=day * 260)
     assert [event.at for event in journal.events.find()] == [day * 250]
     assert journal.last_injected(None) == []
     assert journal.guard_state("s") == "{}"
@@ -176,8 +176,8 @@ def test_forgetting_is_asked_for_once_a_day(path: str) -> None:
 
     for now in (1e9, 1e9 + 60, 1e9 + 90_000):
         journal = Journal(path)
-        journal.look_after(days, now=now)
-        journal.look_after(days, now=now)
+        journal.prune_daily(days, now=now)
+        journal.prune_daily(days, now=now)
         journal.close()
     assert len(asked) == 2
 

@@ -19,7 +19,7 @@ NEAREST = 32
 """Cards that are looked at for their meaning alone."""
 FARTHEST = 0.3
 """Least cosine for that: a distance of 0.7."""
-TWIN = 0.7
+NEAR_DUPLICATE = 0.7
 """Cosine from which two cards may be one lesson: a distance of 0.3."""
 
 _WEIGHT = 1.0
