@@ -59,7 +59,7 @@ def read_troubles(limit: int = 20) -> list[Trouble]:
         return []
     parts = [line.split("\t", 3) for line in lines]
     return [
-        Trouble(at=part[0], agent=part[1], occasion=part[2], message=part[3])
+        Trouble(at=part[0], agent=part[1], hook_event=part[2], message=part[3])
         for part in parts
         if len(part) == 4  # noqa: PLR2004 the fields of Trouble
     ][-limit:]
