@@ -16,6 +16,7 @@ from lessons_kb.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +66,26 @@ def test_the_settings_of_other_programs_call_commands_that_exist() -> None:
     assert len(lines) == 2
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def glossary_terms() -> list[str]:
+    page = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    return re.findall(r"^\*\*(.+?)\*\*", page, re.MULTILINE)
+
+
+def test_the_glossary_stays_short_and_sorted_out() -> None:
+    terms = glossary_terms()
+    assert 0 < len(terms) <= 25
+    assert len(terms) == len({term.lower() for term in terms})
+
+
+@pytest.mark.parametrize("term", glossary_terms())
+def test_each_term_of_the_glossary_is_used(term: str) -> None:
+    readers = [page for page in PAGES if page.name != "glossary.md"]
+    used = [page.name for page in readers if term.lower() in page.read_text("utf-8").lower()]
+    assert used, f"{term} is explained but never used"

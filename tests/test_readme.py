@@ -1,7 +1,7 @@
-"""README and guides are executed: every block runs, and every output they show is compared.
+"""README and docs are executed: every block runs, and every output they show is compared.
 
 README's first two shell blocks install the package; a newcomer's walk runs them in fresh clones.
-All others run here, in order, in one temporary folder that holds a copy of the example brain.
+The blocks of a page run in order, in a temporary folder that holds a copy of the example brain.
 ``pytest tests/test_readme.py --update`` writes the outputs seen back into the pages.
 """
 
@@ -20,11 +20,18 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = {"README.md": 2, "docs/sharing.md": 0}
-"""Page → how many of its first blocks are not run here: they install the package."""
+SET_UP = 2
+"""How many of README's first blocks install the package, and are not run here."""
+GENERATED = "reference.md"
+"""Its blocks are the examples in the help texts; tests of the commands run those."""
 SHELL = ("sh", "bash", "shell", "console", "")
 RUNNERS = {"python": (sys.executable, "-c"), **dict.fromkeys(SHELL, ("bash", "-e", "-c"))}
 NOT_RUN = ("text", "markdown", "toml", "yaml", "json")
+
+PAGES = (
+    "README.md",
+    *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md") if p.name != GENERATED),
+)
 
 NORMAL_FORMS = (
     (re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b"), "DATE"),
@@ -60,6 +67,10 @@ def blocks(page: str = "README.md") -> list[Block]:
     return found
 
 
+def blocks_to_run(page: str) -> list[Block]:
+    return blocks(page)[SET_UP if page == "README.md" else 0 :]
+
+
 def normal(text: str, folder: Path) -> list[str]:
     text = text.replace(str(folder.resolve()), "…").replace(str(folder), "…")
     for pattern, replacement in NORMAL_FORMS:
@@ -93,7 +104,7 @@ def newcomer(tmp_path: Path) -> tuple[Path, dict[str, str]]:
         "PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "100",
         "PYTHONUTF8": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "n",
         "GIT_AUTHOR_EMAIL": "n@example.org", "GIT_COMMITTER_NAME": "n",
-        "GIT_COMMITTER_EMAIL": "n@example.org",
+        "GIT_COMMITTER_EMAIL": "n@example.org", "LESSONS_DAEMON": "0",
     }  # fmt: skip
     return folder, environment
 
@@ -106,7 +117,7 @@ def test_every_block_is_of_a_known_language(page: str) -> None:
 
 
 def test_set_up_is_one_line_each() -> None:
-    job, suite = (command_of(block).strip() for block in blocks()[: PAGES["README.md"]])
+    job, suite = (command_of(block).strip() for block in blocks()[:SET_UP])
     for line in (job, suite):
         assert "\n" not in line
         assert line.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
@@ -129,14 +140,14 @@ def test_continuous_integration_runs_the_second_block_as_it_stands() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_to_run(page)])
 def test_blocks_run_and_print_what_is_shown(
     newcomer: tuple[Path, dict[str, str]], request: pytest.FixtureRequest, page: str
 ) -> None:
     folder, environment = newcomer
     seen: list[tuple[Block, str]] = []
     differences: list[str] = []
-    for block in blocks(page)[PAGES[page] :]:
+    for block in blocks_to_run(page):
         done = subprocess.run(
             [*RUNNERS[block.language], command_of(block)], cwd=folder, env=environment,
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=60, check=False,
