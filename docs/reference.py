@@ -1,6 +1,6 @@
 """Write docs/reference.md from the code: ``python docs/reference.py``, from a checkout.
 
-``pytest tests/test_docs.py`` holds the page against the code; ``--update`` writes it anew.
+``pytest tests/test_docs.py`` compares the page with the code; ``--update`` rewrites it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TEMPLATE = HERE.parent / "templates" / "lessons.toml"
 HEAD = """\
 # Reference
 
-Written by `python docs/reference.py` from the code; edit there.
+Generated from the code by `python docs/reference.py`; do not edit.
 
 - [Commands](#commands)
 - [Settings](#settings)
@@ -49,56 +49,56 @@ Written by `python docs/reference.py` from the code; edit there.
 EVENTS = {
     "prompt": "The user asked for something.",
     "answer": "The agent ended its turn.",
-    "feedback": "The user judged what was done.",
+    "feedback": "The user judged the work.",
     "interrupt": "The user stopped the agent.",
-    "compaction": "The context was replaced by a summary.",
-    "tool": "A call that is none of the following.",
+    "compaction": "The context was compacted into a summary.",
+    "tool": "A tool call of none of the following kinds.",
     "read": "A file was viewed, searched or listed.",
     "edit": "A part of a file was changed.",
-    "create": "A file was written whole.",
+    "create": "A whole file was written.",
     "remove": "A file was removed.",
     "command": "A command was run.",
     "test": "A command that runs tests was run.",
-    "rollback": "Changes were taken back (git revert, reset, restore …).",
+    "rollback": "Changes were rolled back (git revert, reset, restore …).",
     "rejection": "A call was denied.",
     "stage": "A stage of a workflow ended.",
-    "preflight": "A prompt was held against the lessons outside of a hook.",
+    "preflight": "A preflight was run outside of a hook.",
 }
 OUTCOMES = {
     "ok": "It worked.",
-    "unknown": "It ended, and nobody said how; guards take it for a success.",
-    "cancelled": "It was ended from outside.",
-    "invalid_arguments": "The tool did not take the arguments.",
-    "tool_not_found": "There is no such tool.",
+    "unknown": "It ended without a known result; guards treat it as a success.",
+    "cancelled": "It was cancelled.",
+    "invalid_arguments": "The tool rejected the arguments.",
+    "tool_not_found": "The tool does not exist.",
     "exec_error": "It ran and failed.",
-    "api_error": "A service behind it failed.",
+    "api_error": "An external service failed.",
     "permission_denied": "It was not allowed.",
 }
 LEVELS = {
-    "note": "A line beside a result.",
+    "note": "A line added to a result.",
     "nudge": "Guidance for the model.",
     "escalate": "The turn is stopped and can be resumed.",
 }
 KEY_MEANINGS = {
     "type": "What the card is: a guardrail, a recipe or a review finding. Default: by its folder.",
     "title": "The mistake in one line. Default: the first heading, else the file's name.",
-    "applies-to": "Topics; a plain text with commas is read too.",
-    "project": "The one project it holds for; elsewhere it is never injected. Default: every one.",
-    "stage": "Workflow stages it holds for (PM, DEV, TEST …). Default: every one.",
+    "applies-to": "Topics; text with commas is accepted too.",
+    "project": "The only project in which it is injected. Default: all.",
+    "stage": "Workflow stages to which it applies (PM, DEV, TEST …). Default: all.",
     "paths": "Files it guards: globs as in `.gitignore`, relative to the project's root.",
-    "symptoms": "How the trouble shows, in the words of a future task; they weigh much in a search.",
+    "symptoms": "Phrases worded like a future task; they weigh heavily in searches.",
     "severity": "How bad it is; `critical` is read as high. Default: medium.",
     "source": "Who wrote it: a human, or a trigger (weighs less). Default: curated.",
     "status": "Only active cards are injected. Default: active.",
-    "occurrences": "How often the mistake was seen; the more, the louder. Default: 1.",
+    "occurrences": "How often the mistake was seen; more occurrences rank higher. Default: 1.",
     "last-seen": "When it was seen last; a time may follow the date.",
     "created": "When the card was written.",
-    "examples": "Tasks in which it happened, oldest first; the last five count.",
-    "gate": "`ask`, on a card of high severity: the agent's own permission prompt comes before a "
-    "change of a guarded file, once a file and session. Default: none.",
-    "evidence": "How well a claim of an imported review is founded; the latter two weigh less.",
-    "supported-by": "What supports an imported claim.",
-    "reopen-when": "When a deferred finding is to be looked at again.",
+    "examples": "Tasks in which it happened, oldest first; the last five are kept.",
+    "gate": "`ask`, on a card of high severity: the agent asks the user for permission before it changes "
+    "a guarded file, once per file and session. Default: none.",
+    "evidence": "Evidence for a claim of an imported review; the latter two rank lower.",
+    "supported-by": "Support for an imported claim.",
+    "reopen-when": "When to look at a deferred finding again.",
 }
 FORMS = {
     "text": "text",
@@ -119,7 +119,7 @@ def build_reference() -> str:
 
 def _commands() -> list[str]:
     group = typer.main.get_command(app)
-    lines = ["## Commands\n", "Options that stand before or after the name of any command:\n"]
+    lines = ["## Commands\n", "Options that can stand before or after the name of any command:\n"]
     lines += [*_table(("option", "meaning"), _options(group.params))]
     for name, command in sorted(group.commands.items()):
         if command.hidden:
@@ -201,7 +201,7 @@ def _card_keys() -> list[str]:
     rows = [(f"`{n}`", _form(k), _cell(KEY_MEANINGS[n])) for n, k in own]
     lines = ["## Card keys\n", "In the header of a card. Unknown keys are kept untouched.\n"]
     lines += _table(("key", "value", "meaning"), rows)
-    lines.append("Keys of other systems are read for what they mean here:\n")
+    lines.append("Keys of other systems are read as follows:\n")
     names = {k.field: n for n, k in reversed(own)}
     lines += _table(
         ("key", "read as"),
@@ -210,7 +210,7 @@ def _card_keys() -> list[str]:
             for n, k in foreign
         ],
     )
-    lines.append("Sections, by their headings of level 2, in any case:\n")
+    lines.append("Sections, by level-2 heading; letter case does not matter:\n")
     rows = []
     for tiers in HEADINGS.values():
         first, *others = [f"{name[:1].upper()}{name[1:]}" for tier in tiers for name in tier]
@@ -228,11 +228,11 @@ def _events() -> list[str]:
     assert list(LEVELS) == list(model.LEVELS)
     return [
         "## Events\n",
-        "What is observed in a session (`lessons events`), one row of the journal each.\n",
+        "What the journal records of a session (`lessons events`).\n",
         *_table(("event", "what happened"), [(f"`{n}`", t) for n, t in EVENTS.items()]),
         "Outcomes of a call:\n",
         *_table(("outcome", "meaning"), [(f"`{n}`", t) for n, t in OUTCOMES.items()]),
-        "Levels of what a guard says:\n",
+        "Levels of a guard's signals:\n",
         *_table(("level", "meaning"), [(f"`{n}`", t) for n, t in LEVELS.items()]),
     ]
 
@@ -240,7 +240,7 @@ def _events() -> list[str]:
 def _agents() -> list[str]:
     lines = [
         "## Agents\n",
-        "Names for `lessons install` and `lessons-hook`, and what each can do.\n",
+        "Names for `lessons install` and `lessons-hook`, and the capabilities of each agent.\n",
     ]
     rows = []
     for name, agent in AGENTS.items():
@@ -261,7 +261,7 @@ def _agents() -> list[str]:
         *("post-check shown", "gate asks", "stops a turn", "`--via mcp`", "tokens / characters"),
     )
     lines += _table(head, rows)
-    lines.append("Files that are written (on Linux), hooks first, then the MCP server:\n")
+    lines.append("Files that are written (on Linux): hooks first, then the MCP server.\n")
     return [*lines, *_table(("agent", "user", "project", "project `--shared`"), _files())]
 
 

@@ -224,7 +224,7 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{name}: {error}; mend the line or remove it") from None
+        raise ConfigError(f"{name}: {error}; fix or remove the line") from None
     lines = _lines_of_keys(text)
     top: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -294,7 +294,7 @@ def _checked(dotted: str, value: Any, where: str) -> Any:
         import difflib
 
         near = difflib.get_close_matches(dotted, [*valid, *SECTIONS, "folders"], n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else "`lessons config` lists the valid keys"
+        hint = f"did you mean {near[0]}?" if near else "see `lessons config` for the valid keys"
         raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
     default = flat_settings(DEFAULTS)[dotted]
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):

@@ -18,7 +18,7 @@ _WORDS = {
         "unaddressed": "⚠ Checklist items not visible in the answer:",
         "denied": "⚠ Checklist items that the answer says were not done:",
         "addressed": "✓ All {count} checklist items are visible in the answer.",
-        "nothing": "No checklist items to look for.",
+        "nothing": "No checklist items to check.",
         "not seen": "not seen: {terms}",
         "nearest": "nearest: {sentence}",
         "mistakes": "Common mistakes:",

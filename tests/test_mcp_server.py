@@ -255,9 +255,9 @@ def test_history_is_bounded_ascending_and_without_system_rows(call, workspace: W
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
-        ("lessons_get", {"id": "telegram-alow"}, "the nearest is lessons/telegram-allowlist.md"),
-        ("lessons_get", {"id": "c"}, "write more of it"),
-        ("lessons_get", {}, "id: Field required; correct the arguments"),
+        ("lessons_get", {"id": "telegram-alow"}, "did you mean lessons/telegram-allowlist.md"),
+        ("lessons_get", {"id": "c"}, "write more of the name"),
+        ("lessons_get", {}, "id: Field required; correct them"),
         ("lessons_search", {"query": ""}, "query: String should have at least 1 character"),
         ("lessons_search", {"query": "x", "limit": 99}, "less than or equal to 50"),
         ("lessons_mark", {"id": CARD, "mark": "nice"}, "'helpful' or 'harmful'"),

@@ -90,7 +90,7 @@ class Cards:
         for layer in self._brain.layers:
             inside = os.path.relpath(full, layer.root).replace(os.sep, "/")
             if inside.partition("/")[0] != ".." and inside not in notes:
-                raise InputError(f"{inside} is a card; name another file")
+                raise InputError(f"{inside} is a card; choose another file")
 
     def find(self, name: str) -> tuple[Layer, Card]:
         """Return the card that ``name`` means and its brain.
@@ -117,14 +117,12 @@ class Cards:
             if fitting:
                 shown = ", ".join(fitting[:_SHOWN]) + (" …" if len(fitting) > _SHOWN else "")
                 raise AmbiguousCard(
-                    f"{name!r} fits {len(fitting)} cards: {shown}; write more of it"
+                    f"{name!r} matches {len(fitting)} cards: {shown}; write more of the name"
                 )
             others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
             broken = broken or next(iter(_fitting(wanted, dict.fromkeys(others))), "")
         if broken:
-            raise CardNotFound(
-                f"{broken} cannot be read as a card; `lessons lint` says how to fix it"
-            )
+            raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
         raise CardNotFound(_not_found(name, everything))
 
     def get(self, name: str) -> Card:
@@ -168,8 +166,8 @@ class Cards:
                 if on_duplicate == "bump":
                     return self.bump(existing, today=today)[0]
                 raise DuplicateCard(
-                    f"{twin[1]}; `lessons bump {existing}` counts it, "
-                    "`--on-duplicate new` writes a second card",
+                    f"{twin[1]}; count it with `lessons bump {existing}`, "
+                    "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
             sketch = Sketch(
@@ -264,7 +262,7 @@ class Cards:
         if not own and (back := self._undelete(name, exact=there)):
             return back, "undeleted"
         if not there:
-            raise CardNotFound(f"no card {name!r}; `lessons list` shows what there is")
+            raise CardNotFound(f"no card named {name!r}; see `lessons list`")
         if card.status == "active":
             return card.id, "unchanged"
         self._change(layer, card.id, lambda _document: {"status": "active"})
@@ -280,7 +278,7 @@ class Cards:
                 return trash.restore(layer.root, fitting[0])
             if fitting:
                 raise AmbiguousCard(
-                    f"{name!r} fits several in the trash: {', '.join(fitting[:_SHOWN])}"
+                    f"{name!r} matches several cards in the trash: {', '.join(fitting[:_SHOWN])}"
                 )
         return None
 
@@ -297,7 +295,7 @@ class Cards:
         key = normal_title(title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
-                return path, f"{path} has this title already"
+                return path, f"{path} already has this title"
         for twin in self._find_twins(title):
             if twin.level == SAME or (near and twin.level == NEAR):
                 return twin.card.id, twin.reason
@@ -312,7 +310,7 @@ class Cards:
                 return files.create(layer.root, path, data)
             except DuplicateCard:
                 continue
-        raise InputError(f"a thousand cards are named {stem}; give this one a title of its own")
+        raise InputError(f"1,000 cards are named {stem}; choose another title")
 
     def _bump(
         self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]], at: float
@@ -336,7 +334,7 @@ class Cards:
             try:
                 return edit_header(data.decode("utf-8"), change(document)).encode("utf-8")
             except EditRefused as error:
-                raise EditRefused(f"{path} was left as it is: {error}") from None
+                raise EditRefused(f"{path} was not changed: {error}") from None
 
         data = files.rewrite(layer.root, path, edited)
         layer.touch()
@@ -392,8 +390,8 @@ def _note_return(layer: Layer, path: str, *, at: float) -> None:
 
 def _usable(document: Document, path: str) -> Card:
     if document.card is None:
-        why = document.findings[0].message if document.findings else "it cannot be read"
-        raise EditRefused(f"{path} was left as it is: {why}; `lessons lint` says how to mend it")
+        why = document.findings[0].message if document.findings else "it is not readable"
+        raise EditRefused(f"{path} was not changed: {why}; run `lessons lint` for a fix")
     return document.card
 
 
@@ -433,8 +431,8 @@ def _not_found(name: str, ids: Sequence[str]) -> str:
     names = {i.casefold(): i for i in reversed(ids)}
     names |= {os.path.splitext(i.rpartition("/")[2])[0].casefold(): i for i in reversed(ids)}
     if near := difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5):
-        return f"no card {name!r}; the nearest is {names[near[0]]}"
-    return f"no card {name!r}; `lessons list` shows what there is"
+        return f"no card named {name!r}; did you mean {names[near[0]]}?"
+    return f"no card named {name!r}; see `lessons list`"
 
 
 def _choose(what: str, value: str, choices: Sequence[str]) -> None:
@@ -473,9 +471,8 @@ def _add_twins(
         for card, cosine in alike:
             is_reworded = similarity(title, card.title) < _REWORDED
             if card.kind != NOTE and card.id not in found and is_reworded:
-                reason = (
-                    f"{card.id} means nearly the same (distance {1 - cosine:.2f}): {card.title}"
-                )
+                distance = f"distance {1 - cosine:.2f}"
+                reason = f"{card.id} has nearly the same meaning ({distance}): {card.title}"
                 found[card.id] = Twin(card=card, level=NEAR, score=cosine, reason=reason)
     return sorted(found.values(), key=lambda twin: _LEVELS.index(twin.level))[:limit]
 

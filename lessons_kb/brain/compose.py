@@ -70,7 +70,7 @@ def redact_card(text: str) -> str:
         head = edit_header(head, values)
         hidden = redact(head)
         if _shape(hidden) != _shape(head):
-            raise EditRefused("a secret in the header cannot be taken out; remove it by hand")
+            raise EditRefused("the header contains a secret; remove it by hand")
     return hidden + body
 
 

@@ -55,7 +55,7 @@ def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: in
     try:
         data, document = read_document(root, path, folders, max_bytes)
     except StorageError as error:
-        mend = "give yourself read access, or remove the file"
+        mend = "grant yourself read access, or remove the file"
         finding = Finding(
             path=path, line=0, rule="unreadable", message=str(error), mend=mend, level="error"
         )

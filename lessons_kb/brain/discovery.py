@@ -50,7 +50,7 @@ def look(
     named = [part for part in environment.get(ENVIRONMENT, "").split(os.pathsep) if part]
     for root in named:
         if not os.path.isdir(root):
-            raise BrainNotFound(f"{ENVIRONMENT} names {root}, which is no folder; correct it")
+            raise BrainNotFound(f"{ENVIRONMENT} names {root}, which is not a folder; correct it")
     project = os.path.realpath(locate.git_top(directory) or directory)
     set_by_project = bool(named) and _is_set_around(os.path.realpath(directory), project)
     found = locate.find_brains(directory)
@@ -114,25 +114,29 @@ def require(found: Discovery) -> Discovery:
         return found
     if found.untrusted:
         raise Untrusted(untrusted_hint(found.untrusted))
-    raise BrainNotFound("no brain here; `lessons init` makes one, `--brain DIR` names one")
+    raise BrainNotFound(
+        "no brain here; create one with `lessons init` or choose one with --brain DIR"
+    )
 
 
 _REASONS: Mapping[str, str] = {
-    trust.UNKNOWN: "{} holds lessons you have not trusted",
-    trust.CHANGED: "{} has another lessons.toml than the one you trusted",
-    trust.COPY: "{} is a copy of a brain you trust",
-    trust.REPLACED: "{}: this folder is no longer the one you trusted",
+    trust.UNKNOWN: "{} holds lessons that you have not trusted",
+    trust.CHANGED: "lessons.toml in {} has changed since you trusted it",
+    trust.COPY: "{} is a copy of a brain that you trust",
+    trust.REPLACED: "{} is no longer the folder that you trusted",
 }
 
 
 def untrusted_hint(roots: Sequence[str]) -> str:
     """Say in one line why brains are silent, and what to do."""
     if (own := os.path.realpath(locate.user_brain())) in roots:
-        return f"{own} is your own brain only by a variable (XDG_DATA_HOME or HOME); unset that"
+        return (
+            f"{own} is your user brain only because of a variable (XDG_DATA_HOME or HOME); unset it"
+        )
     if _is_moved(locate.state_home(), roots):
         return (
-            f"{', '.join(roots)} holds the folder that notes whom you trust; set "
-            "LESSONS_STATE_HOME to one outside of the project"
+            f"{', '.join(roots)} holds the folder that records trust; set "
+            "LESSONS_STATE_HOME to a folder outside the project"
         )
     reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
 

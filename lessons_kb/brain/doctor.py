@@ -35,7 +35,7 @@ def _no_brain(*, waits: bool) -> Health:
     """Say that none can be used; one that ``waits`` for trust has been named, with its mend."""
     if waits:
         return Health(level="error", what="brain", detail="none that you trust")
-    mend = "`lessons init` makes one here, `lessons init --user` one for everywhere"
+    mend = "run `lessons init` to create one here, or `lessons init --user` for all projects"
     return Health(level="error", what="brain", detail="none here", mend=mend)
 
 

@@ -33,16 +33,16 @@ def check_trust(layer: Layer) -> Iterator[Health]:
     """Tell on what ground the brain is trusted."""
     record = read_record(layer.root)
     if not is_trusted(layer.root):
-        detail = "read because it was named; hooks are silent here"
-        mend = f"`lessons trust {layer.root}` lets it speak in agents"
+        detail = "not trusted; hooks are silent here, and it is read only because you named it"
+        mend = f"`lessons trust {layer.root}` allows it in agents"
         yield Health(level="ok", what="trust", detail=detail, mend=mend)
     elif record is not None and record.get("made") is True:
-        yield Health(level="ok", what="trust", detail="made by you")
+        yield Health(level="ok", what="trust", detail="created by you")
     else:
-        detail = f"trusted; a change of {CONFIG_NAME} asks again"
+        detail = f"trusted; a change of {CONFIG_NAME} needs new trust"
         yield Health(level="ok", what="trust", detail=detail)
     if goes_by_path(layer.root):
-        detail = "goes by its path, for the brain cannot be written: any folder there has it"
+        detail = "tied to the path, because the brain is read-only; any folder there is trusted"
         yield Health(level="warning", what="trust", detail=detail, mend="get write access to it")
 
 
@@ -61,7 +61,7 @@ def check_index(layer: Layer) -> Iterator[Health]:
     known = layer.state is not None
     done = layer.refresh()
     if done.stale:
-        mend = "`lessons index` waits for it and finishes the rest"
+        mend = "run `lessons index`, which waits for it and indexes the rest"
         yield Health(level="warning", what="index", detail=done.stale, mend=mend)
     count = count_files(layer)
     engine, state = layer.engine, layer.state
@@ -71,15 +71,15 @@ def check_index(layer: Layer) -> Iterator[Health]:
     wanted = state.cards + state.notes
     if size != wanted and not done.stale:
         mend = f"`lessons index --rebuild`, or {FIX}"
-        detail = f"the engine holds {size} of {wanted} files"
+        detail = f"the index holds {size} of {wanted} files"
         yield Health(level="error", what="index", detail=detail, mend=mend)
     changed = done.changed + done.removed
-    when = f"{changed} read just now" if changed else "fresh"
+    when = f"{changed} updated just now" if changed else "fresh"
     room = size_of(tidy.measure_folder(layer.cache))
     detail = f"{format_census(count)}; {room}, "
     yield Health(level="ok", what="index", detail=detail + (when if known else "built just now"))
     if left := tidy.find_old_generations(layer.cache, layer.engine_directory(state)):
-        folders = counted(len(left), "folder of a former index", "folders of former indexes")
+        folders = counted(len(left), "folder of an old index", "folders of old indexes")
         detail = f"{folders} in {layer.cache}"
         yield Health(level="warning", what="index", detail=detail, mend=f"{FIX} removes them")
 
@@ -89,16 +89,16 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
     what, meaning = "semantic", layer.meaning
     if meaning is None:
         absent = find_absent_libraries()
-        detail = f"off, {', '.join(absent)} absent ({INSTALL})" if absent else "off"
-        yield Health(level="ok", what=what, detail=f"{detail}: cards are found by their words")
+        detail = f"off, {', '.join(absent)} not installed ({INSTALL})" if absent else "off"
+        yield Health(level="ok", what=what, detail=f"{detail}: cards are found by words only")
     elif meaning.trouble:
         detail, _, mend = meaning.trouble.partition("; ")
         yield Health(level="warning", what=what, detail=f"off: {detail}", mend=mend)
     else:
         left = meaning.refresh(limit=0)
-        mend = "`lessons index` encodes them" if left else ""
-        missing = counted(left, "file has no vectors yet", "files have no vectors yet")
-        detail = f"on, {missing}" if left else "on, every file has vectors"
+        mend = "run `lessons index` to encode them" if left else ""
+        missing = counted(left, "file is not encoded yet", "files are not encoded yet")
+        detail = f"on, {missing}" if left else "on, all files are encoded"
         level = "warning" if left else "ok"
         yield Health(level=level, what=what, detail=detail, mend=mend)
 
@@ -115,7 +115,7 @@ def check_files(layer: Layer) -> Iterator[Health]:
         detail = f"{where}: {finding.message}"
         yield Health(level="error", what="file", detail=detail, mend=finding.mend)
     if not findings:
-        yield Health(level="ok", what="files", detail="every file can be used")
+        yield Health(level="ok", what="files", detail="all files are readable")
 
 
 def check_write_access(layer: Layer) -> Iterator[Health]:
@@ -124,32 +124,32 @@ def check_write_access(layer: Layer) -> Iterator[Health]:
     if os.access(layer.root, os.W_OK):
         yield Health(level="ok", what=what, detail=layer.root)
     else:
-        mend = "cards cannot be bumped or created here; get write access if you want to"
+        mend = "cards cannot be created or bumped here; get write access if you need to"
         yield Health(level="warning", what=what, detail=f"{layer.root} is read-only", mend=mend)
     for folder in (layer.cache, state_dir(layer.root)):
         if not os.access(folder, os.W_OK | os.X_OK):
             mend = "give yourself write access to the folder"
-            yield Health(level="error", what=what, detail=f"none to {folder}", mend=mend)
+            yield Health(level="error", what=what, detail=f"no write access to {folder}", mend=mend)
     for folder in tidy.find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
-            detail = f"other users may look into {folder}"
+            detail = f"other users can read {folder}"
             yield Health(level="warning", what=what, detail=detail, mend=f"{FIX} closes it")
     for missing in tidy.find_missing_ignores(layer.root, layer.cache):
-        detail = f"{missing} is gone: the cache could be committed"
-        yield Health(level="warning", what="cache", detail=detail, mend=f"{FIX} writes it anew")
+        detail = f"{missing} is missing, so the cache could be committed"
+        yield Health(level="warning", what="cache", detail=detail, mend=f"{FIX} writes it again")
     if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
-        yield Health(level="ok", what="cache", detail=f"kept in {layer.cache}")
+        yield Health(level="ok", what="cache", detail=f"stored in {layer.cache}")
 
 
 def check_watcher(layer: Layer) -> Iterator[Health]:
     """Tell whether somebody keeps the index fresh, and what a killed watcher left."""
     if is_leased(layer.cache):
-        detail = "running: searches need not look for changed files"
+        detail = "running; searches skip the check for changed files"
     else:
-        detail = "none: each search looks for changed files itself"
+        detail = "not running; each search checks for changed files itself"
     yield Health(level="ok", what="watcher", detail=detail)
     for path in tidy.find_stale_leases(layer.cache):
-        detail = f"{path} is left of a watcher that is gone"
+        detail = f"{path} is left over from a watcher that ended"
         yield Health(level="warning", what="watcher", detail=detail, mend=f"{FIX} removes it")
 
 
@@ -160,7 +160,7 @@ def check_journal(layer: Layer) -> Iterator[Health]:
     girth = journal.upkeep.measure()
     days = layer.settings.journal.retention_days
     rows = f"{counted(girth.rows, 'event')}, {size_of(girth.size)}"
-    detail = f"can be written; {rows}, kept {counted(days, 'day')}"
+    detail = f"writable; {rows}, kept for {counted(days, 'day')}"
     if girth.oldest:
         detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(girth.oldest))}"
     yield Health(level="ok", what="journal", detail=detail)
@@ -168,17 +168,17 @@ def check_journal(layer: Layer) -> Iterator[Health]:
     if old := journal.upkeep.count_older(late):
         are = counted(old, "row is", "rows are")
         detail = f"{are} older than {counted(days, 'day')}"
-        yield Health(level="warning", what="journal", detail=detail, mend=f"{FIX} forgets them")
+        yield Health(level="warning", what="journal", detail=detail, mend=f"{FIX} removes them")
     for kept in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
-        mend = "a fresh one was begun; delete it, or try `sqlite3 FILE .recover`"
-        yield Health(level="warning", what="journal", detail=f"{kept} was damaged", mend=mend)
+        mend = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
+        yield Health(level="warning", what="journal", detail=f"{kept} is damaged", mend=mend)
 
 
 def check_drafts(layer: Layer) -> Iterator[Health]:
     """Tell how many drafts wait for a human."""
     count = len(DraftFolder(layer.root).ids())
-    mend = "`lessons review` walks through them" if count else ""
-    wait = counted(count, "waits", "wait") if count else "none wait"
+    mend = "run `lessons review`" if count else ""
+    wait = counted(count, "draft") if count else "none"
     yield Health(level="ok", what="drafts", detail=wait, mend=mend)
 
 
@@ -186,12 +186,14 @@ def check_trash(layer: Layer) -> Iterator[Health]:
     """Tell how much lies in the trash, and how long it is kept."""
     settings = layer.settings.trash
     kept = entries(layer.root)
-    limits = f"kept {counted(settings.retention_days, 'day')}, up to {size_of(settings.max_bytes)}"
+    limits = (
+        f"kept for {counted(settings.retention_days, 'day')}, up to {size_of(settings.max_bytes)}"
+    )
     held = f"{counted(len(kept), 'file')}, {size_of(sum(one.size for one in kept))}"
     yield Health(level="ok", what="trash", detail=f"{held if kept else 'empty'}; {limits}")
     if beyond := find_beyond(kept, settings):
-        detail = f"{counted(len(beyond), 'file')} older or more than that"
-        mend = f"{FIX} removes them for good; `lessons restore` brings one back"
+        detail = f"{counted(len(beyond), 'file')} beyond these limits"
+        mend = f"{FIX} removes them permanently; `lessons restore` brings one back"
         yield Health(level="warning", what="trash", detail=detail, mend=mend)
 
 
@@ -204,11 +206,11 @@ def check_git(layer: Layer) -> Iterator[Health]:
     if named and driven:
         yield Health(level="ok", what="git", detail="merges cards key by key")
     elif named:
-        detail = "this repository wants cards merged key by key, and your git knows no driver"
+        detail = "this repository merges cards key by key, but your git has no merge driver for it"
         yield Health(level="warning", what="git", detail=detail, mend="`lessons install git`")
     else:
         detail = "merges cards as plain text"
-        mend = "`lessons install git` lets counts add up instead of conflicting"
+        mend = "run `lessons install git`, so that counts add up instead of conflicting"
         yield Health(level="ok", what="git", detail=detail, mend=mend)
 
 

@@ -28,7 +28,7 @@ def check_trust(directory: str) -> Iterator[Health]:
     """Name the brains that were found and are silent."""
     for root in look(directory).untrusted:
         mend = f"read its cards, then run `lessons trust {root}`"
-        yield Health(level="warning", what="trust", detail=f"{root} is silent", mend=mend)
+        yield Health(level="warning", what="trust", detail=f"{root} is not trusted", mend=mend)
 
 
 def check_hooks(_directory: str) -> Iterator[Health]:
@@ -48,7 +48,7 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     for (where, message), troubles in recent[:_SHOWN]:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
-        mend = f"the agent went on without it; mend what it names, then delete {log}"
+        mend = f"the agent continued without an answer; fix the cause, then delete {log}"
         yield Health(level="warning", what="hooks", detail=detail, mend=mend)
     if len(newest) > len(recent[:_SHOWN]):
         more = sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :])
@@ -61,13 +61,13 @@ def check_state(_directory: str) -> Iterator[Health]:
     """See whether the state folder can be written, and by this user alone."""
     home = state_home()
     for folder in find_open_folders():
-        detail = f"other users may look into {folder}"
+        detail = f"other users can read {folder}"
         yield Health(level="warning", what="state", detail=detail, mend=f"{FIX} closes it")
     if os.path.lexists(home) and not os.path.isdir(home):
-        mend = "move it away: journal, drafts and trust need a folder there"
-        yield Health(level="error", what="state", detail=f"{home} is no folder", mend=mend)
+        mend = "move it away; journal, drafts and trust need a folder there"
+        yield Health(level="error", what="state", detail=f"{home} is not a folder", mend=mend)
     elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
-        mend = "give yourself write access: journal, drafts and trash are kept there"
+        mend = "grant yourself write access; journal, drafts and trash are stored there"
         yield Health(level="error", what="state", detail=f"{home} cannot be written", mend=mend)
     else:
         yield Health(level="ok", what="state", detail=home)
@@ -84,7 +84,7 @@ def check_disk(directory: str) -> Iterator[Health]:
         free = shutil.disk_usage(place).free
         detail = f"{size_of(free)} free at {place}"
         if free < _LITTLE:
-            mend = "free some space: a full disk keeps cards and journal as they are"
+            mend = "free some space; on a full disk, cards and journal cannot be changed"
             yield Health(level="warning", what="disk", detail=detail, mend=mend)
         else:
             yield Health(level="ok", what="disk", detail=detail)

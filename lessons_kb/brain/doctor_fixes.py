@@ -20,14 +20,14 @@ def mend_state(_about: object) -> Iterator[Health]:
     """Close the state folders that others may look into."""
     for folder in tidy.find_open_folders():
         tidy.close_folder(folder)
-        yield _fixed("state", f"{folder} is yours alone again")
+        yield _fixed("state", f"{folder} is private again")
 
 
 def mend_folders(layer: Layer) -> Iterator[Health]:
     """Close the state folders of a brain, and keep its cache out of git."""
     for folder in tidy.find_open_folders(layer.root):
         tidy.close_folder(folder)
-        yield _fixed("state", f"{folder} is yours alone again")
+        yield _fixed("state", f"{folder} is private again")
     for path in tidy.find_missing_ignores(layer.root, layer.cache):
         tidy.write_ignore(path)
         yield _fixed("cache", f"wrote {path}")
@@ -39,7 +39,7 @@ def mend_watcher(layer: Layer) -> Iterator[Health]:
         os.unlink(path)
         yield _fixed("watcher", f"removed {path}")
     if ended := layer.journal.runs.end_abandoned():
-        yield _fixed("journal", f"ended {counted(ended, 'command')} whose process is gone")
+        yield _fixed("journal", f"ended {counted(ended, 'command')} whose process no longer exists")
 
 
 def mend_index(layer: Layer) -> Iterator[Health]:
@@ -50,13 +50,13 @@ def mend_index(layer: Layer) -> Iterator[Health]:
     if state is None or done.stale:
         return
     if before is None:
-        yield _fixed("index", "built: there was none that could be used")
+        yield _fixed("index", "built; the old one was missing or unusable")
     elif before.generation != state.generation:
         yield _fixed("index", "rebuilt")
     size = layer.read(lambda one: one.engine.size() if one.engine else 0)
     if size != state.cards + state.notes:
         layer.refresh(rebuild=True)
-        yield _fixed("index", f"rebuilt: the engine held {size} of {state.cards + state.notes}")
+        yield _fixed("index", f"rebuilt; it held {size} of {state.cards + state.notes}")
         state = layer.state or state
     for folder in tidy.find_old_generations(layer.cache, layer.engine_directory(state)):
         shutil.rmtree(folder)
@@ -67,13 +67,13 @@ def mend_journal(layer: Layer) -> Iterator[Health]:
     """Forget what is older than the journal's retention."""
     days = layer.settings.journal.retention_days
     if gone := layer.journal.upkeep.prune(time.time() - days * _DAY_SECONDS):
-        yield _fixed("journal", f"forgot {counted(gone, 'row')} older than {counted(days, 'day')}")
+        yield _fixed("journal", f"removed {counted(gone, 'row')} older than {counted(days, 'day')}")
 
 
 def mend_trash(layer: Layer) -> Iterator[Health]:
     """Remove deleted cards that are older or more than the settings keep."""
     if gone := prune(layer.root, layer.settings.trash):
-        yield _fixed("trash", f"removed {counted(len(gone), 'file')} older or more than is kept")
+        yield _fixed("trash", f"removed {counted(len(gone), 'file')} beyond the limits")
 
 
 def _fixed(what: str, detail: str) -> Health:

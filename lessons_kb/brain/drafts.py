@@ -164,8 +164,8 @@ class Drafts:
         if name and len(fitting) == 1 and (draft := self._read(fitting[0])) is not None:
             return draft
         if name and len(fitting) > 1:
-            raise AmbiguousCard(f"{name!r} fits {', '.join(fitting)}; write more of it")
-        raise CardNotFound(f"no draft {name!r}; `lessons review --list` shows what waits")
+            raise AmbiguousCard(f"{name!r} matches {', '.join(fitting)}; write more of the id")
+        raise CardNotFound(f"no draft named {name!r}; see `lessons review --list`")
 
     def find_twins(self, draft: Draft) -> list[Twin]:
         """Return the cards that may be the same lesson, best first."""
@@ -184,11 +184,11 @@ class Drafts:
     def _accept(self, draft: Draft, on_duplicate: str, today: str | None) -> Card:
         if draft.missing:
             raise InputError(
-                f"{draft.id} lacks {'; '.join(draft.missing)}; write it in {draft.path}"
+                f"{draft.id} is incomplete; add {'; '.join(draft.missing)} in {draft.path}"
             )
         card = self._parse(draft).card
         if card is None:
-            raise EditRefused(f"{draft.path} cannot be read as a card; mend its header")
+            raise EditRefused(f"{draft.path} is not a readable card; fix its header")
         if card.source == "auto":
             self._check_room()
         if on_duplicate != "new":
@@ -232,8 +232,8 @@ class Drafts:
             session = latest[0].session if latest else None
         events = journal.find(session=session, limit=_MAX_EVENTS) if session is not None else []
         if not events:
-            what = f"session {session!r}" if session else "session at all"
-            raise InputError(f"the journal knows no {what}; `lessons events` lists what it knows")
+            what = f"session {session!r}" if session else "session yet"
+            raise InputError(f"the journal has no {what}; see `lessons events`")
         failed = [event.at for event in events if event.outcome == "exec_error"]
         since = failed[-1] if failed else events[0].at
         diff = find_fix(self._place(events[-1]), since=since, brains=self._brain.layers)
@@ -248,7 +248,7 @@ class Drafts:
         posix = inside.replace(os.sep, "/")
         hunks = pick_hunks(read_diff(self._brain.directory).text, posix, line)
         if not hunks:
-            raise InputError(f"{where} has no change against HEAD; name a changed file, and a line")
+            raise InputError(f"{where} has no change against HEAD; give a changed file and line")
         return sketch_diff(posix, redact(hunks), line=line, title=title)
 
     def _events(self, session: str | None, *, since: float) -> list[Event]:

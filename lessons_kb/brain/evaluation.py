@@ -99,7 +99,8 @@ class _Names:
                 raise InputError(f"line {prompt.line}: {error}") from None
             if card.kind == NOTE:
                 raise InputError(
-                    f"line {prompt.line}: {card.id} is a note, which is never injected; name cards"
+                    f"line {prompt.line}: {card.id} is a note, and notes are never injected; "
+                    "list cards only"
                 )
             if card.status != "active":
                 self.inactive.add(card.id)

@@ -39,7 +39,7 @@ ON_NEAR = ("skip", "new", "bump")
 SOURCES = ("galangal", "review", "memory", "jsonl")
 FORMATS = ("json", "jsonl", "markdown")
 
-_NEAR_HINT = "; --near new writes it, --near bump counts it"
+_NEAR_HINT = "; use --near new to write it or --near bump to count it"
 _ANY_DATE = "2000-01-01"
 _ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
 
@@ -101,7 +101,7 @@ class Exchange:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
         reading = read_lessons(source, path)
         if source == "review" and not (reading.lessons or reading.passed_over):
-            raise InputError(f"{'; '.join(reading.notes)}; name a review that holds claims")
+            raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
         lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
         shelf = _Shelf(self._brain, near)
         known = shelf.known
@@ -218,11 +218,11 @@ class _Shelf:
         own = self._ids.get(known) or self._ids.get(lesson.id)
         if own is not None and (known or _is_same(card, own)):
             if lesson.occurrences > own.occurrences:
-                why = f"imported before, seen {lesson.occurrences}× by now"
+                why = f"imported before, now seen {lesson.occurrences}×"
                 return replace(step, action=BUMP, card=own.id, reason=why)
-            return replace(step, action=SKIP, card=own.id, reason="it is here already")
+            return replace(step, action=SKIP, card=own.id, reason="already here")
         if known:
-            return replace(step, action=SKIP, card=known, reason="it is in the source twice")
+            return replace(step, action=SKIP, card=known, reason="twice in the source")
         twin = self._twin(card)
         if twin is not None:
             if twin.action == BUMP:
@@ -252,8 +252,8 @@ class _Shelf:
         path = self._free_id(lesson)
         document = parse_card(text, path=path, folders=self._nearest.settings.folders)
         if document.card is None or document.card.kind == NOTE:
-            why = document.findings[0].message if document.findings else "it would be a note"
-            raise EditRefused(f"it cannot be written as a card: {why}")
+            why = document.findings[0].message if document.findings else "would be a note"
+            raise EditRefused(f"not a valid card: {why}")
         return document.card
 
     def _free_id(self, lesson: Incoming) -> str:
@@ -303,7 +303,7 @@ def read_lessons(source: str, path: str) -> Reading:
         return read_memory(sources.read_source(path), name=path)
     if source == "jsonl":
         return read_lines(sources.read_source_lines(path), name=path)
-    raise InputError(f"import knows {', '.join(SOURCES)} and transcript, not {source!r}")
+    raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
 
 
 def _placed(lesson: Incoming, project: str | None, topics: Sequence[str]) -> Incoming:
@@ -393,7 +393,7 @@ def count_in(document: Document, text: str, lesson: Incoming, date: str) -> Mapp
     """
     card = document.card
     if card is None:
-        raise EditRefused(f"{document.findings[0].message}; `lessons lint` says how to mend it")
+        raise EditRefused(f"{document.findings[0].message}; run `lessons lint` for a fix")
     origins = read_origins(text)
     known = origin_key(lesson.origin) in map(origin_key, origins)
     total = max(card.occurrences, lesson.occurrences)

@@ -46,7 +46,7 @@ def make_brain(
             made.append(CONFIG_NAME)
     except OSError as error:
         raise StorageError(
-            f"cannot make a brain in {root}: {error.strerror}; choose a folder you may write to"
+            f"cannot create a brain in {root}: {error.strerror}; choose a writable folder"
         ) from None
     inside = os.path.join(root, CACHE_NAME)
     fresh = not os.path.isdir(inside)
@@ -79,13 +79,13 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     that one: it is left out of the other's cards until it is trusted itself.
     """
     if not os.path.isdir(folder):
-        raise BrainNotFound(f"no folder {folder}; name the folder that holds the brain")
+        raise BrainNotFound(f"{folder} is not a folder; give the folder of the brain")
     real = os.path.realpath(folder)
     roots = find_brains(real)
     if roots and is_work_tree(real):
         roots = [real]
     if not roots:
-        raise BrainNotFound(f"no brain in or above {folder}; `lessons init` makes one")
+        raise BrainNotFound(f"no brain in or above {folder}; create one with `lessons init`")
     if revoke:
         trusts.revoke(roots[0])
     else:

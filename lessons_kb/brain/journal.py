@@ -138,7 +138,7 @@ class Journal:
 
     def _placed(self, event: Event) -> Event:
         if event.kind not in EVENTS:
-            raise InputError(f"no such event: {event.kind!r}; one of {', '.join(EVENTS)}")
+            raise InputError(f"unknown event {event.kind!r}; use one of {', '.join(EVENTS)}")
         return replace(
             event,
             at=event.at or time.time(),

@@ -53,7 +53,9 @@ class Layer(Index):
         """
         real = os.path.realpath(root)
         if not os.path.isdir(real):
-            raise BrainNotFound(f"no folder {root}; `lessons init {root}` makes a brain there")
+            raise BrainNotFound(
+                f"{root} is not a folder; create a brain there with `lessons init {root}`"
+            )
         return cls(real, alias=alias or os.path.basename(real), cache=cache_dir(real))
 
     @property
@@ -166,7 +168,7 @@ class Layer(Index):
             left = meaning.refresh(limit=ON_THE_WAY if bounded else AT_ONCE)
         except StorageError as error:
             return replace(done, stale=done.stale or str(error))
-        waiting = f"{left} files wait for their vectors from `lessons index`" if left else ""
+        waiting = f"{left} files are not encoded yet; run `lessons index`" if left else ""
         return replace(done, stale=done.stale or waiting)
 
     def read(self, work: Callable[[Layer], T]) -> T:

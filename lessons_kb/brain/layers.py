@@ -58,7 +58,7 @@ class Layers:
         names one, the current project. Raises BrainNotFound for a folder that does not exist.
         """
         if not roots:
-            raise BrainNotFound("no brain given; Brain.discover() looks for one")
+            raise BrainNotFound("no brain given; use Brain.discover() to find one")
         aliases = name_roots([os.path.realpath(root) for root in roots])
         layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
         return cls._of(layers, directory, project)

@@ -45,11 +45,11 @@ def _config_finding(error: ConfigError) -> Finding:
         line=line,
         rule="bad-settings",
         message=(message if line else rest).strip(),
-        mend="`lessons config` lists the valid keys",
+        mend="see `lessons config` for the valid keys",
         level="error",
     )
 
 
 def _unreadable(path: str, message: str) -> Finding:
-    mend = "give yourself read access, or remove the file"
+    mend = "grant yourself read access, or remove the file"
     return Finding(path=path, line=0, rule="unreadable", message=message, mend=mend, level="error")

@@ -188,7 +188,11 @@ class _Run:
             waiting = sum(
                 path not in known or known[path][-1] != "!" for path in todo[self.limit :]
             )
-            stale = f"{waiting} changed files wait for `lessons index`" if waiting else ""
+            stale = (
+                f"{waiting} changed files are not indexed yet; run `lessons index`"
+                if waiting
+                else ""
+            )
             todo = todo[: self.limit]
         if todo or gone or not named or state.manifest != seen.manifest:
             next_number = max((abs(number) for number, _digest in numbers.values()), default=0) + 1

@@ -157,7 +157,7 @@ def _rivals(layer: Layer, query: Query) -> int:
     return state.cards + (state.notes if NOTE in query.kinds else 0)
 
 
-_WHERE = "withheld by [effect] withhold_harmful"
+_WHERE = "suppressed by [effect] withhold_harmful"
 
 
 def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:

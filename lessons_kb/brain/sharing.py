@@ -131,7 +131,7 @@ def _by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str
     if not found and scope == "project":
         where = ", ".join(map(shown, roots)) or "here"
         raise BrainNotFound(
-            f"no brain in a git repository ({where}); run it inside one, or name it with --brain"
+            f"no brain in a git repository ({where}); run this inside one, or use --brain"
         )
     return found
 
@@ -157,7 +157,9 @@ def _committed(top: str) -> tuple[str, ...]:
 def _attributes_file(top: str, *, shared: bool) -> str:
     path = os.path.join(top, COMMITTED) if shared else git_merge.find_attributes_file(top)
     if os.path.islink(path):
-        raise StorageError(f"{shown(path)}: a link; replace it with a file, git reads no other")
+        raise StorageError(
+            f"{shown(path)}: a symbolic link, which git does not read; replace it with a file"
+        )
     return path
 
 
@@ -177,7 +179,9 @@ def _plan(path: str, patterns: tuple[str, ...] | None) -> _Plan:
     try:
         text = (before or b"").decode()
     except UnicodeDecodeError:
-        raise InputError(f"{shown(path)}: not UTF-8; mend it, then run this again") from None
+        raise InputError(
+            f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
+        ) from None
     if record.get("after") != _hash(before):
         # Others have edited the file since: what they left is what will be given back.
         bare = take_block(text)

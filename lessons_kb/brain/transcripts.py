@@ -79,12 +79,12 @@ class Transcripts:
         self._write(batch if write else ())
         if not transcript.agent:
             raise InputError(
-                f"{path}: not a transcript of {', '.join(AGENTS)}; name the .jsonl of a session"
+                f"{path}: not a transcript of {', '.join(AGENTS)}; give a session's .jsonl file"
             )
         notes = []
         if transcript.passed_over:
-            lost = counted(transcript.passed_over, "line is no JSON", "lines are no JSON")
-            notes.append(f"{path}: {lost}: passed over")
+            lost = counted(transcript.passed_over, "line is not JSON", "lines are not JSON")
+            notes.append(f"{path}: {lost}; skipped")
         return list(ledger.sessions.values()), notes
 
     def _events(self, transcript: Transcript, path: str) -> Iterator[Event]:

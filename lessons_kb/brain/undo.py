@@ -153,7 +153,7 @@ class Undoing:
         def back() -> str:
             with self._folder.locked():
                 if self._folder.read(draft.id) != after:
-                    raise EditRefused(f"{draft.id} was changed since: nothing was undone")
+                    raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
                 facts = self._folder.facts_of(draft.id) or {}
                 self._folder.write(draft.id, draft.text, facts)
             return ""
@@ -171,7 +171,7 @@ class Undoing:
 
         def back() -> str:
             if _read(layer, card.id) != made:
-                raise EditRefused(f"{card.id} was edited since: it stays a card")
+                raise EditRefused(f"{card.id} was edited since; it stays a card")
             trash.put(layer.root, card.id, why="acceptance undone")
             layer.touch()
             reopen()
@@ -239,12 +239,12 @@ class Undoing:
     def _reopener(self, draft: Draft) -> tuple[Draft, Callable[[], None]]:
         facts = self._folder.facts_of(draft.id)
         if facts is None:
-            raise CardNotFound(f"no draft {draft.id!r}; somebody else has settled it")
+            raise CardNotFound(f"draft {draft.id!r} no longer exists; it was reviewed elsewhere")
 
         def reopen() -> None:
             with self._folder.locked():
                 if self._folder.read(draft.id) is not None:
-                    raise EditRefused(f"{draft.id} waits again already")
+                    raise EditRefused(f"{draft.id} is already a draft again")
                 self._folder.write(draft.id, draft.text, facts)
 
         return draft, reopen
@@ -273,13 +273,13 @@ class _Change:
                 return self._before
             now = parse_bytes(data, path=self._path, folders=folders).card
             if now is None or self._values(now) != self._written:
-                raise EditRefused(f"{self._path} was changed since: nothing was undone")
-            remark = "what else was changed in the file since then stays"
+                raise EditRefused(f"{self._path} has changed since then; nothing was undone")
+            remark = "later changes to the file were preserved"
             return _edited(data, self._former())
 
         folders = self._layer.settings.folders
         if not os.path.lexists(os.path.join(self._layer.root, *self._path.split("/"))):
-            raise CardNotFound(f"{self._path} is gone: nothing was undone")
+            raise CardNotFound(f"{self._path} no longer exists; nothing was undone")
         files.rewrite(self._layer.root, self._path, back)
         self._layer.touch()
         return remark
@@ -310,7 +310,7 @@ def _read(layer: Layer, path: str) -> bytes:
 def _replace(layer: Layer, path: str, expected: bytes, data: bytes) -> None:
     def back(found: bytes) -> bytes:
         if found != expected:
-            raise EditRefused(f"{path} was changed since: nothing was undone")
+            raise EditRefused(f"{path} has changed since then; nothing was undone")
         return data
 
     files.rewrite(layer.root, path, back)

@@ -23,14 +23,14 @@ _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
 _MAX_FILES = 3
 _RULES = (
-    ("held back", "gate.min_confidence"),
+    ("suppressed: ", "gate.min_confidence"),
     ("far weaker", "preflight.weakest"),
     ("beyond max_lessons", "preflight.max_lessons"),
     ("beyond max_notes", "preflight.max_notes"),
     (IN_CONTEXT, "preflight.reinject_after"),
     ("does not fit", "preflight.budget"),
     ("context is off", "preflight.context"),
-    ("withheld by [effect]", "effect.withhold_harmful"),
+    ("suppressed by [effect]", "effect.withhold_harmful"),
 )
 """How a reason begins → the key of ``lessons.toml`` that decides it."""
 
@@ -187,11 +187,11 @@ def _recompute(
         hit = hits.pop(names.of(layer, row.card), None)
         verdict = names.given(layer, row, how="prompt")
         if hit is not None:
-            reason = hit.reason.replace("held back: ", "would be held back today: ", 1)
+            reason = hit.reason.replace("suppressed: ", "would be suppressed today: ", 1)
             verdict = replace(verdict, reason=reason, confidence=hit.confidence)
         verdicts.append(verdict)
     for name, hit in hits.items():
-        reason = f"would be given today: {hit.reason}" if name in would else hit.reason
+        reason = f"would be injected today: {hit.reason}" if name in would else hit.reason
         verdicts.append(replace(_judge(hit, given=False), reason=reason))
     return verdicts
 

@@ -130,7 +130,7 @@ def _unlike(entry: Entry, value: str | int | tuple[str, ...]) -> str:
     where = (
         "one item a line, each behind a hyphen" if isinstance(value, tuple) else "it on one line"
     )
-    return f"goes on below its line; write {where}"
+    return f"continues on the next line; write {where}"
 
 
 def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
@@ -141,7 +141,7 @@ def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
     names = {canonical(line.partition(":")[0].strip("\"' ")) for line in lines if ":" in line}
     if found and not names.isdisjoint(map(canonical, changes)):
         line = 1 + found[0][: found.start("inside")].count("\n")
-        raise EditRefused(f"line {line}: this header is not read; move it to the first line")
+        raise EditRefused(f"line {line}: this header is ignored; move it to the first line")
 
 
 def _check_unread(header: Header, reading: Reading, key: str) -> None:
@@ -164,7 +164,7 @@ def _check_unread(header: Header, reading: Reading, key: str) -> None:
             )
         if like.match(line) and not _is_read(reading.entries, key, number):
             raise EditRefused(
-                f"line {header.line + number}: {line.strip()[:40]!r} is not read as a key; "
+                f"line {header.line + number}: {line.strip()[:40]!r} is not recognised as a key; "
                 f"write `{key}: …` at the beginning of the line"
             )
 
@@ -418,7 +418,7 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
         kept = _other_lines(before, old, reading, changes)
         same = kept == _other_lines(after, new, again, changes)
     if not same:
-        raise EditRefused("the change would touch other lines of the header; edit it by hand")
+        raise EditRefused("this change would alter other lines of the header; edit it by hand")
 
 
 def _check_comments(name: str, old: tuple[Split, Reading], new: tuple[Split, Reading]) -> None:

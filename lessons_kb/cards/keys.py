@@ -235,11 +235,11 @@ def _check_items(entry: Entry, name: str) -> list[Problem]:
     found = []
     for span, style in zip(entry.spans, entry.styles, strict=True):
         if style == "n":
-            message = f"an item of {name} is nested and left out"
+            message = f"an item of {name} is nested and ignored"
             mend = "write each item as one line of text"
             found.append(Problem(line=span[0], rule="wrong-value", message=message, mend=mend))
         elif style == "m":
-            message = f"an item of {name} holds a colon, so YAML readers take it for a mapping"
+            message = f"an item of {name} contains a colon, so YAML reads it as a mapping"
             mend = "put the item in double quotes"
             problem = Problem(line=span[0], rule="unquoted-colon", message=message, mend=mend)
             found.append(replace(problem, level="info"))
@@ -259,7 +259,7 @@ def _duplicate(entry: Entry, earlier: Entry) -> Problem:
     return Problem(
         line=entry.line,
         rule="duplicate-key",
-        message=f"{entry.key} stands twice in the header; this last one counts",
+        message=f"{entry.key} appears twice in the header; this last one counts",
         mend=f"remove one of them (the other is {entry.line - earlier.line} lines above)",
     )
 
@@ -268,7 +268,7 @@ def _typo(entry: Entry, near: str) -> Problem:
     return Problem(
         line=entry.line,
         rule="unknown-key",
-        message=f"{entry.key} is no key of a card and has no effect",
+        message=f"unknown key {entry.key}; it has no effect",
         mend=f"did you mean {near}?",
         level="info",
     )

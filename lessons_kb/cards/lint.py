@@ -74,10 +74,10 @@ _FIXES = {
     "no-title": "write `title: …`, naming the mistake in one sentence",
     "no-checklist": "add `## Prevention Checklist` with items such as `- Cover … with a test`",
     "no-cause": "add a section `## Root Cause`; its first sentence is shown to the agent",
-    "no-symptoms": "add `symptoms:` with two or three phrases in the words of the next task",
-    "vague-item": "say what can be seen in a diff or an answer when it is done",
-    "placeholder": "write it, or remove it",
-    "long-item": "say it in one line and leave the rest to the section Fix",
+    "no-symptoms": "add `symptoms:` with two or three phrases, worded like a future task",
+    "vague-item": "describe what a diff or an answer shows when it is done",
+    "placeholder": "fill it in, or remove it",
+    "long-item": "shorten it to one line and move the rest to the section Fix",
     "odd-path": "write it as in .gitignore, relative to the project root, such as src/**/*.py",
 }
 
@@ -85,7 +85,7 @@ _FIXES = {
 _FILLS = {
     "no-checklist": "fill this section with items such as `- Cover … with a test`",
     "no-cause": "fill this section; its first sentence is shown to the agent",
-    "no-symptoms": "fill `symptoms:` with two or three phrases in the words of the next task",
+    "no-symptoms": "fill `symptoms:` with two or three phrases, worded like a future task",
 }
 """The suggested fix where the section or key exists already."""
 
@@ -108,27 +108,27 @@ def _check_parts(card: Card, document: Document) -> list[Finding]:
     in_body = document.body_line + sections.title_line if sections.title else 0
     title_line = keys.get("title") or in_body
     if not sections.title and card.title == card.id.rpartition("/")[2].rpartition(".")[0]:
-        message = "the card has no title but its file name"
+        message = "the card has no title; its file name is used"
         found.append(_advise(card, "no-title", message, title_line))
     elif _PLACEHOLDER.search(card.title):
         message = f"the title is a placeholder: {card.title[:60]}"
         found.append(_advise(card, "placeholder", message, title_line))
     if origin in ("", "sentence"):
-        message = "the card has no checklist; one line of its own text stands in for it"
+        message = "the card has no checklist; one line of its text is used instead"
         found.append(_advise(card, "no-checklist", message, _place(document, sections, PREVENTION)))
     elif origin == "fix":
-        message = "the card has no checklist; the items of its fix stand in for it"
+        message = "the card has no checklist; the items of its fix are used instead"
         place = _place(document, sections, PREVENTION)
         found.append(_advise(card, "no-checklist", message, place, level="info"))
     if not card.why:
         place = _place(document, sections, CAUSE)
-        found.append(_advise(card, "no-cause", "the card does not say why", place, level="info"))
+        found.append(_advise(card, "no-cause", "the card has no root cause", place, level="info"))
     if not card.symptoms:
-        message = "the card names no symptoms, so only its own words find it"
+        message = "the card has no symptoms; only its own words find it"
         place = keys.get("symptoms", 0)
         found.append(_advise(card, "no-symptoms", message, place, level="info"))
     odd = [path for path in card.paths if _ODD_PATH.search(path)]
-    message, place = "paths: {!r} can match no file of a project", keys.get("paths", 0)
+    message, place = "paths: {!r} cannot match any file of a project", keys.get("paths", 0)
     found += [_advise(card, "odd-path", message.format(path), place) for path in odd]
     return found
 

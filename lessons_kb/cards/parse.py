@@ -54,10 +54,10 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     """
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
-        return _unusable(path, line, "nul-bytes", "the file holds NUL bytes", _SAVE)
+        return _unusable(path, line, "nul-bytes", "the file contains NUL bytes", _SAVE)
     if not text.isascii() and (lone := _find_surrogate(text)) is not None:
         line = 1 + text.count("\n", 0, lone)
-        return _unusable(path, line, "not-utf-8", "the text holds half a character", _SAVE)
+        return _unusable(path, line, "not-utf-8", "the text contains half of a character", _SAVE)
     split = split_header(text)
     reading = read_header(split)
     values, problems, lines = read_keys(reading.entries, path.rpartition("/")[0])
@@ -122,8 +122,8 @@ def _find_conflict(split: Split, first: int) -> list[Problem]:
 _CONFLICT = Problem(
     line=0,
     rule="conflict-markers",
-    message="a merge left both versions here, between conflict markers",
-    mend="keep what is right and remove the lines <<<<<<<, ======= and >>>>>>>",
+    message="unresolved conflict markers from a merge",
+    mend="resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
 )
 
 

@@ -38,7 +38,9 @@ def read_header(split: Split) -> Reading:
         return Reading(entries=read_yaml(split.header.lines))
     except RefusedError as refused:
         mend = "write plain `key: value` lines and lists, without anchors"
-        return _useless(refused.line, "header-refused", f"the header is refused: {refused}", mend)
+        return _useless(
+            refused.line, "header-refused", f"the header is not accepted: {refused}", mend
+        )
     except NotYamlError as error:
         return _read_leniently(split.header, error)
 
@@ -47,13 +49,13 @@ def _read_leniently(header: Header, error: NotYamlError) -> Reading:
     entries, lost = read_lenient(header.lines)
     known = any(canonical(entry.key) in KEYS for entry in entries)
     if not entries or (lost and not known) or len(lost) > len(entries):
-        what = "the header is not YAML" if looks_like_keys(header) else "the header holds no keys"
+        what = "the header is not YAML" if looks_like_keys(header) else "the header has no keys"
         line = lost[0] if lost else error.line
         return _useless(line, "unreadable-header", f"{what}: {error}", _UNREADABLE)
     problem = Problem(
         line=min(error.line, max(len(header.lines) - 1, 0)),
         rule="header-not-yaml",
-        message=f"YAML cannot read the header ({error}); its plain keys and lists are used",
+        message=f"the header is not valid YAML ({error}); its plain keys and lists are used",
         mend=_QUOTE,
     )
     return Reading(entries=entries, reader="lenient", problems=(problem,))
@@ -62,8 +64,8 @@ def _read_leniently(header: Header, error: NotYamlError) -> Reading:
 _PROBLEMS = {
     "unclosed": (
         "unclosed-header",
-        "the header that begins with --- is never closed",
-        "end it with a line --- of its own",
+        "the header that starts with --- is not closed",
+        "close it with a line that contains only ---",
     ),
     "too-large": (
         "header-too-large",

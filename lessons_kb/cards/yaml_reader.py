@@ -51,7 +51,7 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[Entry, ...]:
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise NotYamlError(problem, mark.line if mark else 0) from None
     except UnicodeError:
-        raise NotYamlError("it holds characters that are not Unicode text") from None
+        raise NotYamlError("it contains characters that are not valid Unicode") from None
     return tuple(_placed(entry, lines) for entry in entries)
 
 
@@ -102,7 +102,7 @@ class _Reader:
             found.append(self._entry(key, self._get()))
         self._get()
         if type(extra := self._get()) is not self._stream_end:
-            raise NotYamlError("a second document begins", extra.start_mark.line)
+            raise NotYamlError("a second document starts", extra.start_mark.line)
         return found
 
     def _entry(self, key: Any, value: Any) -> Entry:

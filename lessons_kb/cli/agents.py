@@ -29,19 +29,19 @@ Agent = Annotated[
         help="claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.",
     ),
 ]
-Scope = Annotated[str, typer.Option(help="user: everywhere; project: this one.")]
+Scope = Annotated[str, typer.Option(help="user: all projects; project: this one.")]
 Shared = Annotated[
-    bool, typer.Option("--shared", help="The project's committed file, with bare command names.")
+    bool, typer.Option("--shared", help="Use the committed settings file of the project.")
 ]
-Dry = Annotated[bool, typer.Option("--dry-run", help="Show the difference, write nothing.")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="Show the diff without writing.")]
 Every = Annotated[bool, typer.Option("--all", help="Every agent found on this machine.")]
 
 _WORDS = {
-    "created": "made",
+    "created": "created",
     "changed": "changed",
-    "unchanged": "nothing to change",
+    "unchanged": "already up to date",
     "removed": "removed",
-    "kept": "left as it is: another agent reads the same entries",
+    "kept": "unchanged, because another agent uses the same entries",
 }
 
 
@@ -56,15 +56,15 @@ def install(
     scope: Scope = "user",
     shared: Shared = False,
     via: Annotated[
-        str, typer.Option(help="command: a process per event; mcp: the running server answers.")
+        str, typer.Option(help="command: one process per event; mcp: the MCP server answers.")
     ] = "command",
     dry_run: Dry = False,
     every: Every = False,
 ) -> None:
-    """Set hooks and MCP server up in a coding agent's own settings.
+    """Add hooks and the MCP server to a coding agent's own settings.
 
-    Comments and other entries stay; doing it twice changes nothing; `lessons uninstall` restores.
-    With `git`, git merges cards key by key: counts add up, dates and lists are united.
+    Comments and other entries stay. Running it twice changes nothing. `lessons uninstall` restores
+    the former files. With `git`, git merges cards key by key: counts add up, lists are united.
     Example: lessons install claude-code --dry-run
     """
     if agent == GIT and not every:
@@ -80,7 +80,7 @@ def uninstall(
     dry_run: Dry = False,
     every: Every = False,
 ) -> None:
-    """Take hooks and MCP server out of a coding agent's settings again.
+    """Remove hooks and the MCP server from a coding agent's settings.
 
     Example: lessons uninstall --all
     """
@@ -92,18 +92,18 @@ def uninstall(
 
 def mcp(
     http: Annotated[
-        bool, typer.Option("--http", help="Streamable HTTP instead of stdin and stdout.")
+        bool, typer.Option("--http", help="Use streamable HTTP instead of stdio.")
     ] = False,
     host: Annotated[
-        str, typer.Option(help="Address to serve; beyond this machine a token is required.")
+        str, typer.Option(help="Address to listen on; other than loopback needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
 ) -> None:
-    """Serve lessons to MCP clients, over stdio unless told otherwise.
+    """Serve lessons to MCP clients, over stdio by default.
 
-    Over HTTP the address is http://HOST:PORT/mcp. Web pages of other sites are refused, but every
-    program and user of this machine may ask, unless LESSONS_MCP_TOKEN sets a token that each
-    request must then carry. Example: lessons mcp --http --port 8765
+    Over HTTP the address is http://HOST:PORT/mcp. Requests from web pages of other sites are
+    refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
+    sets a token that each request must carry. Example: lessons mcp --http --port 8765
     """
     from lessons_kb.agents.install.notes import HOW_TO_GET_SDK
     from lessons_kb.agents.install.programs import has_sdk
@@ -119,8 +119,12 @@ def mcp(
     try:
         if http:
             token = os.environ.get(TOKEN_VARIABLE, "")
-            whom = "" if token else f"; {TOKEN_VARIABLE} unset: any user of this machine may ask"
-            told = f"serving on http://{host}:{port}{PATH}, Ctrl-C stops{whom}"
+            whom = (
+                ""
+                if token
+                else f"; {TOKEN_VARIABLE} is not set: any user of this machine can connect"
+            )
+            told = f"serving on http://{host}:{port}{PATH}, press Ctrl-C to stop{whom}"
             serve_http(server, host=host, port=port, token=token, ready=lambda: say(told))
         else:
             server.run()
@@ -183,12 +187,12 @@ def _agents(agent: str | None, every: bool) -> list[str]:
     from lessons_kb.agents.table import AGENTS
 
     if every == (agent is not None):
-        raise InputError(f"name one agent ({', '.join(AGENTS)}), or use --all")
+        raise InputError(f"give one agent ({', '.join(AGENTS)}), or use --all")
     if agent is not None:
         return [agent]
     found = [name for name in AGENTS if is_present(name)]
     if not found:
-        raise InputError(f"no agent was found here; name one of {', '.join(AGENTS)}")
+        raise InputError(f"no agent found on this machine; give one of {', '.join(AGENTS)}")
     return found
 
 
@@ -204,7 +208,9 @@ def _request(name: str, *, undo: bool, **wanted: Any) -> Request:
         return request
     bare = is_committed(request)
     if request.via == "mcp" and not has_sdk():
-        raise InputError("--via mcp needs the server: `pip install 'lessons-kb[mcp]'` first")
+        raise InputError(
+            "--via mcp needs the MCP server; run `pip install 'lessons-kb[mcp]'` first"
+        )
     return replace(request, entries=find_entries(bare=bare), server=has_sdk())
 
 
@@ -214,7 +220,7 @@ def _print(name: str, changes: list[Change], notes: list[str], *, dry_run: bool)
             print(visible(change.diff))
     for change in changes:
         word = _WORDS[change.action]
-        backup = f" (before: {change.backup})" if change.backup else ""
+        backup = f" (backup: {change.backup})" if change.backup else ""
         would = "would be " if dry_run and change.diff else ""
         print(visible(f"{name}: {change.path}: {would}{word}{backup}"))
     for note in notes:

@@ -24,10 +24,10 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Folder = ".",
     user: Annotated[
-        bool, typer.Option("--user", help="Make your own brain, which holds everywhere.")
+        bool, typer.Option("--user", help="Create your user brain, used in every project.")
     ] = False,
 ) -> None:
-    """Make a brain: folders for cards, lessons.toml, a cache.
+    """Create a brain: card folders, lessons.toml and a cache.
 
     Example: lessons init docs/brain
     """
@@ -40,23 +40,26 @@ def init(
     if options().json:
         print_json({"brain": root, "made": made, "trusted": trusted})
     elif made:
-        print(f"{visible(root)}: made {', '.join(made)}")
+        print(f"{visible(root)}: created {', '.join(made)}")
     else:
-        print(f"{visible(root)} is a brain already; nothing was changed")
+        print(f"{visible(root)} is already a brain; nothing changed")
     if not trusted:
         cards = counted(count_cards(root), "card")
-        say(f"{cards} lay here before; read them, then run `lessons trust {shlex.quote(root)}`")
+        say(
+            f"{cards} found that are not trusted yet; read them, then run "
+            f"`lessons trust {shlex.quote(root)}`"
+        )
     _say_goes_by_path(root)
 
 
 def trust(
     folder: Folder = ".",
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take trust back.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke trust.")] = False,
 ) -> None:
-    """Let a brain that was found here speak.
+    """Allow the cards of a brain to reach your agents.
 
-    One in a cloned repository is silent until then. Read its cards first: they are put in front
-    of your agents.
+    A brain in a cloned repository is silent until you trust it. Read its cards first: they are
+    put in front of your agents.
 
     Example: lessons trust docs/brain
     """
@@ -71,7 +74,7 @@ def trust(
 
 
 def config() -> None:
-    """Print the effective settings and where each came from.
+    """Print the settings in effect and the origin of each.
 
     Example: lessons config --json
     """
@@ -92,14 +95,14 @@ def _confirm(root: str, count: int) -> bool:
     if options().json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     cards = counted(count, "card")
-    return typer.confirm(f"{cards} in {visible(root)} already; let your agents read them?")
+    return typer.confirm(f"{visible(root)} already holds {cards}. Let your agents read them?")
 
 
 def _say_goes_by_path(root: str) -> None:
     from lessons_kb.store.trust import goes_by_path
 
     if goes_by_path(root):
-        say(f"{root} cannot be written: its trust goes by its path, and holds for any folder there")
+        say(f"{root} is read-only: trust is tied to its path and applies to any folder there")
 
 
 def _toml(value: object) -> str:

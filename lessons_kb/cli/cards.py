@@ -35,26 +35,30 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    title: Annotated[str, typer.Argument(help="What goes wrong, in one line.")],
+    title: Annotated[str, typer.Argument(help="The mistake, in one line.")],
     kind: Annotated[str, typer.Option("--type", help=f"One of {', '.join(KINDS)}.")] = "lesson",
     tags: Annotated[str, typer.Option(help="Topics, separated by commas.")] = "",
     project: Annotated[str | None, typer.Option(help="Only for this project.")] = None,
     severity: Annotated[str | None, typer.Option(help="low, medium or high.")] = None,
     stage: Annotated[str | None, typer.Option(help="Workflow stage, such as DEV.")] = None,
-    paths: Annotated[str, typer.Option(help="Globs it guards, separated by commas.")] = "",
+    paths: Annotated[
+        str, typer.Option(help="Globs of the files it guards, separated by commas.")
+    ] = "",
     on_duplicate: Annotated[
-        str | None, typer.Option(help="ask, bump, new or fail, if the lesson is there.")
+        str | None, typer.Option(help="If the lesson exists: ask, bump, new or fail.")
     ] = None,
     from_diff: Annotated[
         str | None,
-        typer.Option(metavar="FILE[:LINE]", help="Tell how this change put it right."),
+        typer.Option(metavar="FILE[:LINE]", help="Start from the change that fixed it."),
     ] = None,
     from_session: Annotated[
         str | None,
-        typer.Option(metavar="[ID]", help="Tell what went wrong in a session; else the last one."),
+        typer.Option(
+            metavar="[ID]", help="Start from what went wrong in a session; default: the latest."
+        ),
     ] = None,
     edit: Annotated[
-        bool, typer.Option("--edit/--no-edit", help="Open $EDITOR, on a terminal.")
+        bool, typer.Option("--edit/--no-edit", help="Open the card in $EDITOR (on a terminal).")
     ] = True,
 ) -> None:
     """Write a new card from its template.
@@ -105,13 +109,13 @@ def _choose_rule(on_duplicate: str | None, *, interactive: bool) -> str:
 
     check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
     if on_duplicate == "ask" and not interactive:
-        raise InputError("--on-duplicate ask needs a terminal; choose bump, new or fail")
+        raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
     return on_duplicate or ("ask" if interactive else "fail")
 
 
 def _sketch(brain: Brain, diff: str | None, session: str | None) -> Sketch | None:
     if diff is not None and session is not None:
-        raise InputError("--from-diff and --from-session exclude each other; choose one")
+        raise InputError("--from-diff and --from-session cannot be combined; use one")
     if diff is not None:
         return brain.drafts.sketch_diff(diff)
     return None if session is None else brain.drafts.sketch_session(session or None)
@@ -134,7 +138,7 @@ def list_(
     tag: Annotated[str | None, typer.Option(help="Only with this topic.")] = None,
     severity: Annotated[str | None, typer.Option(help="Only this severity.")] = None,
     sort: Annotated[str, typer.Option(help="recent, count, title or id.")] = "recent",
-    limit: Annotated[int, typer.Option(min=1, help="Rows to show.")] = ROWS,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = ROWS,
     everything: Annotated[bool, typer.Option("--all", help="Every row.")] = False,
 ) -> None:
     """List cards, most recent first.
@@ -164,14 +168,14 @@ def list_(
         print_json([as_data(card) for card in shown])
         return
     if not cards:
-        first = "no cards; `lessons create TITLE` writes the first"
-        say(f"none of {counted(len(known), 'card')} fits; leave a filter out" if known else first)
+        first = "no cards yet; `lessons create TITLE` writes the first"
+        say(f"none of {counted(len(known), 'card')} matches; remove a filter" if known else first)
         return
     today = dt.datetime.now(tz=dt.UTC).astimezone().date()
     columns = ("id", "stage", "count", "title", "project", "last task", "age")
     print_table(columns, [_row(card, today) for card in shown], right="count age")
     if len(shown) < len(cards):
-        say(f"{len(cards) - len(shown)} more; --all shows them")
+        say(f"{len(cards) - len(shown)} more; use --all")
 
 
 _ORDERS = {
@@ -215,7 +219,7 @@ def bump(
     ids: Ids,
     task: Annotated[str | None, typer.Option(help="The task in which it happened again.")] = None,
 ) -> None:
-    """Count a mistake once more: occurrences + 1, last-seen today.
+    """Record that a mistake happened again: occurrences + 1, last-seen today.
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
     """
@@ -224,7 +228,7 @@ def bump(
 
 
 def ignore(ids: Ids) -> None:
-    """Stop injecting cards; `restore` takes it back.
+    """Stop injecting cards; `restore` undoes it.
 
     Example: lessons ignore telegram-allowlist
     """
@@ -247,16 +251,16 @@ def restore(ids: Ids) -> None:
 
 _RESTORED = {
     "activated": "is active again",
-    "undeleted": "is back from the trash",
-    "unchanged": "was active already",
+    "undeleted": "restored from the trash",
+    "unchanged": "is already active",
 }
 
 
 def delete(
     ids: Ids,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Move cards to the trash folder; `restore` brings them back.
+    """Move cards to the trash; `restore` brings them back.
 
     Example: lessons delete telegram-allowlist --yes
     """
@@ -264,7 +268,7 @@ def delete(
     names = [brain.cards.get(name).id for name in ids]
     if not yes:
         if not sys.stdin.isatty():
-            raise InputError(f"delete asks first; add --yes to delete {', '.join(names)}")
+            raise InputError(f"delete needs confirmation; add --yes to delete {', '.join(names)}")
         typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
     _report(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
 

@@ -17,9 +17,11 @@ def register(app: typer.Typer) -> None:
 
 
 def daemon(
-    action: Annotated[str, typer.Argument(help="run (here, until idle), status or stop.")] = "run",
+    action: Annotated[str, typer.Argument(help="run (in the foreground), status or stop.")] = "run",
 ) -> None:
-    """Run, inspect or stop the process that answers hooks; the first hook starts it by itself.
+    """Run, inspect or stop the process that answers hooks.
+
+    The first hook starts it; it ends after 15 idle minutes.
 
     Example: lessons daemon status
     """
@@ -29,15 +31,15 @@ def daemon(
     check_choice("ACTION", action, ACTIONS)
     if action == "run":
         if daemon_state.ask_daemon(STATUS) is not None:
-            print("a daemon is running; `lessons daemon status` shows it")
+            print("the daemon is already running; see `lessons daemon status`")
             return
         raise typer.Exit(serve())
     answer = daemon_state.ask_daemon(STATUS if action == "status" else STOP)
     if options().json:
         print_json(answer)
     elif answer is None:
-        print("no daemon is running; the next hook starts one")
+        print("the daemon is not running; the next hook starts it")
     elif action == "stop":
-        print("the daemon has been asked to stop")
+        print("the daemon is stopping")
     else:
         print(daemon_state.describe(answer))

@@ -1,4 +1,4 @@
-"""The command doctor: what is in order, what is not, and the mend."""
+"""The command doctor: what is in order, what is not, and the suggested fix."""
 
 from __future__ import annotations
 
@@ -28,13 +28,16 @@ def register(app: typer.Typer) -> None:
 def doctor(
     fix: Annotated[
         bool,
-        typer.Option("--fix", help="Mend what is safe: caches, rights, hooks. Never a card."),
+        typer.Option(
+            "--fix",
+            help="Apply the safe fixes (caches, permissions, hooks); cards stay as they are.",
+        ),
     ] = False,
     fail_on: Annotated[
         str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
     ] = "never",
 ) -> None:
-    """Check brain, index, journal, write access and agents; say how to mend.
+    """Check brain, index, journal, permissions and agents, and suggest fixes.
 
     Example: lessons doctor --fix
     """
@@ -66,7 +69,7 @@ def doctor(
 
 
 def _print(line: Health) -> None:
-    """Print a finding and its mend: one line when piped, the mend below it on a terminal."""
+    """Print a finding and its fix: one line when piped, the fix below it on a terminal."""
     from lessons_kb.brain.health import MARKS
 
     done = "fixed: " if line.level == "fixed" else ""

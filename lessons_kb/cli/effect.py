@@ -43,16 +43,15 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _URGENT = ("archive", "promote", "edit")
 EXPLAINED = (
-    "The true share lies in its interval with 90 % probability (Beta posterior; before anything "
-    "was seen, every share is held equally likely)."
+    "Each interval holds the true rate with 90 % probability (Beta posterior with a uniform prior)."
 )
 _NEVER = VERDICTS[-1]
-_COLUMNS = ("id", "given", "addressed", "before", "with", "verdict")
+_COLUMNS = ("id", "injected", "addressed", "before", "with", "verdict")
 _HISTORY = {
-    INJECTED: "given",
+    INJECTED: "injected",
     ADDRESSED: "addressed",
     UNADDRESSED: "missed",
-    RECURRED: "returned",
+    RECURRED: "recurred",
     "bumped": "bumped",
     "helpful": "helpful",
     "harmful": "harmful",
@@ -73,7 +72,7 @@ def stats(
     stage: Annotated[str | None, typer.Option(help="Only this stage's cards.")] = None,
     project: Annotated[str | None, typer.Option(help="Only this project's cards.")] = None,
 ) -> None:
-    """Show what was given, what was addressed, what came back, and which lessons help.
+    """Show what was injected, addressed and came back, and which lessons help.
 
     Example: lessons stats telegram-allowlist
     """
@@ -91,7 +90,11 @@ def stats(
         print_json({**as_data(overview), "verdicts": dict(count_verdicts(overview.effects))})
     elif not overview.cards:
         chosen = stage is not None or project is not None
-        say("no such cards" if chosen else "no cards; `lessons create TITLE` writes the first")
+        say(
+            "no cards match; remove a filter"
+            if chosen
+            else "no cards yet; `lessons create TITLE` writes the first"
+        )
     else:
         _print_overview(overview)
 
@@ -99,9 +102,11 @@ def stats(
 def mark(
     card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
     what: Annotated[str, typer.Argument(metavar="MARK", help="helpful or harmful.")],
-    session: Annotated[str | None, typer.Option(help="Session it is about; once each.")] = None,
+    session: Annotated[
+        str | None, typer.Option(help="Session that the mark is about; one mark per session.")
+    ] = None,
 ) -> None:
-    """Note that a lesson helped, or that it misled; the card stays as it is.
+    """Record that a lesson helped or misled; the card itself stays unchanged.
 
     Example: lessons mark telegram-allowlist helpful
     """
@@ -120,14 +125,14 @@ def _print_overview(overview: Overview) -> None:
         ("mistakes", f"seen {overview.occurrences:,}×"),
     ]
     if overview.drafts:
-        rows.append(("drafts", f"{overview.drafts} for `lessons review`"))
+        rows.append(("drafts", f"{overview.drafts} to review with `lessons review`"))
     if overview.injections:
         bar = _bar(overview.addressed, overview.checked)
         weeks = _spark([p.injections for p in overview.periods])
         back = _spark([p.recurrences for p in overview.periods])
         given = f"{_given(overview)}, {counted(overview.tokens, 'token')}"
         rows += [
-            ("given", f"{given}{weeks}"),
+            ("injected", f"{given}{weeks}"),
             ("addressed", f"{_items(overview)}{bar}"),
             ("came back", f"{overview.recurrences:,}×{back}"),
         ]
@@ -135,17 +140,17 @@ def _print_overview(overview: Overview) -> None:
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say("no lesson was given yet; `lessons install AGENT` puts them in front of an agent")
+        say("no injections yet; `lessons install AGENT` connects an agent")
         return
     if found := top(overview, ROWS):
-        _title("Most given", gap=not _drawn())
+        _title("Most injected", gap=not _drawn())
         print_table(
-            _COLUMNS, [_row(effect) for effect in found], right="given addressed before with"
+            _COLUMNS, [_row(effect) for effect in found], right="injected addressed before with"
         )
     _print_proposals([effect for effect in overview.effects if effect.proposal])
-    _print_list("Noisy: harmful, or hardly ever addressed", noisy(overview))
+    _print_list("Noisy: harmful, or rarely addressed", noisy(overview))
     never = [effect for effect in never_used(overview) if effect.verdict == _NEVER]
-    _print_list("Active and never given", never)
+    _print_list("Active but never injected", never)
 
 
 def _print_effect(effect: Effect, history: History) -> None:
@@ -161,7 +166,7 @@ def _print_effect(effect: Effect, history: History) -> None:
         span = f"{first}" if first == last else f"{first} to {last}"
         tokens = counted(effect.tokens, "token")
         rows += [
-            ("given", f"{_given(effect)}, {span}, {tokens}{weeks}"),
+            ("injected", f"{_given(effect)}, {span}, {tokens}{weeks}"),
             ("addressed", _items(effect)),
             ("before", _told(effect.before)),
             ("with it", _told(effect.after)),
@@ -171,7 +176,7 @@ def _print_effect(effect: Effect, history: History) -> None:
     if effect.before.of or effect.after.of:
         print_wrapped(EXPLAINED)
     if not history:
-        say("nothing was counted of it yet")
+        say("no usage recorded yet")
         return
     if not _drawn():
         print()
@@ -185,7 +190,7 @@ def _print_effect(effect: Effect, history: History) -> None:
         right=" ".join(columns[1:]),
     )
     if len(days) > _DAYS:
-        say(f"{counted(len(days) - _DAYS, 'day')} before; --json shows them")
+        say(f"{counted(len(days) - _DAYS, 'day')} earlier; use --json")
 
 
 def _print_groups(overview: Overview) -> None:
@@ -228,7 +233,7 @@ def _print_list(title: str, effects: Sequence[Effect]) -> None:
 def _print_proposals(effects: Sequence[Effect]) -> None:
     if effects:
         effects = sorted(effects, key=lambda effect: _URGENT.index(effect.proposal))
-        _title(f"Proposals ({len(effects)}); nothing is done unasked", gap=not _drawn())
+        _title(f"Proposals ({len(effects)}); nothing changes until you decide", gap=not _drawn())
         for effect in effects[:ROWS]:
             print(f"  {effect.proposal:<7}  {clean_line(effect.name)}")
             _print_beside(" " * 11, effect.reason)
@@ -237,7 +242,7 @@ def _print_proposals(effects: Sequence[Effect]) -> None:
 
 def _print_rest(effects: Sequence[Effect]) -> None:
     if len(effects) > ROWS:
-        print(f"  … {len(effects) - ROWS} more; --json names them")
+        print(f"  … {len(effects) - ROWS} more; use --json")
 
 
 def _print_facts(rows: Sequence[tuple[str, str]]) -> None:
@@ -272,7 +277,7 @@ def _title(text: str, *, gap: bool = True) -> None:
 
 def _given(seen: Effect | Overview) -> str:
     """Return how often something was given, and where: a call by hand is of no session."""
-    where = f" in {counted(seen.sessions, 'session')}" if seen.sessions else ", outside of sessions"
+    where = f" in {counted(seen.sessions, 'session')}" if seen.sessions else ", outside any session"
     return f"{seen.injections:,}×{where}"
 
 
@@ -289,14 +294,14 @@ def _verdicts(overview: Overview) -> str:
 
 def _told(share: Rate) -> str:
     if not share.of:
-        return "no session is known"
+        return "no sessions"
     seen = f"the mistake in {share.times} of {counted(share.of, 'session')}"
     return f"{seen}{_share(share.times, share.of)}, from {share.low:.0%} to {share.high:.0%}"
 
 
 def _items(seen: Effect | Overview) -> str:
     if not seen.checked:
-        return "no answer was checked yet"
+        return "no answers checked yet"
     share = _share(seen.addressed, seen.checked)
     return f"{seen.addressed:,} of {counted(seen.checked, 'item')}{share}"
 

@@ -28,7 +28,7 @@ COLUMNS = {
     "tokens": "tokens",
     "milliseconds": "ms",
 }
-"""Figure → how it is called."""
+"""Figure → its column."""
 _DIGITS = {"tokens": 1, "milliseconds": 1}
 _SHOWN = 5
 
@@ -47,7 +47,7 @@ def evaluate(
         str, typer.Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
     ],
     engine: Annotated[
-        str | None, typer.Option(help="tantivy, rank-bm25 or all; else the brain's own.")
+        str | None, typer.Option(help="tantivy, rank-bm25 or all; default: the brain's engine.")
     ] = None,
     min_recall5: Annotated[float | None, _share("Exit 1 if recall@5 is below this.")] = None,
     min_hit3: Annotated[float | None, _share("Exit 1 if hit@3 is below this.")] = None,
@@ -69,10 +69,10 @@ def evaluate(
     """Measure retrieval on labelled prompts; exit 1 below a --min or above a --max.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
-    should be injected. recall@5, hit@3, mrr and ndcg@10 are of the ranking without the gate;
-    injected@3 and kept (their ratio) of what the gate lets through, false injection is the share
-    of the prompts without a card that drew one, tokens the mean size of what is injected, ms the
-    median time of a prompt.
+    should be injected. recall@5, hit@3, mrr and ndcg@10 measure the ranking without the gate.
+    injected@3 measures what the gate lets through; kept is the ratio of the two. false injection
+    is the share of prompts without a card that drew one, tokens the mean size of what is
+    injected, ms the median time of a prompt.
 
     Example: lessons eval prompts.jsonl --engine all --min-recall5 0.8 --max-false-injection 0.05
     """
@@ -105,7 +105,7 @@ def _print(report: Report) -> None:
     say(f"{counted(first.positive, 'prompt')} with cards, {first.negative} without")
     if count := len(report.inactive):
         shown = ", ".join(report.inactive[:_SHOWN]) + (" …" if count > _SHOWN else "")
-        say(f"{count} expected cards are not active and cannot come up: {shown}")
+        say(f"{count} expected cards are not active, so they cannot be found: {shown}")
 
 
 def _find_failed(
@@ -121,7 +121,7 @@ def _find_failed(
                 continue
             if value is None:
                 kind = "without a card" if name == "false_injection" else "with a card"
-                yield f"{COLUMNS[name]} is not known: no prompt {kind} in the file"
+                yield f"{COLUMNS[name]} is undefined: the file has no prompt {kind}"
             elif is_wrong(float(value), float(bound)):
                 yield f"{COLUMNS[name]} {value:.3f} is {word} {bound:g}"
 

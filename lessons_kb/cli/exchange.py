@@ -28,18 +28,18 @@ def register(app: typer.Typer) -> None:
 
 def import_(
     source: Annotated[str, typer.Argument(help="galangal, review, memory, jsonl or transcript.")],
-    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="What to read.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it.")] = False,
+    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files to read.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the cards.")] = False,
     near: Annotated[
-        str, typer.Option(help="skip, new or bump: for a lesson that is like a card.")
+        str, typer.Option(help="If a card is a near-duplicate: skip, new or bump.")
     ] = "skip",
     project: Annotated[str | None, typer.Option(help="Only for this project.")] = None,
     tags: Annotated[str, typer.Option(help="Topics, separated by commas.")] = "",
     agent: Annotated[
-        str | None, typer.Option(help="Whose transcript; by default it is found out.")
+        str | None, typer.Option(help="Agent that wrote the transcript; default: detected.")
     ] = None,
 ) -> None:
-    """Bring in lessons from elsewhere; without --yes only say what would be done.
+    """Import lessons kept elsewhere; without --yes, only show what would be done.
 
     Example: lessons import memory AGENTS.md CLAUDE.md
     """
@@ -63,7 +63,7 @@ def import_(
 
 
 def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
-    """Take sessions into the journal, where `create --from-session` and drafts find them."""
+    """Read sessions into the journal, where `create --from-session` and drafts find them."""
     from lessons_kb.brain.transcripts import Transcripts
 
     transcripts = Transcripts(open_brain())
@@ -85,10 +85,10 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
         print_table(columns, rows, right="prompts calls failures edits new expired")
     new = sum(session.new for session in sessions)
     if write:
-        mend = "`lessons create --from-session ID` makes a lesson of a session"
-        say(f"{counted(new, 'event')} noted; {mend}")
+        hint = "`lessons create --from-session ID` starts a card from a session"
+        say(f"{counted(new, 'event')} recorded; {hint}")
     else:
-        say(f"{counted(new, 'event')} to note{'; --yes notes them' if new else ''}")
+        say(f"{counted(new, 'event')} to record{'; --yes records them' if new else ''}")
 
 
 def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None:
@@ -104,14 +104,15 @@ def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None
     counts = {name: sum(s.action == name for s in steps) for name in ("create", "bump", "skip")}
     words = ("created", "bumped", "skipped") if written else ("to create", "to bump", "to skip")
     told = ", ".join(f"{n} {word}" for n, word in zip(counts.values(), words, strict=True))
-    again = "" if written or not (counts["create"] or counts["bump"]) else "; --yes writes it"
+    again = "" if written or not (counts["create"] or counts["bump"]) else "; --yes writes them"
     say(f"{told}{again}")
 
 
 def export(
     form: Annotated[str, typer.Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write; default: stdout."),
     ] = None,
 ) -> None:
     """Print every card; jsonl is what `import jsonl` reads.

@@ -41,11 +41,11 @@ def register(app: typer.Typer) -> None:
 
 
 def index(
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Read every file anew.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Read every file again.")] = False,
 ) -> None:
-    """Bring the index up to date and account for every file.
+    """Update the index and report what happened to every file.
 
-    Searches bring it up to date themselves.
+    Searches update it by themselves.
 
     Example: lessons index --rebuild
     """
@@ -77,7 +77,7 @@ def index(
         return
     for layer, count, run in zip(brain.layers, counts, done, strict=True):
         name = f"{layer.alias}: " if len(counts) > 1 else ""
-        hint = " (`lessons lint` names them)" if count.problems else ""
+        hint = " (see `lessons lint`)" if count.problems else ""
         problems = counted(count.problems, "problem")
         print(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")
         if run.stale:
@@ -105,14 +105,14 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def watch() -> None:
-    """Keep the index fresh while files are edited.
+    """Keep the index up to date while files are edited.
 
     Example: lessons watch &
     """
     from lessons_kb.brain.watching import Watching
 
     brain = open_brain()
-    say(f"watching {', '.join(layer.root for layer in brain.layers)}; Ctrl-C ends it")
+    say(f"watching {', '.join(layer.root for layer in brain.layers)}; press Ctrl-C to stop")
     watching = Watching(brain.layers, say=lambda line: print(line, flush=True), shared=True)
     try:
         watching.wait()
@@ -122,14 +122,14 @@ def watch() -> None:
 
 def lint(
     folder: Annotated[
-        str | None, typer.Argument(metavar="DIR", help="A brain, trusted or not.")
+        str | None, typer.Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
     ] = None,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "text",
     fail_on: Annotated[
         str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
     ] = "error",
 ) -> None:
-    """Name everything wrong with the files, with line and mend.
+    """Report problems in the files, each with its line and a suggested fix.
 
     Example: lessons lint --fail-on warning
     """
@@ -173,7 +173,7 @@ def _summed_up(findings: Sequence[Finding]) -> str:
     levels = [finding.level for finding in findings]
     told = ", ".join(counted(levels.count(level), level) for level in _LEVELS)
     advice = sum(finding.rule in ADVICE for finding in findings)
-    return f"{told}; {advice} of them advice, no problem of a file" if advice else told
+    return f"{told}, including {advice} that are only advice" if advice else told
 
 
 def _annotation(root: str, finding: Finding) -> Annotation:

@@ -1,4 +1,4 @@
-"""Commands that watch: run events."""
+"""Commands of the journal: run events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
     from lessons_kb.model import Event
 
-Session = Annotated[str | None, typer.Option(help="Session it belongs to; found by itself.")]
+Session = Annotated[str | None, typer.Option(help="Session it belongs to; default: detected.")]
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeatable.")]
 Tools = Annotated[list[str] | None, typer.Option("--tool", help="Only this tool; repeatable.")]
 
@@ -37,17 +37,18 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="Command to run.")],
     stall: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Longest silence; 0 = any.")
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Longest time without output; 0 = no limit."),
     ] = 90.0,
     session: Session = None,
     stage: Annotated[str | None, typer.Option(help="Workflow stage it belongs to.")] = None,
 ) -> None:
-    """Run a command and journal how it ended; its output and exit code stay as they are.
+    """Run a command and record how it ended; output and exit code stay unchanged.
 
-    Without output for --stall seconds it is ended (exit code 124), as by Ctrl-C, with all it
-    started.
+    A command without output for --stall seconds is stopped with all that it started, as by
+    Ctrl-C (exit code 124).
 
     Example: lessons run --stall 300 -- pytest -q
     """
@@ -66,7 +67,7 @@ def run(
     if ended.message:
         say(ended.message)
     if trouble or unwritten:
-        say(f"this run was not journalled: {trouble or unwritten}")
+        say(f"this run was not recorded: {trouble or unwritten}")
     elif brain is not None and ended.code == 0:
         _say_drafts(brain, command, session)
     raise typer.Exit(ended.code)
@@ -78,10 +79,10 @@ def _say_drafts(brain: Brain, command: list[str], session: str | None) -> None:
     try:
         made = draft_after(brain, command, session)
     except LessonsError as error:
-        say(f"no draft was made: {error}")
+        say(f"no draft was saved: {error}")
         return
     for draft in made:
-        say(f"what failed before passes now: {draft.id} waits for `lessons review`")
+        say(f"what failed before passes now; draft {draft.id} is ready for `lessons review`")
 
 
 def events(
@@ -91,10 +92,12 @@ def events(
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Newest rows to show.")] = ROWS,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = ROWS,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Keep printing new events.")
+    ] = False,
 ) -> None:
-    """List what was observed, newest last.
+    """List observed events, newest last.
 
     Example: lessons events --kind test --since 2h
     """
@@ -114,7 +117,7 @@ def events(
     elif found:
         print_table(COLUMNS, [_row(event) for event in found])
     else:
-        say("no such events; `lessons install` lets an agent write them, `lessons run` does so too")
+        say("no matching events; hooks (`lessons install`) and `lessons run` record them")
 
 
 def _parse_since(text: str, *, now: float) -> float:
@@ -125,7 +128,7 @@ def _parse_since(text: str, *, now: float) -> float:
         return dt.datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError):
         raise InputError(
-            f"--since {text!r} is no time; write 30m, 2h, 3d, 1w or a date such as 2026-01-31"
+            f"--since {text!r} is not a time; write 30m, 2h, 3d, 1w or a date such as 2026-01-31"
         ) from None
 
 

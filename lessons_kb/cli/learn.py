@@ -1,4 +1,4 @@
-"""From drafts to cards, and cards put away: review archive."""
+"""From drafts to cards, and retired cards: review archive."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def register(app: typer.Typer) -> None:
 
 
 def review(
-    everything: Annotated[bool, typer.Option("--list", help="List what waits.")] = False,
+    everything: Annotated[bool, typer.Option("--list", help="List the drafts.")] = False,
     show: Annotated[str | None, typer.Option(metavar="ID", help="Print a draft.")] = None,
     accept: Annotated[
-        str | None, typer.Option(metavar="ID", help="Make a draft a card, above the bar.")
+        str | None, typer.Option(metavar="ID", help="Turn a complete draft into a card.")
     ] = None,
     merge: Annotated[
         tuple[str, str] | None,
@@ -45,17 +45,17 @@ def review(
         str | None,
         typer.Option(metavar="ID", help="Remove a draft; one you edited goes to the trash."),
     ] = None,
-    on_duplicate: Annotated[
-        str, typer.Option(help="fail or new, if the lesson is there already.")
-    ] = "fail",
+    on_duplicate: Annotated[str, typer.Option(help="If the lesson exists: fail or new.")] = "fail",
 ) -> None:
-    """Walk through the drafts: accept, edit, merge, discard. Without a terminal: list them.
+    """Review drafts one by one: accept, edit, merge or discard.
+
+    Without a terminal, list them.
 
     Example: lessons review --accept red-green-1a2b3c4d
     """
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + everything > 1:
-        raise InputError("choose one of --list, --show, --accept, --merge and --discard")
+        raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     check_choice("--on-duplicate", on_duplicate, ("fail", "new"))
     drafts = (brain := open_brain()).drafts
     if show is not None:
@@ -84,22 +84,23 @@ def archive(
         list[str] | None, typer.Argument(metavar="ID", help="Path, slug, or prefix.")
     ] = None,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Cards seen once and long unused.")
+        bool, typer.Option("--stale", help="Archive cards that were seen once and long unused.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show which, change nothing.")] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask about cards from triggers.")
+        bool,
+        typer.Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto)."),
     ] = False,
     curated: Annotated[
-        bool, typer.Option("--curated", help="Nor about those that a human wrote.")
+        bool, typer.Option("--curated", help="With --yes: nor about cards written by a human.")
     ] = False,
 ) -> None:
-    """Put cards away for good; `restore` takes it back.
+    """Retire cards; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
     """
     if bool(ids) == stale:
-        raise InputError("name the cards to archive, or --stale for those long unused")
+        raise InputError("give either the cards to archive or --stale")
     brain = open_brain()
     if not stale:
         cards = brain.cards.set_status("archived", *(ids or ()))
@@ -117,12 +118,15 @@ def archive(
         print_json([_stale_data(one, archived) for one in found])
         return
     if not found:
-        say("no card is stale")
+        say("no stale cards")
         return
     rows = [_stale_row(one, archived) for one in found]
     print_table(("id", "source", "days", "done", "title"), rows, right="days")
     if not dry_run and len(archived) < len(found):
-        say(f"{len(found) - len(archived)} left as they are; --yes, and --curated, archive them")
+        say(
+            f"{len(found) - len(archived)} not archived; --yes archives those from triggers, "
+            "--curated also those written by a human"
+        )
 
 
 def _choose_stale(found: Sequence[Stale], *, yes: bool, curated: bool) -> list[str]:
@@ -160,13 +164,13 @@ def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
         print_json([_draft_data(brain, draft) for draft in drafts])
         return
     if not drafts:
-        say("no drafts wait")
+        say("no drafts to review")
         return
     rows = [
         (draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), draft.title)
         for draft in drafts
     ]
-    print_table(("id", "why", "seen", "lacks", "title"), rows, right="seen lacks")
+    print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
 
 
 def _print_draft(brain: Brain, draft: Draft) -> None:
@@ -179,10 +183,10 @@ def _print_draft(brain: Brain, draft: Draft) -> None:
 
 
 def _remarks(brain: Brain, draft: Draft) -> list[str]:
-    lines = [f"lacks {line}" for line in draft.missing]
+    lines = [f"missing: {line}" for line in draft.missing]
     lines += [clean_line(twin.reason) for twin in brain.drafts.find_twins(draft)]
     if draft.card:
-        lines.append(f"the same mistake became {clean_line(draft.card)} before")
+        lines.append(f"the same mistake is already the card {clean_line(draft.card)}")
     return lines
 
 
@@ -190,14 +194,14 @@ def _walk(brain: Brain) -> None:
     """Show each draft and do what the user chooses, until all are seen or the user stops."""
     waiting = [draft.id for draft in brain.drafts.all()]
     if not waiting:
-        say("no drafts wait")
+        say("no drafts to review")
     while waiting:
         try:
             draft = brain.drafts.get(waiting[0])
         except CardNotFound:  # another process has settled it
             del waiting[0]
             continue
-        say(f"{draft.id} ({len(waiting)} to see) {draft.path}")
+        say(f"{draft.id} ({len(waiting)} left) {draft.path}")
         _print_draft(brain, draft)
         question = "[a]ccept, [e]dit, [m]erge, [d]iscard, [s]kip, [q]uit?"
         answer = typer.prompt(question, default="s", err=True).strip().lower()[:1]
@@ -208,7 +212,9 @@ def _walk(brain: Brain) -> None:
                 del waiting[0]
         except DuplicateCard as error:
             say(str(error))
-            if typer.confirm(f"Count it on {error.existing}?", default=True, err=True):
+            if typer.confirm(
+                f"Count it as an occurrence of {error.existing}?", default=True, err=True
+            ):
                 print(f"{clean_line(brain.drafts.merge(draft.id, error.existing).id)} counted")
                 del waiting[0]
         except LessonsError as error:
@@ -224,7 +230,7 @@ def _edit(_brain: Brain, draft: Draft) -> bool:
     from lessons_kb.process.editor import open_editor
 
     if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-        raise InputError(f"no editor is set; set $EDITOR, or edit {draft.path} and come back")
+        raise InputError(f"no editor is configured; set $EDITOR, or edit {draft.path} yourself")
     open_editor(draft.path)
     return False  # show it again
 
@@ -232,7 +238,7 @@ def _edit(_brain: Brain, draft: Draft) -> bool:
 def _merge(brain: Brain, draft: Draft) -> bool:
     twins = brain.drafts.find_twins(draft)
     nearest = draft.card or (twins[0].card.id if twins else None)
-    card = typer.prompt("Into which card?", default=nearest, err=True)
+    card = typer.prompt("Merge into which card?", default=nearest, err=True)
     print(f"{clean_line(brain.drafts.merge(draft.id, card).id)} counted")
     return True
 

@@ -1,4 +1,4 @@
-"""Entry of the ``lessons`` command: global options, the commands, and the one rim for errors."""
+"""Entry of the ``lessons`` command: global options, commands, the one boundary for errors."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def _print_version(wanted: bool) -> None:
 def _global_options(
     brain: Annotated[
         list[str] | None,
-        typer.Option("--brain", metavar="DIR", help="Brain to use; may be given several times."),
+        typer.Option("--brain", metavar="DIR", help="Brain to use; repeatable."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colours.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.")] = False,
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
@@ -75,7 +75,7 @@ def build_app(only: str = "") -> typer.Typer:
     """Return the command line: whole, or with ``only`` one command, which starts sooner."""
     made = typer.Typer(
         name="lessons",
-        help="A knowledge base of lesson cards that keeps coding agents from repeating mistakes.",
+        help="Keep coding agents from repeating mistakes: a knowledge base of lesson cards.",
         epilog="Example: lessons init && lessons create 'Retry without an idempotency key'",
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -158,11 +158,11 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
     except typer.Exit as stop:
         return int(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        print("lessons: stopped", file=sys.stderr)
+        print("lessons: interrupted", file=sys.stderr)
         return 130
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "lessons"
-        return _fail(f"{error.format_message()} (`{command} --help` shows how)")
+        return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`")
     except BrokenPipeError:
         return _reader_has_gone()
     except SystemExit as stop:  # what typer makes of a pipe that its reader closed
@@ -175,7 +175,7 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
         if os.environ.get(DEBUG):
             raise
         what = f"{type(error).__name__}: {error}".splitlines()[0]
-        return _fail(f"unexpected {what}; {DEBUG}=1 shows where")
+        return _fail(f"internal error: {what}; run again with {DEBUG}=1 for the traceback")
     return status if isinstance(status, int) else 0
 
 

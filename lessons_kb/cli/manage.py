@@ -1,4 +1,4 @@
-"""The desk for a human: manage."""
+"""The full-screen command: manage."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def register(app: typer.Typer) -> None:
 
 
 def manage() -> None:
-    """Look through cards and drafts and mend them, full screen; ? there explains the keys.
+    """Browse and edit cards and drafts on a full screen; press ? for the keys.
 
-    Without a terminal it reads plain commands, one a line; `help` lists them.
+    Without a terminal, read plain commands from stdin, one per line; `help` lists them.
 
     Example: lessons manage
     """

@@ -24,7 +24,9 @@ def run(words: Sequence[str]) -> int:
     from lessons_kb.errors import LessonsError
 
     if len(words) < _FILES:
-        print("lessons: git runs merge-driver; `lessons install git` sets it up", file=sys.stderr)
+        print(
+            "lessons: merge-driver is run by git; `lessons install git` sets it up", file=sys.stderr
+        )
         return 2
     given = {name: word for name, word in zip(_NAMES, words, strict=False) if word != name}
     base, ours, theirs = words[:_FILES]

@@ -72,7 +72,7 @@ def check_folder(option: str, name: str) -> None:
     """Raise InputError where a file stands in for the folder that a brain is."""
     if os.path.isfile(name):
         folder = os.path.dirname(name) or "."
-        raise InputError(f"{option} {name} is a file; name the folder of a brain, such as {folder}")
+        raise InputError(f"{option} {name} is a file; give the folder of a brain, such as {folder}")
 
 
 _open: list[Brain] = []
@@ -100,8 +100,8 @@ def close_brains() -> None:
         more = f" and {counted(len(others), 'other folder')}" if others else ""
         inside = f"{os.path.realpath(os.curdir)}{os.sep}".startswith(first + os.sep)
         say(
-            f"not read: {first if inside else os.path.relpath(first)}{more}, not trusted "
-            "(a repository or brain of its own); `lessons trust DIR` lets it speak"
+            f"skipped {first if inside else os.path.relpath(first)}{more}: not trusted "
+            "(a separate repository or brain); `lessons trust DIR` trusts it"
         )
 
 
@@ -151,7 +151,7 @@ def read_text(words: Sequence[str], *, what: str) -> str:
     if words and list(words) != ["-"]:
         return " ".join(words)
     if sys.stdin is None or sys.stdin.isatty():
-        raise InputError(f"no {what}; write it as an argument or pipe it in")
+        raise InputError(f"{what} missing; pass it as an argument or on stdin")
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
@@ -161,7 +161,7 @@ def read_file(name: str) -> str:
         with open(name, "rb") as file:
             return file.read().decode("utf-8", "replace")
     except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror}; name a readable file") from None
+        raise InputError(f"cannot read {name}: {error.strerror}; give a readable file") from None
 
 
 def relative_path(path: str) -> str:

@@ -34,14 +34,17 @@ if TYPE_CHECKING:
     from lessons_kb.process.git import Diff
 
 Paths = Annotated[
-    list[str] | None, typer.Option("--path", metavar="FILE", help="File at hand; repeatable.")
+    list[str] | None,
+    typer.Option("--path", metavar="FILE", help="File being worked on; repeatable."),
 ]
 Revision = Annotated[
     str | None,
-    typer.Option("--diff", metavar="[REV]", help="Use the diff to REV; without it, what changed."),
+    typer.Option(
+        "--diff", metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."
+    ),
 ]
 Stage = Annotated[str | None, typer.Option(help="Current workflow stage.")]
-Session = Annotated[str | None, typer.Option(help="Session whose memory to use.")]
+Session = Annotated[str | None, typer.Option(help="Session whose earlier injections count.")]
 
 FORMATS = ("text", "json", "sarif", "github")
 BLOCK, WARNINGS = "text", "warnings"
@@ -57,26 +60,26 @@ def register(app: typer.Typer) -> None:
 
 def preflight(
     prompt: Annotated[
-        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt; else stdin.")
+        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt; default: stdin.")
     ] = None,
     diff: Revision = None,
     path: Paths = None,
     stage: Stage = None,
     session: Session = None,
-    budget: Annotated[int | None, typer.Option(min=0, help="Tokens in all.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=0, help="Token budget of the whole block.")
+    ] = None,
     context: Annotated[
-        bool | None, typer.Option("--context/--no-context", help="Notes behind the lessons.")
+        bool | None, typer.Option("--context/--no-context", help="Add excerpts of notes.")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help=f"{BLOCK}, or {WARNINGS}: a list of common mistakes.")
+        str, typer.Option("--format", help=f"{BLOCK}, or {WARNINGS} (a list of common mistakes).")
     ] = BLOCK,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say on stderr why, hit by hit.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain each hit on stderr.")] = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
-    With --format warnings and --stage alone: the mistakes seen most often in that stage.
+    With only --format warnings and --stage, print the most frequent mistakes of that stage.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
     """
@@ -118,7 +121,7 @@ def _explain(brain: Brain, block: Preflight, text: str) -> None:
         print(f"{hit.card.title} ({hit.card.id})", file=sys.stderr)
         print(render.explain_hit(hit, text), file=sys.stderr)
     if others := len(block.withheld) - len(shown):
-        say(f"{others} more held back; --json names them")
+        say(f"{others} more suppressed; use --json")
     _say_stale(brain)
 
 
@@ -128,8 +131,8 @@ def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> Non
     if not is_too_small(block):
         return
     least = find_least_budget(attempt)
-    mend = f"--budget {least} gives the first" if least else "`model_context` allows for none"
-    say(f"the budget is too small for a lesson: {mend}")
+    hint = f"use --budget {least} or more" if least else "raise `model_context`"
+    say(f"the token budget is too small for any lesson; {hint}")
 
 
 def _most_seen(brain: Brain, stage: str) -> list[Card]:
@@ -157,26 +160,28 @@ def _warn_of(cards: Sequence[Card], brain: Brain, stage: str | None) -> None:
 
 def check(
     answer: Annotated[
-        list[str] | None, typer.Argument(metavar="ANSWER", help="The answer; else stdin.")
+        list[str] | None, typer.Argument(metavar="ANSWER", help="The answer; default: stdin.")
     ] = None,
     card: Annotated[
         list[str] | None, typer.Option("--card", metavar="ID", help="Card to check; repeatable.")
     ] = None,
     evidence: Annotated[
         list[str] | None,
-        typer.Option("--evidence", metavar="FILE", help="What was done: a file; repeatable."),
+        typer.Option(
+            "--evidence", metavar="FILE", help="File with a record of what was done; repeatable."
+        ),
     ] = None,
     diff: Revision = None,
     session: Session = None,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "text",
     fail: Annotated[
-        bool, typer.Option("--fail-on-unaddressed", help="Exit 1 if an item is not visible.")
+        bool, typer.Option("--fail-on-unaddressed", help="Exit 1 if an item is not addressed.")
     ] = False,
 ) -> None:
-    """Say which checklist items an answer or a diff does not show.
+    """Report the checklist items that an answer or a diff does not address.
 
-    Without --card the lessons that the last prompt was given are meant; with --diff those that the
-    change calls for. Example: lessons check --diff origin/main...HEAD --format github
+    Without --card, check the lessons injected for the last prompt or, with --diff, those that
+    match the change. Example: lessons check --diff origin/main...HEAD --format github
     """
     check_choice("--format", form, FORMATS)
     brain = open_brain()
@@ -185,7 +190,7 @@ def check(
     if diff is None:
         text = read_text(answer or [], what="answer")
         if not text.strip() and not seen:
-            raise InputError("no answer to check; write it as an argument or pipe it in")
+            raise InputError("answer missing; pass it as an argument or on stdin")
     else:
         change = _read_diff(brain, diff)
         text = " ".join(answer or [])
@@ -197,7 +202,7 @@ def check(
     result = brain.check(text, cards=chosen, evidence=seen, session=session)
     _print_check(brain, result, "json" if options().json else form)
     if chosen is None and not result.checked:
-        say("the last prompt was given no lesson to check; --card ID names one")
+        say("no lesson to check: none was injected for the last prompt; use --card ID")
     if fail and result.unaddressed:
         raise typer.Exit(1)
 
@@ -234,26 +239,27 @@ def _annotation(brain: Brain, item: Unaddressed) -> Annotation:
 
 def search(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="QUERY", help="What to look for; else stdin.")
+        list[str] | None,
+        typer.Argument(metavar="QUERY", help="What to search for; default: stdin."),
     ] = None,
     kind: Annotated[
         str | None, typer.Option("--type", help=f"Only {', '.join(KINDS)} or {NOTE}.")
     ] = None,
     path: Paths = None,
     stage: Stage = None,
-    limit: Annotated[int, typer.Option(min=1, help="Hits to show.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of hits.")] = 10,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show score, factors and terms.")
     ] = False,
 ) -> None:
-    """Search cards and notes; nothing is held back.
+    """Search cards and notes; nothing is suppressed.
 
     Example: lessons search "allow list" --explain
     """
     check_choice("--type", kind, (*KINDS, NOTE))
     query = read_text(words or [], what="query")
     if not query.strip():
-        raise InputError("nothing to look for; write a query as an argument or pipe it in")
+        raise InputError("query missing; pass it as an argument or on stdin")
     brain = open_brain()
     hits = brain.search(
         query,
@@ -281,7 +287,7 @@ def search(
 def _say_stale(brain: Brain) -> None:
     for layer in brain.layers:
         if layer.stale:
-            say(f"{layer.alias}: the last commit was searched, for {layer.stale}")
+            say(f"{layer.alias}: searched the previous index, because {layer.stale}")
 
 
 def _read_diff(brain: Brain, revision: str) -> Diff:

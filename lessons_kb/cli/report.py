@@ -29,16 +29,16 @@ def register(app: typer.Typer) -> None:
 
 def report(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Write it there; - prints it.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")
     ] = FILE,
     stage: Annotated[str | None, typer.Option(help="Only this stage's cards.")] = None,
     project: Annotated[str | None, typer.Option(help="Only this project's cards.")] = None,
-    rows: Annotated[int, typer.Option(min=1, help="Cards in each list.")] = 20,
+    rows: Annotated[int, typer.Option(min=1, help="Maximum number of cards in each list.")] = 20,
 ) -> None:
-    """Write one HTML page: what was given, what came back, which cards help.
+    """Write an HTML report: what was injected, what came back, which cards help.
 
-    It needs nothing but a browser: no network, no script. Links to cards stay good when page and
-    brain are moved together, if the page lies in the brain or above it.
+    The page needs no network and no scripts. If it lies in the brain or above it, its links to
+    cards stay valid when both are moved together.
 
     Example: lessons report -o report.html
     """
@@ -47,9 +47,11 @@ def report(
     from lessons_kb.store.templates import read_template
 
     if options().json and output == STDOUT:
-        raise InputError("--json and -o - would both print; leave one out")
+        raise InputError("--json and -o - both write to stdout; use one")
     if output == FILE and os.path.islink(output):  # whoever made it chose what is overwritten
-        raise InputError(f"{FILE} is a link here; remove it, or name a file with --output")
+        raise InputError(
+            f"{FILE} is a symbolic link here; remove it, or choose a file with --output"
+        )
     brain = open_brain()
     overview = brain.stats.overview(stage=stage, project=project)
     path = os.path.realpath(output)

@@ -21,17 +21,17 @@ GIT = "git"
 """Stands where `install` takes the name of an agent."""
 
 _WORDS = {
-    "created": "made",
+    "created": "created",
     "changed": "changed",
-    "unchanged": "nothing to change",
+    "unchanged": "already up to date",
     "removed": "removed",
 }
-_COMMIT = "Commit .gitattributes: with it every clone knows which files are cards."
+_COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
 _EACH = (
-    "Git takes no driver out of a repository: whoever clones it runs `lessons install git` once;"
-    " until then cards merge by lines."
+    "Git never takes a merge driver from a repository. In each clone, run `lessons install git` "
+    "once; until then cards are merged line by line."
 )
-_NO_BRAIN = "No brain in a git repository here: run it once more inside one, for its attributes."
+_NO_BRAIN = "No brain in a git repository here; run this again inside one to set its attributes."
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""The command why: what was injected last, why, and what was held back by which rule."""
+"""The command why: what was injected last, why, and which rule suppressed the rest."""
 
 from __future__ import annotations
 
@@ -31,18 +31,21 @@ def register(app: typer.Typer) -> None:
 
 def why(
     prompt: Annotated[
-        list[str] | None, typer.Argument(metavar="PROMPT", help="Ask about this; nothing is noted.")
+        list[str] | None,
+        typer.Argument(metavar="PROMPT", help="Prompt to explain; nothing is recorded."),
     ] = None,
     session: Annotated[
-        str | None, typer.Option(help="Session to tell of; by default the newest.")
+        str | None, typer.Option(help="Session to explain; default: the latest.")
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option("--path", metavar="FILE", help="With PROMPT: file at hand; repeatable."),
+        typer.Option(
+            "--path", metavar="FILE", help="With PROMPT: file being worked on; repeatable."
+        ),
     ] = None,
     stage: Annotated[str | None, typer.Option(help="With PROMPT: workflow stage.")] = None,
 ) -> None:
-    """Say what was injected last, why, and what was held back by which rule.
+    """Explain what was injected last, and which rule suppressed the rest.
 
     Example: lessons why "Add a Telegram command that runs a shell script"
     """
@@ -50,7 +53,7 @@ def why(
 
     text = " ".join(prompt or ())
     if prompt and not text.strip():
-        raise InputError("the prompt is empty; without one, `lessons why` tells of the last")
+        raise InputError("the prompt is empty; leave it out to explain the last one")
     brain = open_brain()
     told = find_why(brain, session) if not prompt else None
     if prompt:
@@ -59,14 +62,14 @@ def why(
         print_json(as_data(told) if told else None)
         return
     if told is None:
-        where = f"of session {session!r}" if session else "of any session"
-        say(f"the journal knows nothing {where}; `lessons why PROMPT` asks about a prompt")
+        where = f"for session {session!r}" if session else "yet"
+        say(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
     language = brain.layers[0].settings.language
     for line in _why_lines(told, language, when=_ago(told.at) if told.at else ""):
         print_wrapped(line)
     if told.source == "recomputed":
-        say("this session noted no reasons: they are recomputed with today's cards")
+        say("this session recorded no reasons; they are recomputed with today's cards")
 
 
 def _ago(at: float) -> str:
@@ -90,19 +93,19 @@ def _why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[st
     if when:
         agent = f" ({clean_line(why.agent)})" if why.agent else ""
         session = clean_line(why.session)
-        yield f"{f'Session {session}{agent}' if session else 'Outside of any session'}, {when}"
+        yield f"{f'Session {session}{agent}' if session else 'Outside any session'}, {when}"
     if why.prompt:
         yield f"Prompt: {_shortened(clean_line(why.prompt))}"
     if given:
         yield render.footer([one.id for one in given], language)
     yield ""
-    yield f"Given ({counted(why.tokens, 'token')}):" if given and why.tokens else "Given:"
+    yield f"Injected ({counted(why.tokens, 'token')}):" if given and why.tokens else "Injected:"
     yield from _verdict_lines(given, "✓", words)
-    yield "Held back:"
+    yield "Suppressed:"
     yield from _verdict_lines(held, "✗", words)
     for title, verdicts in (
-        ("Given since:", why.later),
-        ("In the context from before:", why.earlier),
+        ("Injected later:", why.later),
+        ("Already in the context:", why.earlier),
     ):
         if verdicts:
             yield title
@@ -115,13 +118,13 @@ def _verdict_lines(
     for one in verdicts:
         facts = [clean_line(one.id)]
         if one.given:
-            yield f"  {mark} {clean_line(one.title) or 'a card that is gone'}"
+            yield f"  {mark} {clean_line(one.title) or 'a card that no longer exists'}"
         if one.confidence is not None:
             facts.append(f"confidence {one.confidence:.2f}")
         if one.changed:
             facts.append("changed since")
         yield f"    {', '.join(facts)}" if one.given else f"  {mark} {', '.join(facts)}"
-        reason = render.in_words(clean_line(one.reason), words).removeprefix("held back: ")
+        reason = render.in_words(clean_line(one.reason), words).removeprefix("suppressed: ")
         if reason:
             yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
     if not verdicts:

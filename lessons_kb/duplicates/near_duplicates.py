@@ -110,7 +110,7 @@ def compare(title: str, card: Card, *, text: str = "") -> Twin | None:
     if normal_title(title) == normal_title(card.title):
         return _same_title(card)
     if is_same_wording(title, card.title):
-        reason = f"{card.id} has the same words in its title: {card.title}"
+        reason = f"{card.id} has a title with the same words: {card.title}"
         return Twin(card=card, level=SAME, score=1.0, reason=reason)
     titles = similarity(title, card.title)
     said = _said(card)
@@ -120,8 +120,8 @@ def compare(title: str, card: Card, *, text: str = "") -> Twin | None:
         return None
     filled = titles >= PROPOSED and _is_other_subject(title, card.title)
     level = KIN if filled else NEAR
-    what = "its title is" if titles >= whole else "what it says is"
-    reason = f"{card.id} is like it, {what} {score:.0%} alike: {card.title}"
+    what = "title" if titles >= whole else "text"
+    reason = f"{card.id} is similar ({what} {score:.0%}): {card.title}"
     return Twin(card=card, level=level, score=round(score, 4), reason=reason)
 
 
@@ -150,7 +150,7 @@ _SHORTEST = 6
 
 
 def _same_title(card: Card) -> Twin:
-    return Twin(card=card, level=SAME, score=1.0, reason=f"{card.id} has this title already")
+    return Twin(card=card, level=SAME, score=1.0, reason=f"{card.id} already has this title")
 
 
 def _index(cards: Sequence[Card]) -> Any:

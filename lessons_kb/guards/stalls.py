@@ -32,7 +32,7 @@ class StallGuard:
     def __init__(self, *, now: float, patience: float | None = 90.0) -> None:
         """Arm the deadline ``patience`` seconds from ``now``; None waits for ever."""
         if patience is not None and not patience > 0:
-            raise InputError(f"patience must be above 0 seconds, not {patience:g}; None = for ever")
+            raise InputError(f"patience must be above 0 seconds, not {patience:g}; None = no limit")
         self._patience = patience
         self._heard = now
         self._state = RUNNING
@@ -84,7 +84,7 @@ class StallGuard:
         """Go on from ``to_state()``; InputError when it is something else."""
         checked = check_state(state, {"heard": 0.0, "state": ""})
         if checked["state"] not in (RUNNING, *FINAL_STATES):
-            raise InputError(f"no such state of a run: {checked['state']!r:.60}")
+            raise InputError(f"unknown run state: {checked['state']!r:.60}")
         guard = cls(now=checked["heard"], patience=patience)
         guard._state = checked["state"]
         return guard

@@ -55,14 +55,14 @@ def read_mistakes(
             f"but {', '.join(present) or 'none'}; is it galangal's mistakes.db?"
         )
     unknown = [column for column in present if column not in (*COLUMNS, *IGNORED)]
-    notes = [f"{name}: column {column} is not known and not read" for column in unknown]
+    notes = [f"{name}: unknown column {column}; ignored" for column in unknown]
     lessons: list[Incoming] = []
     passed: list[PassedOver] = []
     for number, row in enumerate(rows, 1):
         where = f"{name} row {row.get('id') or number}"
         description = clean_line(_text(row.get("description")))
         if not description:
-            passed.append(PassedOver(title="", where=where, reason="it has no description"))
+            passed.append(PassedOver(title="", where=where, reason="no description"))
             continue
         lesson, strange = _lesson(row, description, where)
         lessons.append(lesson)
@@ -148,7 +148,7 @@ def _texts(row: Mapping[str, Any], column: str, strange: list[str]) -> list[str]
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, list):
-        strange.append(f"{column} is no JSON list and was not read")
+        strange.append(f"{column} is not a JSON list; ignored")
         return []
     lines = (clean_line(item) for item in data if isinstance(item, str))
     return list(dict.fromkeys(line for line in lines if line))
@@ -160,7 +160,7 @@ def _count(value: object, strange: list[str]) -> int:
     try:
         count = int(_text(value))
     except ValueError:
-        strange.append("occurrence_count is no number, taken for 1")
+        strange.append("occurrence_count is not a number; 1 is used")
         return 1
     return min(max(count, 1), 1_000_000)
 
@@ -179,7 +179,7 @@ def _date(value: object, strange: list[str]) -> str | None:
         except (ValueError, OverflowError):
             seconds = 0.0
     if not 0 < seconds <= _LARGEST_TIME:
-        strange.append("last_timestamp is no time and was not read")
+        strange.append("last_timestamp is not a time; ignored")
         return None
     return dt.datetime.fromtimestamp(seconds, dt.UTC).date().isoformat()
 

@@ -59,7 +59,7 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Reading:
             if _key(key) not in NAMES and _key(key) not in _IGNORED:
                 unknown.setdefault(key, where)
         lessons.append(_foreign(data, where))
-    notes = [f"{at}: key {key[:40]!r} is not known and not read" for key, at in unknown.items()]
+    notes = [f"{at}: unknown key {key[:40]!r}; ignored" for key, at in unknown.items()]
     return Reading(lessons=tuple(lessons), notes=tuple(notes))
 
 
@@ -67,10 +67,10 @@ def _object(line: str, where: str) -> Mapping[str, Any]:
     try:
         data = json.loads(line.removeprefix("\ufeff"))
     except RecursionError:
-        raise InputError(f"{where}: nested too deeply; write one flat object a line") from None
+        raise InputError(f"{where}: nested too deeply; write one flat object per line") from None
     except ValueError as error:
         what = getattr(error, "msg", "no JSON")
-        raise InputError(f"{where}: no JSON ({what}); write one object a line") from None
+        raise InputError(f"{where}: not JSON ({what}); write one object per line") from None
     if not isinstance(data, dict):
         raise InputError(f'{where}: not an object; write {{"title": "…", …}} on each line')
     return data

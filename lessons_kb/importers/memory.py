@@ -231,7 +231,7 @@ def _lesson(
     if not title or _PLACEHOLDER.fullmatch(title) or _BARE.fullmatch(title):
         title = _title_of(said)
     if not title:
-        return PassedOver(title=first.text[:60], where=where, reason="nothing in it is a lesson")
+        return PassedOver(title=first.text[:60], where=where, reason="no lesson in it")
     said = [(heading, text) for heading, text in said if unmarked(text) != title]
     sections = [(h, checklist(text.split("\n")) if h == PREVENTION else text) for h, text in said]
     topic = "" if _WORDS.search(subject) or _GENERIC.search(subject) else subject

@@ -99,9 +99,9 @@ def read_review(text: str, *, name: str) -> Reading:
     return Reading(lessons=(*told, *deferrals), passed_over=tuple(passed), notes=notes)
 
 
-_NAMELESS = "there are no words to make a title of"
+_NAMELESS = "no words to build a title from"
 _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENCE[-1]}"
-_LOST = "it names no claim that is imported"
+_LOST = "it refers to no imported claim"
 
 
 def _walk(blocks: Sequence[Block]) -> Iterator[tuple[str, Block, Sequence[Block]]]:

@@ -30,7 +30,7 @@ def check_pattern(pattern: str) -> str:
         compiled = _compile(pattern)
     except re2.error as error:
         why = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
-        return f"it is no regular expression that RE2 takes ({why}); see {_SYNTAX}"
+        return f"it is not a valid RE2 regular expression ({why}); see {_SYNTAX}"
     if compiled.programsize > MAX_PROGRAM:
         return f"it is too large; use {_SMALLER}"
     if compiled.search("") is not None:

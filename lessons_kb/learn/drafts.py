@@ -163,7 +163,7 @@ def names_of(part: str) -> tuple[str, ...]:
     return _unique(found) or ("",)
 
 
-_FIXES: Mapping[str, str] = {RED_GREEN: "The change after which it passed:"}
+_FIXES: Mapping[str, str] = {RED_GREEN: "The change that made it pass:"}
 _CHANGED = "What was changed:"
 _RUNS = ("test", "command")
 _CHANGES = ("edit", "create", "remove")
@@ -176,7 +176,7 @@ def _headline(trigger: Trigger) -> str:
         FEEDBACK: f"The user said it went wrong:\n\n{said}",
         REQUEST: f"The user asked to record it:\n\n{said}",
         RED_GREEN: f"The user said:\n\n{said}" if said else "",
-        ROLLBACK: f"The change was taken back: {command}",
+        ROLLBACK: f"The change was rolled back: {command}",
         REJECTION: _paragraphs([f"An action was refused: {command}", said]),
         INTERRUPT: f"The user interrupted:\n\n{said}",
         STAGE: f"The stage {trigger.cause.stage or ''} failed:\n\n{said}",

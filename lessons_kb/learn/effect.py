@@ -313,46 +313,48 @@ def _judge(effect: Effect) -> tuple[str, str]:
     if harmful >= MIN_HARMFUL and harmful > 2 * helpful:
         return "harms", f"marked harmful {harmful}×, helpful {helpful}×"
     if not effect.injections:
-        return "never used", "no prompt has called for it yet"
+        return "never used", "no prompt has matched it yet"
     compared = min(before.of, after.of) >= MIN_COMPARED
     # Two shares of nothing differ too, by what is believed of few sessions and of many: no verdict.
     if compared and effect.prevents >= SURE and before.times:
-        return "helps", f"{change}: it prevents it with {_percent(effect.prevents)} probability"
+        return (
+            "helps",
+            f"{change}: the card prevents it with {_percent(effect.prevents)} probability",
+        )
     if compared and effect.prevents <= 1 - SURE and after.times:
         worse = _percent(1 - effect.prevents)
         return "harms", f"{change}: it is more frequent with {worse} probability"
     if after.of >= MIN_SESSIONS and after.low > OFTEN:
-        return "no effect", f"the mistake came back in {_of(after)} sessions in spite of it"
+        return "no effect", f"the mistake came back in {_of(after)} sessions despite the card"
     if after.of >= MIN_SESSIONS and before.of >= MIN_SESSIONS:
-        return "no effect", f"{change}: no difference that could not be chance"
+        return "no effect", f"{change}: no significant difference"
     if not after.of:
-        return "too early", "given outside of sessions only, where nobody sees what followed"
+        return "too early", "only injected outside of sessions, where no outcome is observed"
     if not before.of:
         return "too early", (
             f"the mistake came back in {_of(after)} sessions with it; "
-            "there is none before it to compare with"
+            "no earlier session to compare with"
         )
-    return "too early", f"{change}: too few to tell"
+    return "too early", f"{change}: too few sessions to tell"
 
 
 def _propose(effect: Effect, *, idle: bool) -> tuple[str, str]:
     """Return what its human might do, and why, without a full stop."""
     card = effect.card
     if effect.verdict == "harms":
-        return "archive", "put it away or rewrite it"
+        return "archive", "archive or rewrite it"
     if effect.injections and is_ignored(effect):
         return "edit", (
-            f"{effect.addressed} of {effect.checked} items were visible in the answers: "
-            "say what to check in plainer words"
+            f"{effect.addressed} of {effect.checked} items were addressed; reword the checklist"
         )
     if effect.verdict != "helps" and effect.after.times >= MIN_RETURNS:
         if card.severity != "high":
-            return "promote", "it returns: raise its severity"
+            return "promote", "it keeps coming back; raise its severity"
         if card.gate != "ask" and card.paths:
-            return "promote", "it returns: let it ask before its files are changed (gate: ask)"
-        return "edit", "it returns: its checklist does not stop it"
+            return "promote", "it keeps coming back; require permission for its files (gate: ask)"
+        return "edit", "it keeps coming back; improve its checklist"
     if idle and effect.verdict == "never used":
-        return "archive", "no prompt has called for it for long"
+        return "archive", "no prompt has matched it for a long time"
     return "", ""
 
 

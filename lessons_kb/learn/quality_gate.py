@@ -56,7 +56,7 @@ def find_missing(
         missing.append("a Prevention Checklist item that can be checked in a diff or an answer")
     told = {_plain(symptom) for symptom in symptoms if not _is_open(symptom)}
     if len(told) < MIN_SYMPTOMS:
-        missing.append("two or three `symptoms` in the words of a next task")
+        missing.append("two or three `symptoms`, worded like a future task")
     return tuple(missing)
 
 

@@ -120,7 +120,9 @@ class _Block:
             # Raw scores of two brains cannot be compared: each brain has its own first.
             best = first.setdefault(hit.brain, hit.score)
             if hit.score < self.settings.weakest * best and not hit.matches_path:
-                self.withhold(hit, f"far weaker than the first: {hit.score:.2f} to {best:.2f}")
+                self.withhold(
+                    hit, f"far weaker than the best hit: {hit.score:.2f} against {best:.2f}"
+                )
             elif places <= 0:
                 self.withhold(hit, f"beyond max_lessons = {self.settings.max_lessons}")
             elif shown_name(hit) in in_context:
@@ -129,7 +131,7 @@ class _Block:
             elif self._add_lesson(hit):
                 places -= 1
             else:
-                self.withhold(hit, self._too_large(f"{self.share} tokens for lessons"))
+                self.withhold(hit, self._too_large(f"a budget of {self.share} tokens for lessons"))
 
     def add_notes(self, notes: Sequence[tuple[Hit, str]], in_context: Collection[str]) -> None:
         """Give each note an even part of what is left; what one leaves goes to the next."""
@@ -149,7 +151,7 @@ class _Block:
             used = self.tokens()
             limit = used + (self.budget - used) // (len(chosen) - number)
             if not self._add_note(hit, source, limit):
-                self.withhold(hit, self._too_large(f"{self.budget} tokens in all"))
+                self.withhold(hit, self._too_large(f"a budget of {self.budget} tokens"))
 
     def tokens(self) -> int:
         """Return what the block costs as it stands."""

@@ -25,7 +25,7 @@ def open_editor(path: str) -> None:
         # directory, in which a repository may have put a program of that name.
         found = program if os.path.dirname(program) else find_program(program)
         if found is None:
-            raise FileNotFoundError(2, "no such program on the PATH")
+            raise FileNotFoundError(2, "not found on the PATH")
         subprocess.run([found, *arguments, path], check=False)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot start the editor {command!r}: {error}; set $EDITOR") from None

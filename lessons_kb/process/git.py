@@ -82,11 +82,11 @@ def read_diff(
     glob below it. Nothing the repository configures is run and no network is used. Raises GitError
     where there is no git, no repository or no such revision.
     """
-    git = find_git(", or do without --diff")
+    git = find_git(", or leave out --diff")
     if not os.path.isdir(cwd):
-        raise GitError(f"no folder {cwd!r}; name a folder inside a git repository")
+        raise GitError(f"{cwd!r} is not a folder; give a folder inside a git repository")
     if revision is not None and (not revision.strip() or revision.startswith("-")):
-        raise GitError(f"{revision!r} is not a revision; name a commit, a..b or a...b")
+        raise GitError(f"{revision!r} is not a revision; give a commit, a..b or a...b")
     repository = _Repository(git, cwd)
     paths = list(repository.find_excluded(without))
     if revision is None:
@@ -113,7 +113,7 @@ class _Repository:
         nearest = _nearest_work_tree(cwd)
         given = any(name in os.environ for name in ("GIT_DIR", "GIT_WORK_TREE"))
         if not given and nearest != self.cwd:
-            raise GitError(f"{cwd}: its core.worktree leads elsewhere; unset it")
+            raise GitError(f"{cwd}: its core.worktree points elsewhere; unset it")
 
     def head(self) -> str:
         """Return HEAD, or the empty tree before the first commit."""
@@ -250,7 +250,7 @@ def run_git(git: str, cwd: str, *arguments: str, **environment: str) -> Done:
             timer.cancel()
             process.kill()
         if late.is_set():
-            raise GitError(f"git took more than {_SECONDS:.0f} seconds; name a smaller range")
+            raise GitError(f"git took more than {_SECONDS:.0f} seconds; use a smaller range")
         errors.seek(0)
         error = errors.read(10_000).decode("utf-8", "replace")
     return Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
@@ -279,12 +279,12 @@ def _nearest_work_tree(cwd: str) -> str | None:
 
 
 _EXPLAINED = (
-    ("not a git repository", "no git repository here; run it inside one"),
-    ("must be run in a work tree", "no work tree here; run it inside one"),
+    ("not a git repository", "not in a git repository; run this inside one"),
+    ("must be run in a work tree", "not in a work tree; run this inside one"),
     ("dubious ownership", "the repository belongs to another user; see git's safe.directory"),
-    ("no merge base", "the two have no common ancestor here; fetch more history"),
-    ("bad revision", "git does not know it; name a commit, a..b or a...b"),
-    ("ambiguous argument", "git does not know it; name a commit, a..b or a...b"),
+    ("no merge base", "no common ancestor in this clone; fetch more history"),
+    ("bad revision", "unknown revision; give a commit, a..b or a...b"),
+    ("ambiguous argument", "unknown revision; give a commit, a..b or a...b"),
 )
 
 
@@ -293,7 +293,7 @@ def _explain(error: str, what: str) -> str:
         if words in error:
             return f"{what}: {mend}"
     first = next((line for line in error.splitlines() if line.strip()), "git failed")
-    return f"{what}: {first.removeprefix('fatal: ').strip()}; try it with git itself"
+    return f"{what}: {first.removeprefix('fatal: ').strip()}; try the same with git"
 
 
 def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:

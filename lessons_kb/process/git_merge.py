@@ -35,7 +35,7 @@ def merge_lines(
         size = f"--marker-size={marker_size}"
         done = run_git(find_git(), cwd, "merge-file", "-p", "-q", size, *named, "--", *names)
     if done.code >= _FAILED or done.code < 0 or done.truncated:
-        no_text = "it is no text"  # of which git says nothing where it is to be quiet
+        no_text = "it is not text"  # of which git says nothing where it is to be quiet
         why = f"more than {MAX_BYTES:,} bytes" if done.truncated else _last_line(done, no_text)
         raise GitError(f"git merge-file: {why}; merge it by hand")
     return done.output, done.code > 0
@@ -45,7 +45,7 @@ def find_attributes_file(cwd: str) -> str:
     """Return the path of the clone's own attributes, which are not part of any commit."""
     done = run_git(find_git(), cwd, "rev-parse", "--git-path", "info/attributes")
     if done.code:
-        raise GitError(f"{cwd}: no git repository here; run `git init` first")
+        raise GitError(f"{cwd} is not in a git repository; run `git init` first")
     return os.path.join(cwd, os.fsdecode(done.output.rstrip(b"\n")))
 
 
@@ -95,7 +95,7 @@ def _config(cwd: str, *arguments: str) -> None:
     done = run_git(find_git(), cwd, "config", *arguments)
     if done.code:
         what = _last_line(done, "git config failed")
-        raise GitError(f"{what}; give yourself write access to git's configuration")
+        raise GitError(f"{what}; grant yourself write access to git's configuration")
 
 
 def _last_line(done: Done, usual: str) -> str:

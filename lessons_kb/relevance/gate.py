@@ -119,7 +119,7 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
                 matched=matched,
                 confidence=confidence,
                 passed=passed,
-                reason=reason if passed else f"held back: {reason}",
+                reason=reason if passed else f"suppressed: {reason}",
             )
         )
     return judged

@@ -163,11 +163,13 @@ def _parse_line(line: str, number: int, where: str) -> Labelled:
     try:
         data: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not JSON ({error}); mend or remove the line") from None
+        raise InputError(f"{where}: not JSON ({error}); fix or remove the line") from None
     query = data.get("query") if isinstance(data, dict) else None
     expected = data.get("expected") if isinstance(data, dict) else None
     if not isinstance(query, str) or not query.strip():
         raise InputError(f'{where}: no "query"; write {{"query": "…", "expected": ["id", …]}}')
     if not isinstance(expected, list) or not all(isinstance(name, str) for name in expected):
-        raise InputError(f'{where}: "expected" must be a list of ids; [] = inject nothing')
+        raise InputError(
+            f'{where}: "expected" must be a list of ids; use [] if nothing should be injected'
+        )
     return Labelled(line=number, query=query, expected=tuple(dict.fromkeys(expected)))

@@ -190,7 +190,7 @@ def describe_amounts(weeks: Sequence[str], amounts: Sequence[int]) -> str:
     most = max(amounts)
     when = weeks[list(amounts).index(most)]
     return (
-        f"{sum(amounts):,} in {_weeks(len(weeks))}; the most, {most:,}, in the week from {when}; "
+        f"{sum(amounts):,} in {_weeks(len(weeks))}; the peak, {most:,}, in the week from {when}; "
         f"{amounts[-1]:,} in the last week, from {weeks[-1]}."
     )
 
@@ -199,7 +199,7 @@ def describe_shares(weeks: Sequence[str], shares: Sequence[float | None]) -> str
     """Return a chart of shares in words."""
     known = [(share, week) for share, week in zip(shares, weeks, strict=True) if share is not None]
     if not known:
-        return "Not known in any week."
+        return "Unknown in every week."
     lowest, highest = min(known), max(known)
     return (
         f"Known in {len(known)} of {_weeks(len(weeks))}: between {percent(lowest[0])} (week from "

@@ -33,30 +33,36 @@ _LONGEST = 160
 """Characters of a title that are shown."""
 
 _VERDICTS = (
-    ("harms", "bad", "✗", "The mistake comes more often with the card, or people say it harms."),
-    ("helps", "good", "✓", "The mistake comes less often with the card than before it."),
-    ("no effect", "warn", "=", "Given often enough to tell, and the mistake comes all the same."),
+    (
+        "harms",
+        "bad",
+        "✗",
+        "The mistake is more frequent with the card, or people marked it as harmful.",
+    ),
+    ("helps", "good", "✓", "The mistake is less frequent with the card than before it."),
+    ("no effect", "warn", "=", "Injected often enough to tell, but the mistake keeps coming back."),
     (
         "too early",
         "",
         "…",
-        "Too few sessions with the card to tell, or none known before it.",
+        "Too few sessions with the card to tell, or none before it.",
     ),
 )
 """Verdict, tone, mark, meaning; in the order in which they ask for a look."""
 
 _PROPOSALS = (
-    ("archive", "bad", "what harms, or has had its time", "lessons archive ID"),
-    ("edit", "warn", "what is given and not followed", ""),
-    ("promote", "good", "what comes back", ""),
+    ("archive", "bad", "harmful or outdated cards", "lessons archive ID"),
+    ("edit", "warn", "injected but not followed", ""),
+    ("promote", "good", "mistakes that keep coming back", ""),
 )
 """Proposal, tone, meaning, command."""
 
 _METHOD = (
-    "Each card is held against itself. The upper, grey bar: of the sessions before its first day "
-    "that it would have been given to, the share in which its mistake was seen. The lower bar: the "
-    "same for the sessions that it was given to. A dot is the best guess, its bar the range that "
-    "holds the true share with 90\u00a0% probability (a Beta posterior); few sessions make it long."
+    "Each card is compared with itself. The upper, grey bar covers the sessions before its first "
+    "day in which it would have been injected: the share in which its mistake was seen. The lower "
+    "bar: the same for the sessions in which it was injected. A dot is the best estimate; its bar "
+    "holds the true share with 90\u00a0% probability (a Beta posterior). With few sessions the "
+    "bar is long."
 )
 
 _PARTS = (
@@ -65,7 +71,7 @@ _PARTS = (
     ("effect", "Cards by effect"),
     ("noisy", "Noisy cards"),
     ("never", "Never used"),
-    ("what", "What the brain holds"),
+    ("what", "Contents of the brain"),
 )
 
 _TOTALS = (
@@ -160,22 +166,22 @@ def build_page(
 def describe(overview: Overview, *, scope: str = "") -> str:
     """Return what an overview, limited to ``scope``, says in a few sentences."""
     if not overview.cards:
-        return "No card is meant." if scope else "This brain is empty."
+        return "No cards match." if scope else "This brain is empty."
     cards = _count(overview.cards, "card")
     if not overview.injections:
         if overview.cards == 1:
-            return "1 card; it has not been given to an agent yet."
-        return f"{cards}; none of them has been given to an agent yet."
+            return "1 card, not injected yet."
+        return f"{cards}, none of them injected yet."
     given = "once" if overview.injections == 1 else f"{overview.injections:,} times"
-    said = f"{cards}. In {_count(overview.sessions, 'session')}, lessons were given {given}."
+    said = f"{cards}. In {_count(overview.sessions, 'session')}, lessons were injected {given}."
     if overview.checked:
         said += (
-            f" Of {_count(overview.checked, 'checklist item')} looked for, "
-            f"{_share(overview.addressed, overview.checked)} could be seen in what was done."
+            f" Of {_count(overview.checked, 'checklist item')} checked, "
+            f"{_share(overview.addressed, overview.checked)} were addressed."
         )
     if overview.recurrences:
         again = "once" if overview.recurrences == 1 else f"{overview.recurrences:,} times"
-        return f"{said} A mistake came back all the same {again}."
+        return f"{said} A mistake came back {again}."
     # Outside of a session nobody looks whether a mistake comes back.
     return f"{said} No mistake came back." if overview.sessions else said
 
@@ -277,25 +283,25 @@ def _style_hash(template: str) -> str:
 def _tiles(overview: Overview) -> list[dict[str, str]]:
     beside = [
         _count(number, what)
-        for number, what in ((overview.notes, "note"), (overview.drafts, "waiting draft"))
+        for number, what in ((overview.notes, "note"), (overview.drafts, "draft"))
         if number
     ]
     each = round(overview.tokens / overview.injections) if overview.injections else 0
     tiles = [
-        ("Cards", f"{overview.cards:,}", f"beside {' and '.join(beside)}" if beside else "in all"),
-        ("Mistakes recorded", f"{overview.occurrences:,}", "as the cards count them"),
-        ("Sessions", f"{overview.sessions:,}", "that were watched"),
+        ("Cards", f"{overview.cards:,}", f"plus {' and '.join(beside)}" if beside else "in total"),
+        ("Mistakes recorded", f"{overview.occurrences:,}", "sum of occurrences"),
+        ("Sessions", f"{overview.sessions:,}", "with hooks"),
         (
-            "Given",
+            "Injected",
             f"{overview.injections:,}",
-            f"{overview.tokens:,} tokens, {each:,} each" if each else "to an agent",
+            f"{overview.tokens:,} tokens, {each:,} each" if each else "into agents",
         ),
         (
             "Items addressed",
             _share(overview.addressed, overview.checked) or "–",
-            f"of {overview.checked:,} looked for" if overview.checked else "none looked for yet",
+            f"of {overview.checked:,} checked" if overview.checked else "none checked yet",
         ),
-        ("Came back", f"{overview.recurrences:,}", "mistakes seen in spite of their card"),
+        ("Came back", f"{overview.recurrences:,}", "mistakes seen despite their card"),
     ]
     return [{"name": name, "value": value, "note": note} for name, value, note in tiles]
 
@@ -311,22 +317,22 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
             [period.recurrences for period in periods],
             name="recurrences",
             title="Mistakes that came back",
-            summary="a week, after their card was given",
+            summary="per week, after their card was injected",
             tone="bad",
         ),
         draw_amounts(
             weeks,
             [period.injections for period in periods],
             name="injections",
-            title="Lessons given",
-            summary="a week, to any agent",
+            title="Lessons injected",
+            summary="per week, in all agents",
         ),
         draw_shares(
             weeks,
             shares,
             name="addressed",
             title="Checklist items addressed",
-            summary="visible in what was done, of those looked for",
+            summary="share of those checked",
         ),
     )
 
@@ -360,7 +366,7 @@ def _totals(overview: Overview) -> list[dict[str, object]]:
 
 def _no_proposal(overview: Overview) -> str:
     if not overview.injections:
-        return "None yet: proposals need some weeks of use."
+        return "None yet. Proposals need some weeks of use."
     return "None. No card asks to be edited, archived or promoted."
 
 

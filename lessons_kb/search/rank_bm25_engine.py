@@ -44,7 +44,7 @@ class RankBM25Engine:
             try:
                 os.makedirs(directory, exist_ok=True)
             except OSError as error:
-                raise StorageError(f"cannot make {directory}: {error.strerror}") from None
+                raise StorageError(f"cannot create {directory}: {error.strerror}") from None
         self._connection = sqlite3.connect(
             path, timeout=0, isolation_level=None, check_same_thread=False
         )
@@ -63,7 +63,7 @@ class RankBM25Engine:
             (application,) = self._connection.execute("PRAGMA application_id").fetchone()
             (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if application != _APPLICATION and (tables or not create):
-                raise sqlite3.DatabaseError("not made by this engine")
+                raise sqlite3.DatabaseError("not created by this engine")
             if not tables:
                 self._connection.executescript(
                     f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION};"
@@ -211,7 +211,7 @@ class RankBM25Engine:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return IndexBusy(
                 f"another process is writing the index in {self._directory}; "
-                "try again in a moment, meanwhile the last commit can be searched"
+                "try again in a moment; until then searches use the previous index"
             )
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
             return StorageError(

@@ -78,7 +78,7 @@ class TantivyEngine:
             try:
                 os.makedirs(directory, exist_ok=True)
             except OSError as error:
-                raise StorageError(f"cannot make {directory}: {error.strerror}") from None
+                raise StorageError(f"cannot create {directory}: {error.strerror}") from None
         self._index = self._guarded(lambda: tantivy.Index(self._schema, path=directory))
         self._guarded(lambda: self._index.config_reader("manual"))
         self.reload()
@@ -294,7 +294,7 @@ class TantivyEngine:
             with os.scandir(self._directory) as entries:
                 for entry in entries:
                     if not entry.is_file(follow_symlinks=False):
-                        raise ValueError(f"{entry.name} is no file")
+                        raise ValueError(f"{entry.name} is not a file")
 
     def _read_segments(self) -> list[dict[str, Any]]:
         segments: list[dict[str, Any]] = self._read_meta()["segments"]
@@ -361,7 +361,7 @@ class TantivyEngine:
             if "LockBusy" in str(error):
                 raise IndexBusy(
                     f"another process is writing the index in {self._directory}; "
-                    "try again in a moment, meanwhile the last commit can be searched"
+                    "try again in a moment; until then searches use the previous index"
                 ) from None
             self._raise_refusal(error)
             raise self._broken(error) from None

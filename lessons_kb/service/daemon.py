@@ -283,7 +283,7 @@ def _receive(connection: socket.socket) -> bytes:
     while part := connection.recv(1 << 18):
         size += len(part)
         if size > MAX_REQUEST_BYTES:
-            raise OSError("a request that is too large")
+            raise OSError("the request is too large")
         parts.append(part)
     return b"".join(parts)
 

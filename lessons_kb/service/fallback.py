@@ -19,7 +19,7 @@ from lessons_kb.service.hooks import MODULES, answer_event, log_failure
 from lessons_kb.store.settings import read_settings
 
 _LOG_SECONDS = 0.3
-_USAGE = "usage: lessons-hook AGENT  (an agent calls it; `lessons install AGENT` sets it up)"
+_USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
 
 
 def main() -> None:
@@ -91,7 +91,7 @@ def _read_input() -> bytes:
         else:  # read to its end all the same: an agent may take a broken pipe for our failure
             parts.clear()
     if size > MAX_EVENT_BYTES:
-        raise ValueError(f"an event of {size:,} bytes, more than {MAX_EVENT_BYTES:,}")
+        raise ValueError(f"the event has {size:,} bytes; the limit is {MAX_EVENT_BYTES:,}")
     return b"".join(parts)
 
 
@@ -104,7 +104,7 @@ def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
     logged = _thread.allocate_lock()
 
     def log() -> None:
-        log_failure(agent, "deadline", f"no answer within {deadline:g} s; nothing was said")
+        log_failure(agent, "deadline", f"no answer within {deadline:g} s; nothing was injected")
         logged.release()
 
     try:

@@ -26,5 +26,5 @@ def order_drafts(open_session: OpenSession, hook_event: HookEvent) -> None:
 def offer_drafts(open_session: OpenSession) -> tuple[str, ...]:
     """Return one line about drafts that wait, none if none do."""
     count = len(DraftFolder(open_session.brain.layers[0].root).ids())
-    wait = "1 draft waits" if count == 1 else f"{count} drafts wait"
+    wait = "1 draft is ready" if count == 1 else f"{count} drafts are ready"
     return (f"lessons: {wait} for `lessons review`",) if count else ()

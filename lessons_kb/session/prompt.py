@@ -102,7 +102,7 @@ def freshen(brain: Layers) -> tuple[Layers, str]:
         else:
             ready.append(layer)
     if not ready:
-        raise StorageError(f"{waiting}; nothing is indexed yet, the next prompt tries again")
+        raise StorageError(f"{waiting}; nothing is indexed yet; the next prompt tries again")
     if len(ready) == len(brain.layers):
         return brain, waiting
     return Layers(ready, directory=brain.directory, project=brain.project), waiting

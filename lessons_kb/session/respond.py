@@ -82,7 +82,7 @@ def _with_trouble(
     # Where no mark can be kept it is said once a turn at most.
     ends_turn = hook_event.what in ("prompt", "stop")
     if capabilities.lines and is_first(cache, f"told {hook_event.session}", unknown=ends_turn):
-        line = f"lessons: lessons still arrive, but nothing is remembered: {trouble}"
+        line = f"lessons: lessons still arrive, but nothing is recorded: {trouble}"
         answer = replace(answer, lines=(*answer.lines, line))
     return answer
 

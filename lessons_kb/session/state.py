@@ -125,7 +125,7 @@ class TurnState:
         if not count:
             return ()
         self.drafted = 0
-        wait = "1 new draft waits" if count == 1 else f"{count} new drafts wait"
+        wait = "1 new draft is ready" if count == 1 else f"{count} new drafts are ready"
         return (f"lessons: {wait} for `lessons review`",)
 
 

@@ -110,7 +110,7 @@ class Catalogue:
                 if last or is_disk_trouble(error):
                     raise StorageError(
                         f"cannot open the catalogue {path}: {error}; "
-                        "check that the folder can be written and the disk is not full"
+                        "check permissions and free disk space"
                     ) from None
                 cls.remove(path)
         raise AssertionError
@@ -363,7 +363,7 @@ def _marked(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a row as it is; IndexBroken unless it is one that ``_marked`` has made."""
     if _checksum(repr(row[:-1])) != row[-1]:
-        raise IndexBroken(f"a row of the catalogue is damaged: {row[0]!r:.40}")
+        raise IndexBroken(f"the catalogue has a damaged row: {row[0]!r:.40}")
     return row
 
 

@@ -148,8 +148,8 @@ class Database:
         else:
             self._db = self._stand_in(_storage_error(self.path, error))
         if self._fallback is None:
-            kept = f" and is kept as {self.set_aside}" if self.set_aside else ""
-            raise StorageError(f"{self.path} was damaged{kept}; do it again") from None
+            kept = f" and saved as {self.set_aside}" if self.set_aside else ""
+            raise StorageError(f"{self.path} was damaged{kept}; try again") from None
         if self._inside:
             self._db.execute("BEGIN")
 
@@ -207,7 +207,7 @@ class Database:
         make_private(os.path.dirname(self.path))
         # A FIFO would be waited for until somebody writes to it.
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise StorageError(f"{self.path} is no file; move it away")
+            raise StorageError(f"{self.path} is not a file; move it away")
         db = sqlite3.connect(
             self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
         )

@@ -36,15 +36,15 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     errno.EDQUOT: ("your disk quota is used up", "free some space and run it again"),
     errno.EFBIG: ("the file would pass the size limit", "raise the limit (ulimit -f)"),
     errno.EROFS: ("the file system is read-only", "copy the brain to where you can write"),
-    errno.EACCES: ("no permission", "give yourself access to the file and its folder"),
-    errno.EPERM: ("not permitted", "give yourself access to the file and its folder"),
+    errno.EACCES: ("no permission", "grant yourself access to the file and its folder"),
+    errno.EPERM: ("not permitted", "grant yourself access to the file and its folder"),
     errno.ENOENT: ("no such file", "check the path"),
     errno.ENOTDIR: ("a part of the path is not a folder", "check the path"),
     errno.EISDIR: ("a folder, not a file", "name a file"),
-    errno.ELOOP: ("a link that leads in a circle", "remove the link"),
+    errno.ELOOP: ("a circular link", "remove the link"),
     errno.ENAMETOOLONG: ("the name is too long", "shorten it"),
-    errno.ENOLCK: ("the file system gives no locks", "keep the brain on a disk that does"),
-    errno.ENOSYS: ("the file system has no locks", "keep the brain on a disk that does"),
+    errno.ENOLCK: ("the file system does not support locks", "keep the brain on a disk that does"),
+    errno.ENOSYS: ("the file system does not support locks", "keep the brain on a disk that does"),
     errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
 }
 
@@ -78,19 +78,25 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
         raise InputError(f"{shown(path)!r} must be a relative path inside the brain, with /")
     real_root = os.path.realpath(root)
     if not os.path.isdir(real_root):
-        raise BrainNotFound(f"no folder {shown(root)}; `lessons init` makes a brain there")
+        raise BrainNotFound(
+            f"{shown(root)} is not a folder; create a brain there with `lessons init`"
+        )
     full = os.path.normpath(os.path.join(real_root, *parts))
     real = os.path.realpath(full)
     if follow and os.path.normcase(real) != os.path.normcase(full):
-        raise StorageError(f"{shown(path)}: a link, or behind one; name the file that it leads to")
+        raise StorageError(
+            f"{shown(path)}: a symbolic link, or below one; use the path of its target"
+        )
     if not follow:
         folder, name = os.path.split(full)
         full = os.path.join(os.path.realpath(folder), name)
     if not _inside(full, real_root):
-        raise StorageError(f"{shown(path)}: leads out of the brain; copy the file into it")
+        raise StorageError(f"{shown(path)}: outside the brain; copy the file into it")
     within = full[len(real_root) :].replace(os.sep, "/").split("/")
     if writing and not _FORBIDDEN.isdisjoint(part.casefold() for part in within):
-        raise InputError(f"{shown(path)}: cards are not kept in .git or .lessons; name another")
+        raise InputError(
+            f"{shown(path)}: cards cannot be in .git or .lessons; choose another folder"
+        )
     return full
 
 
@@ -116,7 +122,7 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
                 return _read_all(file, limit, path)
         finally:
             os.close(file)
-    raise StorageError(f"{shown(path)}: changed while it was read; run it again")
+    raise StorageError(f"{shown(path)}: changed while being read; run this again")
 
 
 def read_regular(full: str, *, limit: int, name: str) -> bytes:
@@ -241,7 +247,7 @@ def _open_regular(full: str, name: str) -> int:
 
 def _check_regular(info: os.stat_result, name: str) -> None:
     if stat.S_ISDIR(info.st_mode):
-        raise StorageError(f"{shown(name)}: a folder, not a file; name a file")
+        raise StorageError(f"{shown(name)}: a folder, not a file; give a file")
     if not stat.S_ISREG(info.st_mode):
         raise StorageError(f"{shown(name)}: not a regular file; replace it with one")
 

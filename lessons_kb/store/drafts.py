@@ -90,7 +90,7 @@ class DraftFolder:
                 rename_new(temp, full)
             except FileExistsError:
                 exchange(temp, full)
-                self._put_aside(name, temp, over, why="a newer draft took its place")
+                self._put_aside(name, temp, over, why="a newer draft replaced it")
             sync_folder(self._folder)
         except OSError as error:
             raise storage_error(error, full) from None
@@ -118,7 +118,7 @@ class DraftFolder:
                 raise
             except OSError as error:
                 raise storage_error(error, self.path(name)) from None
-            why = f"its draft was {facts.get('state', 'settled')}"
+            why = f"its draft was {facts.get('state', 'reviewed')}"
             self._put_aside(name, temp, over, why=why)
         waiting = set(self.ids())
         for file, info in self._files():

@@ -21,7 +21,7 @@ _PATIENCE_SECONDS = 1.0
 """How long one rewrite waits, in all, for programs that are in the middle of a save."""
 _TRIES = 20
 _RACE = "another program saved it at the same moment"
-_DISPLACED = "another program wrote to it after it was replaced"
+_DISPLACED = "another program wrote to the replaced file"
 
 
 def read_bytes(root: str, path: str, *, limit: int) -> bytes:

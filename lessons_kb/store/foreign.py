@@ -34,7 +34,7 @@ def read_settings_file(path: str) -> bytes | None:
         return read_regular(path, limit=MAX_BYTES, name=path)
     except FileNotFoundError:
         if os.path.islink(path):
-            raise StorageError(f"{shown(path)}: a link to nothing; remove or fix it") from None
+            raise StorageError(f"{shown(path)}: a broken link; fix or remove it") from None
         return None
     except OSError as error:
         raise storage_error(error, path) from None
@@ -59,7 +59,9 @@ def check_writable(path: str) -> None:
     if not os.path.isdir(folder):
         raise StorageError(f"{shown(folder)}: not a folder; move it away")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise StorageError(f"{shown(folder)}: no permission; give yourself access to the folder")
+        raise StorageError(
+            f"{shown(folder)}: permission denied; grant yourself access to the folder"
+        )
 
 
 def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | None) -> list[str]:
@@ -78,7 +80,7 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
         with locked(full):
             os.makedirs(os.path.dirname(full), exist_ok=True)
             if read_settings_file(full) != expected:
-                raise StorageError(f"{shown(path)}: changed at this moment; run this again")
+                raise StorageError(f"{shown(path)}: changed by another program; run this again")
             _replace(full, data, fresh=expected is None)
     except OSError as error:
         raise storage_error(error, path) from None

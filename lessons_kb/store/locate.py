@@ -191,5 +191,5 @@ def _expand(path: str) -> str:
     else:
         expanded = os.path.expanduser(path)
     if not os.path.isabs(expanded):
-        raise StorageError(f"no home folder is known; set HOME or {STATE_HOME_VARIABLE}")
+        raise StorageError(f"no home folder; set HOME or {STATE_HOME_VARIABLE}")
     return expanded

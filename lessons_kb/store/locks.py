@@ -53,7 +53,7 @@ def _hold(full: str, name: str) -> AbstractContextManager[object]:
         return lock.acquire(timeout=_SECONDS, poll_interval=_POLL_SECONDS)
     except Timeout:
         raise StorageError(
-            f"{shown(full)}: another lessons process holds its lock; wait for it, or end it"
+            f"{shown(full)}: locked by another lessons process; wait for it or stop it"
         ) from None
     except OSError as error:
         raise storage_error(error, folder) from None
@@ -130,7 +130,7 @@ def _read_holder(path: str) -> tuple[str, bool]:
     stopped = _is_stopped(pid)
     holder = f"{shown(command)} (process {pid}) has been writing the index since {since}"
     if stopped:
-        holder += f" and is stopped; `kill -CONT {pid}` resumes it, `kill -KILL {pid}` ends it"
+        holder += f" and is suspended; `kill -CONT {pid}` resumes it, `kill -KILL {pid}` ends it"
     return holder, stopped
 
 

@@ -97,7 +97,7 @@ def _lock(path: str) -> Any:
     try:
         lock.acquire(timeout=0)
     except (Timeout, OSError) as error:
-        raise StorageError(f"{path}: {error}; another process holds it") from None
+        raise StorageError(f"{path}: {error}; locked by another process") from None
     return lock
 
 

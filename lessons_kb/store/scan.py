@@ -59,8 +59,8 @@ def scan(
                 path=".",
                 line=0,
                 rule="too-many-files",
-                message=f"{left_out} files beyond max_files = {max_files} are left out",
-                mend=f"raise index.max_files in {CONFIG_NAME}, or list folders in {IGNORE_NAME}",
+                message=f"{left_out} files skipped: more than max_files = {max_files}",
+                mend=f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}",
                 level="error",
             )
         )
@@ -250,7 +250,7 @@ class _Walk:
         if self.ignored and match_globs(self.ignored, path):
             return
         if not path.isprintable():
-            self._find(path, "bad-file-name", "the name holds control or undecodable characters")
+            self._find(path, "bad-file-name", "the name contains control or undecodable characters")
             return
         try:
             info = entry.stat(follow_symlinks=False)
@@ -278,9 +278,9 @@ class _Walk:
             if not os.path.exists(full):
                 named.append((path, "broken-link", "a link that cannot be followed"))
             elif inside.split("/")[0] == "..":
-                named.append((path, "link-leads-outside", "a link that leads out of the brain"))
+                named.append((path, "link-leads-outside", "a link to a target outside the brain"))
             elif inside not in self.lines and (not folder or path in self.folders):
-                named.append((path, "link-not-followed", "a link to what is not read by itself"))
+                named.append((path, "link-not-followed", "a link to a hidden or ignored file"))
         for path, rule, message in named:
             self._find(path, rule, message)
 
@@ -298,14 +298,14 @@ class _Walk:
 
 
 _MENDS = {
-    "unreadable-folder": "give yourself read access, or name the folder in .lessonsignore",
-    "unreadable": "give yourself read access to the file",
+    "unreadable-folder": "grant yourself read access, or list the folder in .lessonsignore",
+    "unreadable": "grant yourself read access to the file",
     "folder-named-like-a-card": "rename the folder without its .md ending",
-    "not-a-file": "replace it with a regular file, or name it in .lessonsignore",
+    "not-a-file": "replace it with a regular file, or list it in .lessonsignore",
     "bad-file-name": "rename the file",
-    "broken-link": "point the link at a file of the brain, or remove it",
+    "broken-link": "link to a file of the brain, or remove the link",
     "link-leads-outside": "copy the file into the brain, or pass its folder with --brain",
-    "link-not-followed": "replace it with the file; what is hidden or ignored stays out",
+    "link-not-followed": "replace the link with the file",
     "too-large": "split the file, or raise index.max_file_bytes in lessons.toml",
 }
 

@@ -36,7 +36,7 @@ def _check_patterns(patterns: tuple[str, ...], where: str, text: str) -> None:
     for pattern in patterns:
         if why := check_pattern(pattern):
             at = _place_of(pattern, where, text)
-            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} cannot be used: {why}")
+            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} is not usable: {why}")
     if why := check_sum(patterns):
         raise ConfigError(f"{where}: {why}")
 
@@ -59,7 +59,7 @@ def _read(root: str, name: str) -> str:
         with open(path, "rb") as file:
             data = file.read(MAX_CONFIG_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"{name}: {error.strerror}; give yourself read access") from None
+        raise ConfigError(f"{name}: {error.strerror}; grant yourself read access") from None
     if len(data) > MAX_CONFIG_BYTES:
         raise ConfigError(f"{name}: more than {MAX_CONFIG_BYTES:,} bytes; shorten it")
     try:

@@ -76,9 +76,9 @@ def read_table(
     except OSError as error:
         raise storage_error(error, path) from None
     if not os.path.isfile(path):
-        raise StorageError(f"{shown(path)}: not a file; name the database file")
+        raise StorageError(f"{shown(path)}: not a file; give the database file")
     if not read_head.st_size:
-        raise InputError(f"{shown(path)}: empty; name the database that has the table {table}")
+        raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
         db = _open_readonly(path)
     except sqlite3.Error as error:
@@ -116,8 +116,8 @@ def _read_rows(
     db.text_factory = lambda data: data.decode("utf-8", "replace")
     tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     if table not in tables:
-        has = ", ".join(sorted(tables)[:8]) or "none at all"
-        raise InputError(f"{shown(path)}: no table {table} but {has}; name another database")
+        has = ", ".join(sorted(tables)[:8]) or "no tables"
+        raise InputError(f"{shown(path)}: no table {table}, only {has}; give another database")
     columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
     chosen = [column for column in wanted if column in columns]
     order = " ORDER BY id" if "id" in columns else ""
@@ -137,7 +137,7 @@ def write_export(path: str, lines: Iterable[str]) -> None:
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
         there = os.path.lexists(full)
         if there and not os.path.isfile(full):
-            raise StorageError(f"{shown(path)}: not a regular file; name another")
+            raise StorageError(f"{shown(path)}: not a regular file; give another")
         replace_whole(full, data, fresh=not there)
     except OSError as error:
         raise storage_error(error, path) from None
@@ -146,7 +146,7 @@ def write_export(path: str, lines: Iterable[str]) -> None:
 def _unreadable(path: str, error: sqlite3.Error) -> InputError | StorageError:
     if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StorageError(f"{shown(path)}: locked by another program; try again later")
-    return InputError(f"{shown(path)}: cannot be read as SQLite ({error}); name another file")
+    return InputError(f"{shown(path)}: not readable as SQLite ({error}); give another file")
 
 
 def _decoded(data: bytes, path: str, first: int) -> str:

@@ -99,7 +99,7 @@ def write_mark(place: str, key: str, token: str) -> None:
     except OSError as error:
         raise storage_error(error, folder) from None
     if not _is_folder(folder):
-        raise StorageError(f"{folder}: a link or a file is in the way; remove it")
+        raise StorageError(f"{folder}: a link or a file is in its place; remove it")
     write_private(place, f"{key} {token}\n".encode())
 
 

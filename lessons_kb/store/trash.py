@@ -412,7 +412,7 @@ def restore(root: str, name_or_path: str) -> str:
         import difflib  # a prompt never needs it
 
         near = difflib.get_close_matches(name_or_path, [e.path for e in kept], n=1)
-        hint = f"; the nearest is {shown(near[0])}" if near else ""
+        hint = f"; did you mean {shown(near[0])}?" if near else ""
         raise CardNotFound(f"{shown(name_or_path)} is not in the trash{hint}")
     entry = os.path.join(trash_dir(root), chosen.name)
     full = resolve(root, chosen.path, follow=False, writing=True)

@@ -123,7 +123,7 @@ class _Session:
             info = os.stat(self.root)
         except OSError:
             raise BrainNotFound(
-                f"no folder {shown(self.root)} any more; start the watch where the brain is now"
+                f"{shown(self.root)} no longer exists; start the watch where the brain is now"
             ) from None
         return info.st_dev, info.st_ino
 

@@ -61,18 +61,18 @@ class Actions:
         try:
             now, _view = self._desk.look(row)
         except CardNotFound:
-            return Outcome(line=f"{path} is gone", gone=(row.name,))
-        trouble = "" if now.card else " and out of use now: see why below"
+            return Outcome(line=f"{path} no longer exists", gone=(row.name,))
+        trouble = "" if now.card else " and now invalid: see below"
         return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
 
     def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
         """Make a draft a card; DuplicateCard where the lesson is there already."""
         draft = self._desk.brain.drafts.get(row.name)
         if draft.missing:
-            raise InputError(f"it lacks {'; '.join(draft.missing)}: press e and write it")
+            raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
         card = self._undoing.accept(row.name, on_duplicate=on_duplicate)
         made = self._desk.row_of(card)
-        return Outcome(line=f"{clean_line(card.id)} is a card now", changed=(made,), drafts=True)
+        return Outcome(line=f"{clean_line(card.id)} is now a card", changed=(made,), drafts=True)
 
     def merge(self, row: Row, card_name: str) -> Outcome:
         """Count a draft on a card."""
@@ -110,5 +110,5 @@ _EDITED = {True: "edited", False: "not changed"}
 
 def _usable(row: Row) -> str:
     if row.card is None:
-        raise InputError(f"{clean_line(row.path)} cannot be used yet; open it and fix it first")
+        raise InputError(f"{clean_line(row.path)} is not valid; open and fix it first")
     return row.name

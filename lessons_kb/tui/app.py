@@ -57,7 +57,9 @@ _YES, _MERGE, _NEW = "y", "m", "n"
 def _edit(app: ManageApp, row: Row) -> None:
     def editor(path: str) -> None:
         if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-            raise InputError(f"no editor is set; set $EDITOR, or edit {path} and press ctrl+r")
+            raise InputError(
+                f"no editor is configured; set $EDITOR, or edit {path} and press ctrl+r"
+            )
         try:
             with app.suspend():
                 open_editor(path)
@@ -102,7 +104,7 @@ def _accept(app: ManageApp, row: Row) -> None:
 
         reason = str(error).partition(";")[0]
         answers = [(_MERGE, "count it there"), (_NEW, "write a second card"), ("w", "wait")]
-        app.ask(f"The lesson may be there already: {reason}.", answers, then)
+        app.ask(f"This may be a duplicate: {reason}.", answers, then)
 
     app.perform(lambda: app.actions.accept(row), on_duplicate=duplicate)
 
@@ -118,7 +120,7 @@ def _merge(app: ManageApp, row: Row) -> None:
         places = {card.id: n for n, card in enumerate(near)}
         cards = [one for one in app.board.rows[CARDS] if one.card is not None]
         cards.sort(key=lambda one: places.get(one.path, len(places)))
-        app.push_screen(Pick("Count it on which card?", cards, app.day), then)
+        app.push_screen(Pick("Merge into which card?", cards, app.day), then)
 
     app.begin(choose, group="acts")
 

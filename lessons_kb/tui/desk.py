@@ -101,7 +101,7 @@ class Desk:
             path = name.removeprefix(prefix)
             if name.startswith(prefix) and _exists(layer, path):
                 return self.look(Row(name=name, layer=number, path=path, title=path))[0]
-        raise CardNotFound(f"{name} is gone")
+        raise CardNotFound(f"{name} no longer exists")
 
     def _effect(self, layer: int, card: Card) -> Effect | None:
         """Return what a card did; its name has an alias only where two brains have its id."""
@@ -130,7 +130,7 @@ class Desk:
     def _read(self, row: Row) -> Document:
         layer = self.brain.layers[row.layer]
         if not _exists(layer, row.path):
-            raise CardNotFound(f"{row.path} is gone; ctrl+r reads the folder again")
+            raise CardNotFound(f"{row.path} no longer exists; press ctrl+r to reload")
         settings = layer.settings
         limit = settings.index.max_file_bytes
         try:
@@ -141,7 +141,7 @@ class Desk:
                 line=0,
                 rule="unreadable",
                 message=str(error),
-                mend="give yourself read access, or remove the file",
+                mend="grant yourself read access, or remove the file",
                 level="error",
             )
             return Document(card=None, fields={}, findings=(finding,))

@@ -108,7 +108,7 @@ class Pick(ModalScreen[str]):
             RowList(CARD_COLUMNS, self._today, id="choices"),
         )
         box.border_title = self._title
-        box.border_subtitle = "enter merges · esc leaves it"
+        box.border_subtitle = "enter merges · esc cancels"
         yield box
 
     def on_mount(self) -> None:

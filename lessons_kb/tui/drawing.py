@@ -75,7 +75,7 @@ def draw_empty(board: Board) -> str:
     if not board.ready[board.tab]:
         return "reading …"
     if board.typed:
-        return "No row holds all of these words. esc shows everything again."
+        return "No row matches. Press esc to clear the filter."
     return _EMPTY[board.tab]
 
 
@@ -86,7 +86,7 @@ _EMPTY = {
         "the second tab (press tab), from which you make cards."
     ),
     DRAFTS: (
-        "No drafts wait.\n\n"
+        "No drafts to review.\n\n"
         "A test that was red and is green, a rollback, a refused action, a complaint: each makes "
         "a draft here, for you to accept, edit, merge or discard."
     ),

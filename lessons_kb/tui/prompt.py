@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
 from lessons_kb.process.editor import open_editor
+from lessons_kb.text.counted import counted
 from lessons_kb.tui.actions import Actions, Outcome
 from lessons_kb.tui.board import Board
 from lessons_kb.tui.desk import Desk
@@ -69,7 +70,10 @@ class _Prompt:
         self._board.set(CARDS, self._desk.load())
         self._board.set(DRAFTS, self._desk.load_drafts())
         counts = self._board.counts
-        self.write(f"{counts[CARDS]} cards, {counts[DRAFTS]} drafts; `help` lists the commands")
+        self.write(
+            f"{counted(counts[CARDS], 'card')}, {counted(counts[DRAFTS], 'draft')}; "
+            "`help` lists the commands"
+        )
         self.list_rows(CARDS, "")
         refused = 0
         for line in lines:
@@ -90,13 +94,13 @@ class _Prompt:
             _OF_LISTS[command](self, words)
             return
         if command not in _OF_ROWS:
-            raise InputError(f"no command {command!r}; `help` lists them")
+            raise InputError(f"unknown command {command!r}; see `help`")
         if not words:
-            raise InputError(f"{command} which one? write its number, such as `{command} 1`")
+            raise InputError(f"{command} needs a number, such as `{command} 1`")
         tab, work = _OF_ROWS[command]
         row = self._find(words[0])
         if tab and tab != self._board.tab:
-            raise InputError(f"{command} is for {tab}; `{_LISTS[tab]}` lists them")
+            raise InputError(f"{command} works on {tab}; list them with `{_LISTS[tab]}`")
         outcome = work(self, row, words[1:])
         if outcome is not None:
             self.take(outcome)
@@ -110,11 +114,11 @@ class _Prompt:
         else:
             found = [n for n in names if word == n] or [n for n in names if word in n]
         if len(found) != 1:
-            raise InputError(f"{word!r} fits {len(found) or 'no'} rows of the last list")
+            raise InputError(f"{word!r} matches {len(found) or 'no'} rows of the last list")
         for row in self._board.rows[self._board.tab]:
             if row.name == found[0]:
                 return row
-        raise InputError(f"{found[0]} is gone; `{_LISTS[self._board.tab]}` shows what is left")
+        raise InputError(f"{found[0]} no longer exists; see `{_LISTS[self._board.tab]}`")
 
     def take(self, outcome: Outcome) -> None:
         """Change the lists as an action says and tell the user."""
@@ -169,7 +173,7 @@ class _Prompt:
 
         def editor(path: str) -> None:
             if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-                raise InputError(f"no editor is set; set $EDITOR, or edit {path}")
+                raise InputError(f"no editor is configured; set $EDITOR, or edit {path}")
             open_editor(path)
 
         return self.actions.edit(row, editor)
@@ -191,13 +195,13 @@ class _Prompt:
         if words:
             return self.actions.merge(row, words[0])
         near = self._desk.nearest(row.draft) if row.draft else ()
-        hint = f"; the nearest is {near[0].id}" if near else ""
-        raise InputError(f"merge into which card? write its id{hint}")
+        hint = f", such as {near[0].id}" if near else ""
+        raise InputError(f"merge needs the id of a card{hint}")
 
     def sure(self, row: Row, words: Sequence[str], act: Callable[[Row], Outcome]) -> Outcome:
         """Do what asks for a `yes`."""
         if list(words) != ["yes"]:
-            raise InputError(f"add `yes` to be sure about {row.name}; undo brings it back")
+            raise InputError(f"add `yes` to confirm for {row.name}; undo brings it back")
         return act(row)
 
 

@@ -43,7 +43,7 @@ def broken_view(path: str, raw: str, findings: Sequence[Finding]) -> View:
     """Return the view of a file that cannot be used until it is fixed."""
     return View(
         title=clean_line(path),
-        facts=("out of use until it is mended: press e to open it",),
+        facts=("not valid; press e to open and fix it",),
         warnings=tuple(map(finding_line, findings)),
         text=clean(raw[:_MAX_RAW]),
         markdown=False,
@@ -54,7 +54,7 @@ def draft_view(draft: Draft, twins: Sequence[str]) -> View:
     """Return the view of a draft; ``twins`` says which cards are like it, a line each."""
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
-        facts.append(f"the same mistake became {clean_line(draft.card)} before")
+        facts.append(f"the same mistake is already the card {clean_line(draft.card)}")
     facts += map(clean_line, twins)
     header, body = _split(draft.text[:MAX_SHOWN])
     symptoms = re.findall(r"(?m)^symptoms:.*(?:\n[ \t]+-.*)*", header)
@@ -62,7 +62,7 @@ def draft_view(draft: Draft, twins: Sequence[str]) -> View:
     return View(
         title=clean_line(draft.title),
         facts=tuple(facts),
-        warnings=tuple(f"lacks {line}" for line in draft.missing),
+        warnings=tuple(f"missing: {line}" for line in draft.missing),
         text=shown + clean(_with_guidance(body)),
     )
 

@@ -125,7 +125,7 @@ def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted) -> 
     assert "draft" not in message(tell("Stop", **STOP))
     drafted()
     asked = {"prompt": "And now something else", "prompt_id": "p2"}
-    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft waits")
+    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft is ready")
     assert message(tell("UserPromptSubmit", **asked | {"prompt_id": "p3"})) == ""
     with Brain.open(repository) as brain:
         (draft,) = brain.drafts.all()
@@ -148,7 +148,7 @@ def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted) -> None:
     assert tell("SessionEnd") == {}
     drafted()
     said = tell("SessionStart", "s2", source="startup")
-    assert message(said) == NEW.format("1 draft waits")
+    assert message(said) == NEW.format("1 draft is ready")
     with Brain.open(repository) as brain:
         assert len(brain.drafts.ids()) == 1
 
@@ -186,13 +186,13 @@ def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
 def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted) -> None:
     with watched() as seen:
         said = tell("SessionStart", source="startup")
-        assert message(said) == NEW.format("2000 drafts wait")
+        assert message(said) == NEW.format("2000 drafts are ready")
         turn(tell)
         tell("Stop", **STOP)
     assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
     drafted()
     asked = {"prompt": "And now something else", "prompt_id": "p2"}
-    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft waits")
+    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft is ready")
 
 
 def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting, drafted) -> None:

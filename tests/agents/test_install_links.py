@@ -24,7 +24,7 @@ def test_out_of_a_project_nothing_is_written(tmp_path: pathlib.Path, link: str) 
     (outside / "settings.local.json").write_text("{}")
     is_file = link.endswith(".json")
     (project / link).symlink_to(outside / "settings.local.json" if is_file else outside)
-    with pytest.raises(InputError, match="leads out of the project"):
+    with pytest.raises(InputError, match="is a link out of the project"):
         install(request(project, scope="project"))
     assert (outside / "settings.local.json").read_text() == "{}"
     assert [path.name for path in outside.iterdir()] == ["settings.local.json"]

@@ -27,7 +27,7 @@ from tests.agents.test_sessions import Cursor
 
 PROMPT = "Add a telegram command that restarts the service"
 ADVICE = "Reject every chat id"
-LINE = "lessons: lessons still arrive, but nothing is remembered: "
+LINE = "lessons: lessons still arrive, but nothing is recorded: "
 HOLD = """
 import sqlite3, sys, time
 db = sqlite3.connect(sys.argv[1], isolation_level=None)

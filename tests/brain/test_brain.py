@@ -213,7 +213,7 @@ def test_names_of_cards(root: pathlib.Path, write: Write, telegram: object) -> N
         assert cards.get(name).id == "playbooks/rename.md"
     with pytest.raises(AmbiguousCard, match=r"fits 2 cards: .*telegram-allowlist.*telegram-setup"):
         cards.get("telegram")
-    with pytest.raises(CardNotFound, match=r"the nearest is playbooks/rename\.md"):
+    with pytest.raises(CardNotFound, match=r"did you mean playbooks/rename\.md"):
         cards.get("renmae")
     with pytest.raises(CardNotFound, match="lessons list"):
         cards.get("../../../etc/passwd")
@@ -222,7 +222,7 @@ def test_names_of_cards(root: pathlib.Path, write: Write, telegram: object) -> N
 
 
 def test_the_nearest_is_named_whatever_the_case(root: pathlib.Path, telegram: object) -> None:
-    with pytest.raises(CardNotFound, match="the nearest is lessons/telegram-allowlist"):
+    with pytest.raises(CardNotFound, match="did you mean lessons/telegram-allowlist"):
         Brain.open(root).cards.get("TELEGRAM-ALOWLIST")
 
 

@@ -128,7 +128,7 @@ def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
     found = look(str(repo / "src"), in_agent=True)
     assert found.trusted == {}
     assert set(found.untrusted) == {str(repo), str(own)}
-    assert "by a variable" in untrusted_hint(found.untrusted)
+    assert "because of a variable" in untrusted_hint(found.untrusted)
 
 
 @pytest.mark.parametrize("absolute", [True, False])
@@ -140,7 +140,7 @@ def test_a_state_folder_inside_the_project_vouches_for_nothing(
     trust_brain(str(repo))  # as a forged record would
     found = look(str(repo), in_agent=True)
     assert (found.trusted, found.untrusted) == ({}, (str(repo),))
-    assert "outside of the project" in untrusted_hint(found.untrusted)
+    assert "outside the project" in untrusted_hint(found.untrusted)
     assert look(str(repo)).trusted  # on a command line the variable is the user's
 
 

@@ -43,7 +43,7 @@ def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
         *("hooks", "state", "disk", "versions", "brain", "trust", "settings", "index"),
         *("semantic", "files", "write access", "watcher", "journal", "drafts", "trash"),
     ]
-    assert lines(brain, "trust")[0].detail == "made by you"
+    assert lines(brain, "trust")[0].detail == "created by you"
     assert lines(brain, "index")[0].detail.startswith("1 file: 1 card, 0 notes, 0 unusable; ")
     assert mend_health(brain) == []
 
@@ -60,13 +60,13 @@ def test_the_index_says_what_it_had_to_read(brain: Brain, write, settle) -> None
     brain.refresh()
     assert lines(brain, "index")[0].detail.endswith("fresh")
     write("lessons/new.md", "# A new one\n")
-    assert lines(brain, "index")[0].detail.endswith("1 read just now")
+    assert lines(brain, "index")[0].detail.endswith("1 updated just now")
 
 
 def test_errors_of_hooks_are_counted_in_words() -> None:
     for _ in range(3):
         log_trouble("codex", "Stop", "StorageError: the disk is full; free some space")
-    log_trouble("claude-code", "deadline", "no answer within 2 s; nothing was said")
+    log_trouble("claude-code", "deadline", "no answer within 2 s; nothing was injected")
     told = [line.detail for line in lines(None, "hooks")]
     assert len(told) == 2
     assert any(
@@ -84,7 +84,7 @@ def test_open_state_folders_are_closed(brain: Brain) -> None:
     home, mine = state_home(), state_dir(brain.layers[0].root)
     os.chmod(home, 0o755)
     os.chmod(mine, 0o750)
-    assert lines(brain, "state")[0].detail == f"other users may look into {home}"
+    assert lines(brain, "state")[0].detail == f"other users can read {home}"
     assert lines(brain, "write access")[1].level == "warning"
     assert [line.level for line in mend_health(brain)] == ["fixed", "fixed"]
     assert os.stat(home).st_mode & 0o777 == 0o700
@@ -122,7 +122,7 @@ def test_an_index_that_lost_files_is_rebuilt(brain: Brain) -> None:
     layer.engine.update([], [1])
     brain.close()
     (wrong, _well) = lines(brain, "index")
-    assert (wrong.level, wrong.detail) == ("error", "the engine holds 0 of 1 files")
+    assert (wrong.level, wrong.detail) == ("error", "the index holds 0 of 1 files")
     done = mend_health(brain)
     assert any("rebuilt" in line.detail for line in done)
     assert {line.level for line in lines(brain, "index")} == {"ok"}
@@ -134,7 +134,7 @@ def test_a_damaged_catalogue_is_built_anew(brain: Brain) -> None:
     brain.close()
     pathlib.Path(brain.layers[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
     assert [line.detail for line in mend_health(brain)] == [
-        "built: there was none that could be used"
+        "built; the old one was missing or unusable"
     ]
     assert mend_health(brain) == []
     assert brain.search("telegram allowlist")
@@ -144,7 +144,7 @@ def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path: pathlib.
     (tmp_path / "state").write_text("x")
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
     (line,) = lines(None, "state")
-    assert (line.level, line.detail) == ("error", f"{tmp_path / 'state'} is no folder")
+    assert (line.level, line.detail) == ("error", f"{tmp_path / 'state'} is not a folder")
     assert mend_health(None) == []
 
 
@@ -174,7 +174,9 @@ def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
     layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
     layer.close()
-    assert [line.detail for line in mend_health(brain)] == ["ended 1 command whose process is gone"]
+    assert [line.detail for line in mend_health(brain)] == [
+        "ended 1 command whose process no longer exists"
+    ]
 
 
 def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> None:
@@ -190,7 +192,7 @@ def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> 
     first.rename(trash / ("0" * 20 + first.name[20:]))
     told, beyond = lines(brain, "trash")
     assert (told.level, beyond.level) == ("ok", "warning")
-    assert beyond.detail == "1 file older or more than that"
+    assert beyond.detail == "1 file beyond these limits"
     assert any(line.what == "trash" for line in mend_health(brain))
     (line,) = lines(brain, "trash")
     assert line.detail.startswith("1 file, ")
@@ -200,7 +202,7 @@ def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> 
 def test_drafts_that_wait_are_told(brain: Brain) -> None:
     brain.drafts.propose("The total of a cart was hard-coded")
     (line,) = lines(brain, "drafts")
-    assert (line.level, line.detail) == ("ok", "1 waits")
+    assert (line.level, line.detail) == ("ok", "1 draft")
     assert "`lessons review`" in line.mend
 
 

@@ -326,7 +326,7 @@ def test_drafts_are_for_their_user_alone(brain: Brain) -> None:
 def test_a_session_tells_a_card_its_situation(
     brain: Brain, tell: Tell, project: pathlib.Path
 ) -> None:
-    with pytest.raises(InputError, match="the journal knows no session"):
+    with pytest.raises(InputError, match="the journal has no session"):
         brain.drafts.sketch_session()
     tell("prompt", "Add a discount to the cart")
     tell("command", "pytest", "exec_error", RED, tool="Bash")

@@ -68,7 +68,9 @@ def test_the_figures_are_those_of_search_and_preflight(brain: Brain) -> None:
 
 
 def test_an_unknown_name_is_named_with_its_line(brain: Brain) -> None:
-    with pytest.raises(InputError, match=r"^line 7: no card 'telegram-alowlist'; the nearest is"):
+    with pytest.raises(
+        InputError, match=r"^line 7: no card named 'telegram-alowlist'; did you mean"
+    ):
         evaluate(brain, [prompt("a", "telegram-alowlist", line=7)])
 
 

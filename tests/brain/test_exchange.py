@@ -69,9 +69,7 @@ def test_twice_is_once(exchange: Exchange, memory: pathlib.Path, root: pathlib.P
     exchange.carry_out(exchange.plan("memory", str(memory)), today=TODAY)
     before = {path: path.read_bytes() for path in root.rglob("*.md")}
     again = exchange.plan("memory", str(memory))
-    assert [(step.action, step.reason) for step in again.steps] == [
-        ("skip", "it is here already")
-    ] * 2
+    assert [(step.action, step.reason) for step in again.steps] == [("skip", "already here")] * 2
     exchange.carry_out(again, today=TODAY)
     assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
 
@@ -269,7 +267,7 @@ def test_text_that_is_no_card_is_skipped(
     (step,) = exchange.plan("jsonl", str(path)).steps
     assert (step.action, step.reason) == (
         "skip",
-        "it cannot be written as a card: it would be a note",
+        "not a valid card: would be a note",
     )
 
 
@@ -290,7 +288,7 @@ def test_two_imports_of_one_file_at_once_make_each_card_once(
     plans = [one.plan("memory", str(memory)) for one in (first, second)]
     assert [step.action for step in first.carry_out(plans[0], today=TODAY)] == ["create"] * 2
     done = second.carry_out(plans[1], today=TODAY)
-    assert [(step.action, step.reason) for step in done] == [("skip", "it is here already")] * 2
+    assert [(step.action, step.reason) for step in done] == [("skip", "already here")] * 2
     assert len(list((root / "lessons").iterdir())) == 2
 
 

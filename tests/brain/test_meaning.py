@@ -56,7 +56,7 @@ def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enab
         assert hit.meaning > 0
         assert hit.score == pytest.approx(hit.bm25 + hit.meaning)
         assert hit.reason.startswith("near in meaning")
-        assert semantic(brain, root) == [("ok", "on, every file has vectors", "")]
+        assert semantic(brain, root) == [("ok", "on, all files are encoded", "")]
         assert not brain.preflight("What is for lunch today?", context=False).lessons
 
 
@@ -78,7 +78,7 @@ def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable) -> N
     for number in range(5):
         write(f"lessons/{number}.md", CARD.replace("one order", f"order {number}"))
     with Brain.open(root, directory=root) as brain:
-        assert "3 files wait for their vectors" in brain.refresh(limit=100)[0].stale
+        assert "3 files are not encoded yet" in brain.refresh(limit=100)[0].stale
         (line,) = semantic(brain, root)
         assert line[0] in ("ok", "warning")
         for layer in brain.layers:
@@ -122,8 +122,8 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
             layer.encode()
         (twin,) = brain.cards.find_twins(card)
         assert (twin.card.id, twin.level) == ("lessons/retry.md", "near")
-        assert "means nearly the same (distance 0." in twin.reason
-        with pytest.raises(DuplicateCard, match="means nearly the same"):
+        assert "has nearly the same meaning (distance 0." in twin.reason
+        with pytest.raises(DuplicateCard, match="has nearly the same meaning"):
             brain.create(title)
         assert brain.create(title, on_duplicate="bump").id != "lessons/retry.md"
 
@@ -157,4 +157,4 @@ def test_the_doctor_says_that_it_is_off(root, telegram) -> None:
         ((level, detail, _mend),) = semantic(brain, root)
     assert level == "ok"
     assert detail.startswith("off")
-    assert detail.endswith("cards are found by their words")
+    assert detail.endswith("cards are found by words only")

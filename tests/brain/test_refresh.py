@@ -164,7 +164,10 @@ def test_a_bounded_refresh_goes_on_where_it_stopped(root: pathlib.Path, write: W
         write(f"lessons/{number}.md", card("zebra", number))
     layer = Layer.open(str(root))
     done = layer.refresh(limit=4)
-    assert (done.changed, done.stale) == (4, "6 changed files wait for `lessons index`")
+    assert (done.changed, done.stale) == (
+        4,
+        "6 changed files are not indexed yet; run `lessons index`",
+    )
     assert layer.refresh(limit=4).changed == 4
     assert layer.refresh(limit=4).stale == ""
     assert layer.engine is not None

@@ -412,5 +412,5 @@ def test_what_is_no_text_is_left_and_said_to_be(
     assert run([*names, "7", "lessons/\x1b[2J.md"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("lessons: lessons/\\x1b[2J.md was not merged: ")
-    assert "it is no text; merge it by hand" in said
+    assert "it is not text; merge it by hand" in said
     assert pathlib.Path(names[1]).read_bytes() == b"\0\xff1"

@@ -136,7 +136,7 @@ def test_damaged_lines_are_told(
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE + b"{oops\n")
     _, notes = Transcripts(brain).take_in(str(path), now=NOW)
-    assert notes == [f"{path}: 1 line is no JSON: passed over"]
+    assert notes == [f"{path}: 1 line is not JSON; skipped"]
 
 
 def test_a_claude_code_call_began_where_its_own_line_says(

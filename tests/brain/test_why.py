@@ -135,11 +135,11 @@ def test_an_older_session_is_recomputed_and_says_so(brain: Brain) -> None:
     assert why.source == RECOMPUTED
     assert [one.id for one in why.verdicts if one.given] == ["lessons/shell.md"]
     assert why.verdicts[0].changed
-    assert why.verdicts[0].reason.startswith("would be held back today: ")
+    assert why.verdicts[0].reason.startswith("would be suppressed today: ")
     assert why.tokens == 9
     (today,) = [one for one in why.verdicts if one.id == TELEGRAM]
     assert not today.given
-    assert today.reason.startswith("would be given today: ")
+    assert today.reason.startswith("would be injected today: ")
 
 
 def test_a_session_with_lessons_but_no_prompt(brain: Brain) -> None:
@@ -210,10 +210,10 @@ def test_a_secret_is_not_noted_in_a_reason(brain: Brain) -> None:
 @pytest.mark.parametrize(
     ("reason", "rule"),
     [
-        ("held back: only common words matched (run)", "gate.min_confidence"),
-        ("far weaker than the first: 1.00 to 9.00", "preflight.weakest"),
+        ("suppressed: only common words matched (run)", "gate.min_confidence"),
+        ("far weaker than the best hit: 1.00 against 9.00", "preflight.weakest"),
         ("beyond max_lessons = 3", "preflight.max_lessons"),
-        ("does not fit into 800 tokens for lessons", "preflight.budget"),
+        ("does not fit into a budget of 800 tokens for lessons", "preflight.budget"),
         ("covers 100%", ""),
     ],
 )

@@ -231,8 +231,8 @@ def test_what_cannot_be_kept_is_refused(text: str) -> None:
     ("text", "message"),
     [
         ("---\ntitle: T\n",
-         ("the header that begins with --- is never closed; "
-          "end it with a line --- of its own, then try again")),
+         ("the header that starts with --- is not closed; "
+          "close it with a line that contains only ---, then try again")),
         ("---\ntitle: &a T\nproject: *a\n---\n",
          "the header cannot be changed safely; edit the file by hand"),
         ("---\n{title: T,\nmine: x}\n---\n",
@@ -325,17 +325,17 @@ PLAIN, LENIENT = "T", "`T`: no YAML"
         ("occurrences:\n  ours: 5\n  theirs: 6", BUMP,
          "line 3: occurrences is nested; write a whole number from 1 to 1,000,000"),
         ("occurrences: |\n  5", BUMP,
-         "line 3: occurrences goes on below its line; write it on one line"),
+         "line 3: occurrences continues on the next line; write it on one line"),
         ("x: 1\noccurrences:9", BUMP,
-         ("line 4: 'occurrences:9' is not read as a key; "
+         ("line 4: 'occurrences:9' is not recognised as a key; "
          "write `occurrences: …` at the beginning of the line")),
         ("x: a\n  occurrences: 9", BUMP,
-         ("line 4: 'occurrences: 9' is not read as a key; "
+         ("line 4: 'occurrences: 9' is not recognised as a key; "
          "write `occurrences: …` at the beginning of the line")),
         ("last-seen: 2026-01-01\n  by Kim", BUMP,
-         "line 3: last-seen goes on below its line; write it on one line"),
+         "line 3: last-seen continues on the next line; write it on one line"),
         ("status: active\n  until May", ARCHIVE,
-         "line 3: status goes on below its line; write it on one line"),
+         "line 3: status continues on the next line; write it on one line"),
         ("status:\n  - because", ARCHIVE,
          "line 3: status is a list; write one of active, ignored, archived"),
         ("status: [active, known]", ARCHIVE,
@@ -343,7 +343,7 @@ PLAIN, LENIENT = "T", "`T`: no YAML"
         ("status: {now: active}", ARCHIVE,
          "line 3: status is nested; write one of active, ignored, archived"),
         ("examples: one\n  or so", TASK,
-         "line 3: examples goes on below its line; write one item a line, each behind a hyphen"),
+         "line 3: examples continues on the next line; write one item a line, each behind a hyphen"),
         ("examples:\n  a: b\n  c: d", TASK, "line 3: examples is nested; write a list of texts"),
         ("examples: [zero, # first\n one]", TASK,
          "the comment '# first' at examples would be lost; move it above the key, then try again"),
@@ -373,7 +373,7 @@ def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(
 def test_a_count_that_no_reader_sees_is_not_begun_anew(line: str) -> None:
     text = header(f"title: {LENIENT}\nseverity: low\n{line}")
     with pytest.raises(
-        EditRefused, match=r"^line 4: .* is not read as a key; write `occurrences: "
+        EditRefused, match=r"^line 4: .* is not recognised as a key; write `occurrences: "
     ):
         edit_header(text, BUMP)
     assert "\nstatus: ignored\n" in edit_header(text, {"status": "ignored"})

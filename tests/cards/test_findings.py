@@ -52,34 +52,34 @@ def wrong(given: str, expected: str, line: int = 4) -> Said:
         (f"created: 2026-02-30 {'x' * 50}", wrong(f"created is '2026-02-30 {'x' * 29}'",
                                                   "a date such as 2026-01-31")),
         ("examples:\n  - good\n  - [c]",
-         (6, "warning", "wrong-value", "an item of examples is nested and left out",
+         (6, "warning", "wrong-value", "an item of examples is nested and ignored",
           "write each item as one line of text")),
         ("examples:\n  - good\n  - Error: x",
          (6, "info", "unquoted-colon",
-          "an item of examples holds a colon, so YAML readers take it for a mapping",
+          "an item of examples contains a colon, so YAML reads it as a mapping",
           "put the item in double quotes")),
         ("severity: low\nx: 1\nSeverity: high",
-         (6, "warning", "duplicate-key", "Severity stands twice in the header; this last one counts",
+         (6, "warning", "duplicate-key", "Severity appears twice in the header; this last one counts",
           "remove one of them (the other is 2 lines above)")),
         ("occurences: 3",
-         (4, "info", "unknown-key", "occurences is no key of a card and has no effect",
+         (4, "info", "unknown-key", "unknown key occurences; it has no effect",
           "did you mean occurrences?")),
         ("Typee: lesson",
-         (4, "info", "unknown-key", "Typee is no key of a card and has no effect",
+         (4, "info", "unknown-key", "unknown key Typee; it has no effect",
           "did you mean type?")),
         ("statuss: active",
-         (4, "info", "unknown-key", "statuss is no key of a card and has no effect",
+         (4, "info", "unknown-key", "unknown key statuss; it has no effect",
           "did you mean status?")),
         ("a: *b",
          (4, "warning", "header-not-yaml",
-          f"YAML cannot read the header (nothing is named &b){KEYS_AND_LISTS}",
+          f"the header is not valid YAML (nothing is named &b){KEYS_AND_LISTS}",
           "put the value in double quotes")),
         ("x: 1\n? [a]\n: b",
          (5, "warning", "header-not-yaml",
-          f"YAML cannot read the header (a key is not plain text){KEYS_AND_LISTS}",
+          f"the header is not valid YAML (a key is not plain text){KEYS_AND_LISTS}",
           "put the value in double quotes")),
         ("paths: [src/*.py, ~/x, 'C:/a', a/../b, ok/..b]",
-         [(4, "warning", "odd-path", f"paths: {path!r} can match no file of a project",
+         [(4, "warning", "odd-path", f"paths: {path!r} cannot match any file of a project",
            "write it as in .gitignore, relative to the project root, such as src/**/*.py")
           for path in ("~/x", "C:/a", "a/../b")]),
     ],
@@ -90,40 +90,40 @@ def test_findings_of_a_header(header: str, finding: Said | list[Said]) -> None:
 
 
 NO_TITLE = (
-    0, "warning", "no-title", "the card has no title but its file name",
+    0, "warning", "no-title", "the card has no title; its file name is used",
     "write `title: …`, naming the mistake in one sentence",
 )  # fmt: skip
 NO_CHECKLIST = (
     0, "warning", "no-checklist",
-    "the card has no checklist; one line of its own text stands in for it",
+    "the card has no checklist; one line of its text is used instead",
     "add `## Prevention Checklist` with items such as `- Cover … with a test`",
 )  # fmt: skip
 NO_ITEMS = (
     3, "warning", "no-checklist",
-    "the card has no checklist; one line of its own text stands in for it",
+    "the card has no checklist; one line of its text is used instead",
     "fill this section with items such as `- Cover … with a test`",
 )  # fmt: skip
 FROM_FIX = (
     0, "info", "no-checklist",
-    "the card has no checklist; the items of its fix stand in for it",
+    "the card has no checklist; the items of its fix are used instead",
     "add `## Prevention Checklist` with items such as `- Cover … with a test`",
 )  # fmt: skip
 NO_CAUSE = (
-    0, "info", "no-cause", "the card does not say why",
+    0, "info", "no-cause", "the card has no root cause",
     "add a section `## Root Cause`; its first sentence is shown to the agent",
 )  # fmt: skip
 NO_SYMPTOMS = (
-    0, "info", "no-symptoms", "the card names no symptoms, so only its own words find it",
-    "add `symptoms:` with two or three phrases in the words of the next task",
+    0, "info", "no-symptoms", "the card has no symptoms; only its own words find it",
+    "add `symptoms:` with two or three phrases, worded like a future task",
 )  # fmt: skip
 
 
 def placeholder(line: int, message: str) -> Said:
-    return (line, "warning", "placeholder", message, "write it, or remove it")
+    return (line, "warning", "placeholder", message, "fill it in, or remove it")
 
 
 def vague(line: int, shown: str) -> Said:
-    mend = "say what can be seen in a diff or an answer when it is done"
+    mend = "describe what a diff or an answer shows when it is done"
     return (line, "warning", "vague-item", f"cannot be checked: {shown}", mend)
 
 
@@ -159,7 +159,7 @@ def test_findings_of_a_bare_card(text: str, findings: list[Said]) -> None:
         ("x" * 240, []),
         ("x" * 241, [(11, "info", "long-item",
                       "the item has 241 characters: " + "x" * 59 + "…",
-                      "say it in one line and leave the rest to the section Fix")]),
+                      "shorten it to one line and move the rest to the section Fix")]),
     ],
 )  # fmt: skip
 def test_findings_of_an_item(item: str, findings: list[Said]) -> None:
@@ -191,25 +191,25 @@ PLAIN = "write plain `key: value` lines and lists, without anchors"
     ("text", "finding", "in_a_note"),
     [
         ("---\ntitle: T\n",
-         (1, "unclosed-header", "the header that begins with --- is never closed",
-          "end it with a line --- of its own"), True),
+         (1, "unclosed-header", "the header that starts with --- is not closed",
+          "close it with a line that contains only ---"), True),
         (f"---\ntitle: T\na: {'x' * 70_000}\n---\n",
          (1, "header-too-large", "the header is longer than 64,000 characters",
           "move its text below the closing ---"), True),
         ("---\njust text\nmore text\n---\n",
          (2, "unreadable-header",
-          "the header holds no keys: it does not consist of `key: value` lines", UNREADABLE),
+          "the header has no keys: it does not consist of `key: value` lines", UNREADABLE),
          False),
         ("---\nmine: *b\nstray one\nstray two\n---\n",
          (3, "unreadable-header", "the header is not YAML: nothing is named &b", UNREADABLE),
          False),
         (f"---\ntitle: &t T\nx: 1\na: [{', '.join(['*t'] * 33)}]\n---\n",
          (4, "header-refused",
-          "the header is refused: more than 32 YAML aliases", PLAIN), True),
+          "the header is not accepted: more than 32 YAML aliases", PLAIN), True),
         (f"---\ntitle: T\na: {'[' * 18}{']' * 18}\n---\n",
-         (3, "header-refused", "the header is refused: it is nested too deeply", PLAIN), True),
-        ("# T\n\nx\0y\n\0", (3, "nul-bytes", "the file holds NUL bytes", UTF_8), True),
-        ("# T\n\n\ud800\n", (3, "not-utf-8", "the text holds half a character", UTF_8), True),
+         (3, "header-refused", "the header is not accepted: it is nested too deeply", PLAIN), True),
+        ("# T\n\nx\0y\n\0", (3, "nul-bytes", "the file contains NUL bytes", UTF_8), True),
+        ("# T\n\n\ud800\n", (3, "not-utf-8", "the text contains half of a character", UTF_8), True),
     ],
 )  # fmt: skip
 def test_findings_of_a_file_that_cannot_be_used(
@@ -252,8 +252,8 @@ def test_a_conflict_is_named_once_where_it_begins() -> None:
     text = f"\n---\ntitle: T\nsymptoms: [s]\n---\n{BODY}{left}{left}"
     finding = (
         14, "warning", "conflict-markers",
-        "a merge left both versions here, between conflict markers",
-        "keep what is right and remove the lines <<<<<<<, ======= and >>>>>>>",
+        "unresolved conflict markers from a merge",
+        "resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
     )  # fmt: skip
     assert check(text) == [finding]
     assert check(text.replace(">>>>>>> ", "")) == check(text.replace("<<<<<<< ", "")) == []

@@ -332,7 +332,7 @@ def test_an_alias_of_a_whole_value_is_nested_where_that_is() -> None:
         (("a: 1", "b: *x"), "nothing is named &x", 1),
         (("a: 1", "? [b]", ": c"), "a key is not plain text", 1),
         (("- a",), "it does not consist of `key: value` lines", 0),
-        (("a: 1", "...", "---", "b: 1"), "a second document begins", 2),
+        (("a: 1", "...", "---", "b: 1"), "a second document starts", 2),
     ],
 )
 def test_what_yaml_cannot_read_is_named_with_its_line(

@@ -50,19 +50,19 @@ def test_likeness_is_the_mean_of_three_coefficients(
 @pytest.mark.parametrize(
     ("title", "known", "level", "reason"),
     [
-        ("Retry", "retry.", SAME, "lessons/a.md has this title already"),
+        ("Retry", "retry.", SAME, "lessons/a.md already has this title"),
         ("Tests fail without the fixture", "Test fails without a fixture", SAME,
-         "lessons/a.md has the same words in its title: Test fails without a fixture"),
+         "lessons/a.md has a title with the same words: Test fails without a fixture"),
         ("Run the tests, then push", "Run the test then push!", SAME,
-         "lessons/a.md has the same words in its title: Run the test then push!"),
+         "lessons/a.md has a title with the same words: Run the test then push!"),
         ("The billing service drops the last row", "The search service drops the last row", KIN,
-         "lessons/a.md is like it, its title is 79% alike: The search service drops the last row"),
+         "lessons/a.md is similar (title 79%): The search service drops the last row"),
         ("Retry the payment 3 times", "Retry the payment 5 times", KIN,
-         "lessons/a.md is like it, its title is 100% alike: Retry the payment 5 times"),
+         "lessons/a.md is similar (title 100%): Retry the payment 5 times"),
         ("Run the tests before the push", "Run the tests after the push", KIN,
-         "lessons/a.md is like it, its title is 100% alike: Run the tests after the push"),
+         "lessons/a.md is similar (title 100%): Run the tests after the push"),
         ("Retrying a payment charged the customer twice", "Retried payment charged twice", NEAR,
-         "lessons/a.md is like it, its title is 89% alike: Retried payment charged twice"),
+         "lessons/a.md is similar (title 89%): Retried payment charged twice"),
     ],
 )  # fmt: skip
 def test_a_twin_says_why(title: str, known: str, level: str, reason: str) -> None:
@@ -87,7 +87,7 @@ def test_what_a_card_says_is_compared_whole() -> None:
         card=KNOWN,
         level=NEAR,
         score=score,
-        reason="lessons/a.md is like it, what it says is 72% alike: Customers pay two times",
+        reason="lessons/a.md is similar (text 72%): Customers pay two times",
     )
     assert compare("Double charge", KNOWN) is None
     # A title that stands in for the checklist is no second thing that a card says.

@@ -28,14 +28,14 @@ def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home: pathlib
     done = lessons("install", "codex")
     assert done.code == 0
     assert "+[mcp_servers.lessons]" in done.out
-    assert f"codex: {home}/.codex/hooks.json: made" in done.out
+    assert f"codex: {home}/.codex/hooks.json: created" in done.out
     assert "/hooks" in done.out
     command = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]["Stop"]
     program = command[0]["hooks"][0]["command"].split()[0]
     assert os.path.isabs(program)
     assert os.access(program, os.X_OK)
     again = lessons("install", "codex")
-    assert again.out.count("nothing to change") == 2
+    assert again.out.count("already up to date") == 2
     gone = lessons("uninstall", "codex")
     assert gone.out.count(": removed") == 2
     assert not (home / ".codex").exists()
@@ -43,7 +43,7 @@ def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home: pathlib
 
 def test_a_dry_run_writes_nothing(lessons, home: pathlib.Path) -> None:
     done = lessons("install", "gemini-cli", "--dry-run")
-    assert "would be made" in done.out
+    assert "would be created" in done.out
     assert list(home.iterdir()) == []
 
 
@@ -98,7 +98,7 @@ def test_one_broken_agent_does_not_keep_the_others(lessons, home: pathlib.Path) 
         (["install", "emacs"], "claude-code"),
         (["install", "cursor", "--via", "mcp"], "--via command"),
         (["install", "codex", "--shared"], "--scope project"),
-        (["install", "--all"], "no agent was found"),
+        (["install", "--all"], "no agent found"),
     ],
 )
 def test_a_wrong_line_is_told_in_one_line(lessons, home, words: list[str], says: str) -> None:
@@ -138,7 +138,7 @@ def test_a_missing_program_is_named(home, monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
-    with pytest.raises(InputError, match="no program lessons-hook"):
+    with pytest.raises(InputError, match="lessons-hook is missing"):
         programs.find_entries(bare=False)
 
 
@@ -150,7 +150,7 @@ def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.P
     assert agents() == []
     (home / ".gemini").mkdir()
     assert agents() == [
-        ("ok", "gemini-cli is here, lessons is not set up in it (`lessons install gemini-cli`)")
+        ("ok", "gemini-cli is installed but not connected (`lessons install gemini-cli`)")
     ]
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
@@ -158,7 +158,7 @@ def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.P
     path.write_text(re.sub(r'"[^"]*/(lessons-hook)', r'"/gone/bin/\1', path.read_text()))
     ((level, detail),) = agents()
     assert level == "error"
-    assert "/gone/bin/lessons-hook, which is gone" in detail
+    assert "/gone/bin/lessons-hook, which no longer exists" in detail
     lessons("install", "codex", "--scope", "project")
     assert sum("config.toml" in detail for _level, detail in agents()) == 1
     lessons("uninstall", "codex", "--scope", "project")

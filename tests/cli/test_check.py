@@ -20,9 +20,9 @@ def test_the_last_prompt_counts_even_if_it_was_given_nothing(lessons: Run, brain
     assert lessons("check", "nothing done").out.startswith("⚠")
     assert lessons("preflight", OTHER).out == ""
     done = lessons("check", "nothing done", "--fail-on-unaddressed")
-    assert (done.code, done.out) == (0, "No checklist items to look for.\n")
+    assert (done.code, done.out) == (0, "No checklist items to check.\n")
     assert done.err == (
-        "lessons: the last prompt was given no lesson to check; --card ID names one\n"
+        "lessons: no lesson to check: none was injected for the last prompt; use --card ID\n"
     )
     assert lessons("check", "nothing done", "--card", "telegram").out.startswith("⚠")
 
@@ -32,14 +32,14 @@ def test_what_a_session_was_given_before_is_checked(lessons: Run, brain: object)
     assert lessons("preflight", PROMPT, "--session", "s").out == ""
     lessons("preflight", OTHER, "--session", "t")
     assert lessons("check", "nothing done", "--session", "s").out.startswith("⚠")
-    assert lessons("check", "nothing done").out == "No checklist items to look for.\n"
+    assert lessons("check", "nothing done").out == "No checklist items to check.\n"
 
 
 @pytest.mark.parametrize("arguments", [(), ("",), ("-",), ("--card", "telegram")])
 def test_no_answer_is_no_answer(lessons: Run, brain: object, arguments: tuple[str, ...]) -> None:
     done = lessons("check", *arguments, stdin=" \n")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "lessons: no answer to check; write it as an argument or pipe it in\n"
+    assert done.err == "lessons: answer missing; pass it as an argument or on stdin\n"
 
 
 def test_what_was_done_is_enough(lessons: Run, brain: object, tmp_path: pathlib.Path) -> None:

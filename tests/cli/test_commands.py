@@ -51,7 +51,7 @@ def test_preflight_as_json_shows_scores_reasons_and_what_was_withheld(
 def test_preflight_explains_itself(lessons: Lessons, brain: object) -> None:
     done = lessons("preflight", PROMPT, "--explain")
     assert ", passes: " in done.err
-    assert ", held back: " in done.err
+    assert ", suppressed: " in done.err
 
 
 def test_the_footer_speaks_korean_where_the_brain_does(
@@ -96,7 +96,7 @@ def test_list_shows_recent_cards_first_and_says_how_many_more(
     assert lines[1].rstrip().endswith("0d")
     assert "Add /restart" in lines[1]
     assert len(lines) == 4
-    assert "--all shows them" in lessons("list", "--limit", 3).err
+    assert "use --all" in lessons("list", "--limit", 3).err
     every = json.loads(lessons("list", "--all", "--json").out)
     assert len(every) == len(lessons("list", "--all").out.splitlines()) - 1
     archived = json.loads(lessons("list", "--status", "archived", "--json").out)
@@ -124,9 +124,11 @@ def test_a_budget_too_small_says_what_the_first_lesson_needs(
 ) -> None:
     done = lessons("preflight", PROMPT, "--budget", "50")
     assert (done.code, done.out) == (0, "")
-    assert done.err.startswith("lessons: the budget is too small for a lesson: --budget ")
+    assert done.err.startswith(
+        "lessons: the token budget is too small for any lesson; use --budget "
+    )
     assert done.err.count("\n") == 1
-    least = int(re.findall(r"--budget (\d+) gives the first", done.err)[0])
+    least = int(re.findall(r"use --budget (\d+) or more", done.err)[0])
     assert TELEGRAM in lessons("preflight", PROMPT, "--budget", least).out
     assert lessons("preflight", PROMPT, "--budget", least - 1).out == ""
     assert lessons("preflight", "Rename the dusk theme", "--budget", "50").err == ""
@@ -134,7 +136,7 @@ def test_a_budget_too_small_says_what_the_first_lesson_needs(
         file.write("model_context = 100\n")
     small = lessons("--brain", brain, "preflight", PROMPT)
     assert small.err == (
-        "lessons: the budget is too small for a lesson: `model_context` allows for none\n"
+        "lessons: the token budget is too small for any lesson; raise `model_context`\n"
     )
 
 
@@ -154,7 +156,7 @@ def test_explain_speaks_in_words_of_what_could_be_given(lessons: Lessons, brain:
     given = json.loads(lessons("preflight", prompt, "--json").out)
     held = len(given["withheld"])
     assert len(lines) == 3 * (len(given["lessons"]) + len(given["context"]) + 3)
-    assert rest == f"lessons: {held - 3} more held back; --json names them"
+    assert rest == f"lessons: {held - 3} more suppressed; use --json"
     assert "commands, running" in done.err
     assert "scripts" in done.err
     korean = lessons("search", "텔레그램에서 매출을 자정으로", "--explain").out
@@ -167,13 +169,13 @@ def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Pat
     assert TELEGRAM not in lessons("preflight", PROMPT).out
     assert lessons("archive", "telegram").out == f"{TELEGRAM} archived\n"
     assert lessons("restore", "telegram").out == f"{TELEGRAM} is active again\n"
-    assert lessons("restore", "telegram").out == f"{TELEGRAM} was active already\n"
+    assert lessons("restore", "telegram").out == f"{TELEGRAM} is already active\n"
     refused = lessons("delete", "telegram")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "--yes" in refused.err
     assert lessons("delete", "telegram", "--yes").out == f"{TELEGRAM} moved to the trash\n"
     assert not (brain / TELEGRAM).exists()
-    assert lessons("restore", "telegram").out == f"{TELEGRAM} is back from the trash\n"
+    assert lessons("restore", "telegram").out == f"{TELEGRAM} restored from the trash\n"
     assert TELEGRAM in lessons("preflight", PROMPT).out
 
 
@@ -189,7 +191,7 @@ def test_a_count_that_is_no_number_is_not_bumped(
     shown = count.strip('"')
     assert (refused.code, refused.out) == (2, "")
     assert refused.err == (
-        f"lessons: {TELEGRAM} was left as it is: line {line}: occurrences is {shown!r}; "
+        f"lessons: {TELEGRAM} was not changed: line {line}: occurrences is {shown!r}; "
         "write a whole number from 1 to 1,000,000\n"
     )
     assert (brain / TELEGRAM).read_text("utf-8") == odd
@@ -200,7 +202,7 @@ def test_create_then_find(lessons: Lessons, brain: pathlib.Path) -> None:
     assert done.out == "playbooks/zebra-crossing-ignored.md\n"
     again = lessons("create", "Zebra crossing ignored")
     assert again.code == 2
-    assert "playbooks/zebra-crossing-ignored.md has this title already" in again.err
+    assert "playbooks/zebra-crossing-ignored.md already has this title" in again.err
     bumped = lessons("create", "Zebra crossing ignored", "--on-duplicate", "bump")
     assert bumped.out == "playbooks/zebra-crossing-ignored.md (seen 2×)\n"
 
@@ -281,7 +283,7 @@ def test_index_doctor_and_lint_count_the_same(lessons: Lessons, brain: pathlib.P
         "---\ntitle: Odd\nseverity: urgent\npaths: ['[a']\n---\n## Checklist\n\n- be careful\n"
     )
     counted = lessons("index").out
-    assert "; 4 problems (`lessons lint` names them); " in counted
+    assert "; 4 problems (see `lessons lint`); " in counted
     census = counted.partition(";")[0]
     assert census.endswith(", 2 unusable")
     told = lessons("doctor").out.splitlines()
@@ -294,7 +296,7 @@ def test_index_doctor_and_lint_count_the_same(lessons: Lessons, brain: pathlib.P
     said = lessons("lint").err
     assert said.startswith("lessons: 2 errors, ")
     advice = len(found) - 4
-    assert said.endswith(f"; {advice} of them advice, no problem of a file\n")
+    assert said.endswith(f", including {advice} that are only advice\n")
     for name in ("bad", "dangling", "odd"):
         (brain / "lessons" / f"{name}.md").unlink()
     (brain / "lessons" / "odd.md").write_bytes(b"\xff")
@@ -344,7 +346,7 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pat
     [
         (["nonsense"], "No such command 'nonsense'"),
         (["bump"], "Missing argument 'ID'"),
-        (["bump", "telegrm-allowlist"], "the nearest is lessons/telegram-allowlist.md"),
+        (["bump", "telegrm-allowlist"], "did you mean lessons/telegram-allowlist.md"),
         (["show", "zzz"], "lessons list"),
         (["create", ""], "title"),
         (["create", "x", "--type", "poem"], ": --type must be one of"),
@@ -352,9 +354,9 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pat
         (["import", "memory", "x.md", "--near", "no"], ": --near must be one of"),
         (["import", "transcript", "x", "--agent", "me"], ": --agent must be one of"),
         (["export", "xml"], ": FORMAT must be one of"),
-        (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; name the folder"),
-        (["lint", "lessons.toml"], "lint lessons.toml is a file; name the folder"),
-        (["import", "review", "lessons.toml"], "no table with the columns Claim and State; name"),
+        (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
+        (["lint", "lessons.toml"], "lint lessons.toml is a file; give the folder"),
+        (["import", "review", "lessons.toml"], "no table with the columns Claim and State; give"),
         (["create", "x", "--severity", "huge"], "severity must be one of"),
         (["list", "--sort", "colour"], "--sort must be one of"),
         (["list", "--status", "gone"], "--status must be one of"),
@@ -365,7 +367,7 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pat
         (["--brain", "nowhere", "list"], "lessons init"),
         (["check", "--evidence", "nowhere.txt", "x"], "cannot read nowhere.txt"),
         (["search", "x", "--type", "poem"], "--type must be one of"),
-        (["search", " "], "nothing to look for"),
+        (["search", " "], "query missing"),
         (["why", ""], "the prompt is empty"),
     ],
 )
@@ -387,7 +389,7 @@ def test_the_unexpected_is_one_line_too(
     assert done.code == 2
     assert (
         done.err
-        == "lessons: unexpected ZeroDivisionError: division by zero; LESSONS_DEBUG=1 shows where\n"
+        == "lessons: internal error: ZeroDivisionError: division by zero; run again with LESSONS_DEBUG=1 for the traceback\n"
     )
 
 
@@ -399,7 +401,7 @@ def test_init_and_trust_in_words(
     assert (none.code, "lessons init" in none.err) == (2, True)
     made = lessons("init")
     assert made.out == (
-        f"{tmp_path}: made lessons/, playbooks/, qa-findings/, lessons.toml, .lessons/\n"
+        f"{tmp_path}: created lessons/, playbooks/, qa-findings/, lessons.toml, .lessons/\n"
     )
     assert "already" in lessons("init").out
     assert lessons("lint").code == 0

@@ -40,7 +40,10 @@ def test_a_hook_whose_program_is_gone_is_set_up_again(
     path = home / ".gemini" / "settings.json"
     before = move_away(path)
     told = lessons("doctor")
-    assert f"✗ agent: gemini-cli: {path} calls /gone/bin/lessons-hook, which is gone" in told.out
+    assert (
+        f"✗ agent: gemini-cli: {path} calls /gone/bin/lessons-hook, which no longer exists"
+        in told.out
+    )
     assert "or `lessons doctor --fix`" in told.out
     mended = lessons("doctor", "--fix")
     assert "✓ agent: fixed: gemini-cli: " in mended.out
@@ -70,7 +73,7 @@ def test_what_the_user_took_out_stays_out(
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
     path.write_text("{}")
-    assert "is gone" in lessons("doctor", "--fix").out
+    assert "are missing" in lessons("doctor", "--fix").out
     assert path.read_text() == "{}"
 
 
@@ -94,7 +97,7 @@ def test_outside_of_any_brain_it_says_how_to_make_one(
     monkeypatch.chdir(tmp_path)
     told = lessons("doctor")
     assert told.code == 0
-    assert "✗ brain: none here → `lessons init`" in told.out
+    assert "✗ brain: none here → run `lessons init`" in told.out
     assert lessons("doctor", "--fail-on", "error").code == 1
 
 
@@ -121,6 +124,6 @@ def test_in_a_repository_it_tells_how_cards_are_merged(
     lessons: Lessons, brain: pathlib.Path
 ) -> None:
     subprocess.run(["git", "init", "-q"], cwd=brain, check=True)
-    assert "✓ git: merges cards as plain text → `lessons install git`" in lessons("doctor").out
+    assert "✓ git: merges cards as plain text → run `lessons install git`" in lessons("doctor").out
     lessons("install", "git")
     assert "✓ git: merges cards key by key" in lessons("doctor").out

@@ -100,7 +100,7 @@ def test_a_terminal_gets_bars_and_sparks(
     monkeypatch.setattr("lessons_kb.cli.effect._drawn", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     shown = lessons("stats").out
-    assert re.search(r"^given .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)
+    assert re.search(r"^injected .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)
     assert re.search(r"^addressed .* █+[▏▎▍▌▋▊▉]?$", shown, re.MULTILINE)
     assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith(" "))
     assert "▁" in lessons("stats", "helps").out or "█" in lessons("stats", "helps").out
@@ -121,8 +121,10 @@ def test_json_holds_everything(shop: pathlib.Path, lessons: Callable[..., Any]) 
 def test_stages_and_projects_narrow_it(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
     assert lessons("stats", "--stage", "DEV").out.startswith("cards      5 lessons")
     none = lessons("stats", "--stage", "TEST")
-    assert (none.code, none.out, none.err) == (0, "", "lessons: no such cards\n")
-    assert lessons("stats", "--project", "other").err == "lessons: no such cards\n"
+    assert (none.code, none.out, none.err) == (0, "", "lessons: no cards match; remove a filter\n")
+    assert (
+        lessons("stats", "--project", "other").err == "lessons: no cards match; remove a filter\n"
+    )
 
 
 def test_an_empty_brain_says_what_to_do(
@@ -134,7 +136,7 @@ def test_an_empty_brain_says_what_to_do(
     monkeypatch.chdir(root)
     shown = lessons("stats")
     assert (shown.code, shown.out) == (0, "")
-    assert shown.err == "lessons: no cards; `lessons create TITLE` writes the first\n"
+    assert shown.err == "lessons: no cards yet; `lessons create TITLE` writes the first\n"
     assert json.loads(lessons("stats", "--json").out)["effects"] == []
 
 
@@ -149,10 +151,10 @@ def test_one_card_and_an_empty_journal(
     shown = lessons("stats")
     assert shown.out.startswith("cards     1 lesson; 0 notes\nmistakes  seen 1×\n")
     assert "Most given" not in shown.out
-    assert "no lesson was given yet; `lessons install AGENT`" in shown.err
+    assert "no injections yet; `lessons install AGENT`" in shown.err
     card = lessons("stats", "a")
-    assert "verdict  never used: no prompt has called for it yet\n" in card.out
-    assert card.err == "lessons: nothing was counted of it yet\n"
+    assert "verdict  never used: no prompt has matched it yet\n" in card.out
+    assert card.err == "lessons: no usage recorded yet\n"
 
 
 def test_the_figures_agree_or_say_what_they_count(
@@ -160,7 +162,7 @@ def test_the_figures_agree_or_say_what_they_count(
 ) -> None:
     lessons("preflight", "Add a Telegram command that runs a shell script")
     shown = lessons("stats").out
-    assert re.search(r"^given +2×, outside of sessions, [\d,]+ tokens$", shown, re.MULTILINE)
+    assert re.search(r"^injected +2×, outside any session, [\d,]+ tokens$", shown, re.MULTILINE)
     lessons("ignore", "sleep-in-test")
     lessons("archive", "kst-day-boundary")
     shown = lessons("stats").out
@@ -168,12 +170,12 @@ def test_the_figures_agree_or_say_what_they_count(
     archived = int(re.findall(r"; archived (\d+)\n", shown)[0])
     ignored = int(re.findall(r"\((\d+) of them ignored\)", shown)[0])
     assert ignored >= 1
-    assert f"\nActive and never given ({never - ignored})\n" in shown
+    assert f"\nActive but never injected ({never - ignored})\n" in shown
     cards = sum(map(int, re.findall(r"(\d+) (?:lesson|playbook|qa-finding)", shown)))
     verdicts = re.findall(r"^verdicts .*$", shown, re.MULTILINE)[0].partition("(")[0]
     assert sum(map(int, re.findall(r" (\d+)", verdicts))) + archived == cards
     one = lessons("stats", "telegram").out
-    assert "given      1×, outside of sessions, " in one
+    assert "injected   1×, outside any session, " in one
 
 
 def test_marks(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
@@ -188,7 +190,7 @@ def test_marks(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
     wrong = lessons("mark", "quiet", "good")
     assert (wrong.code, wrong.out) == (2, "")
     assert wrong.err == "lessons: a mark is one of helpful, harmful, not 'good'\n"
-    assert "the nearest is lessons/quiet.md" in lessons("mark", "lessons/quiett.md", "helpful").err
+    assert "did you mean lessons/quiet.md?" in lessons("mark", "lessons/quiett.md", "helpful").err
 
 
 def test_a_title_cannot_draw_on_the_terminal(

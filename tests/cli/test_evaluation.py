@@ -52,7 +52,7 @@ def test_thresholds_end_with_one(lessons, brain, prompts) -> None:
     assert "tantivy: mrr 0.000 is below 0.5" in bad.err
     unknown = lessons("eval", prompts, "--max-false-injection", "0.05")
     assert unknown.code == 1
-    assert "false-injection is not known: no prompt without a card in the file" in unknown.err
+    assert "false-injection is undefined: the file has no prompt without a card" in unknown.err
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_thresholds_end_with_one(lessons, brain, prompts) -> None:
         ("", "is empty"),
         ("\n\n", "is empty"),
         ('{"query": "a", "expected": []}\n{"query"', ":2: not JSON"),
-        ('{"query": "a", "expected": ["no-such-card"]}', "line 1: no card 'no-such-card'"),
-        ('{"query": "a", "expected": ["lessons/"]}', "line 1: 'lessons/' fits 16 cards"),
+        ('{"query": "a", "expected": ["no-such-card"]}', "line 1: no card named 'no-such-card'"),
+        ('{"query": "a", "expected": ["lessons/"]}', "line 1: 'lessons/' matches 16 cards"),
     ],
 )
 def test_bad_input_is_one_line(lessons, brain, prompts, text: str, words: str) -> None:

@@ -19,7 +19,7 @@ def test_import_is_dry_until_told(
         "create",
         "lessons/never-edit-an-applied-migration.md",
     ]
-    assert dry.err == "lessons: 1 to create, 0 to bump, 0 to skip; --yes writes it\n"
+    assert dry.err == "lessons: 1 to create, 0 to bump, 0 to skip; --yes writes them\n"
     card = brain / "lessons" / "never-edit-an-applied-migration.md"
     assert not card.exists()
     wet = lessons("import", "memory", notes, "--yes", "--tags", "db, sql", "--project", "shop")
@@ -76,8 +76,10 @@ def test_import_takes_a_transcript_into_the_journal(
     path.write_text(json.dumps({**line, "message": {"content": "Why does it keep failing?"}}))
     dry = lessons("import", "transcript", path)
     assert dry.out.splitlines()[1].split() == ["s-1", "claude-code", "1", "0", "0", "0", "1", "0"]
-    assert dry.err == "lessons: 1 event to note; --yes notes them\n"
-    assert lessons("import", "transcript", path, "--yes").err.startswith("lessons: 1 event noted")
+    assert dry.err == "lessons: 1 event to record; --yes records them\n"
+    assert lessons("import", "transcript", path, "--yes").err.startswith(
+        "lessons: 1 event recorded"
+    )
     data = json.loads(lessons("import", "transcript", path, "--json").out)
     assert data["sessions"][0]["new"] == 0
     assert "Why does it keep failing?" in lessons("events").out
@@ -93,7 +95,7 @@ def test_no_output_is_written_over_a_card(
         for command in (("export", "markdown"), ("report",)):
             done = lessons(*command, "-o", card)
             assert done.code == 2
-            assert "lessons/queue.md is a card; name another file\n" in done.err
+            assert "lessons/queue.md is a card; choose another file\n" in done.err
             assert card.read_bytes() == text
     digest = brain / "DIGEST.md"
     for _ in range(2):

@@ -188,7 +188,7 @@ def test_a_brain_that_is_not_trusted_gets_no_record(
     out, err = process.communicate(timeout=20)
     assert (out, process.returncode) == (b"x\n", 0)
     assert err.count(b"\n") == 1
-    assert b"not journalled" in err
+    assert b"not recorded" in err
     assert b"lessons trust" in err
 
 
@@ -220,7 +220,7 @@ def test_events_are_listed_newest_last(
 ) -> None:
     empty = lessons("events")
     assert (empty.code, empty.out) == (0, "")
-    assert "no such events" in empty.err
+    assert "no matching events" in empty.err
     for word in ("first", "second"):
         start("run", "--stage", "TEST", "echo", word).wait(20)
     start("run", "--session", "s-1", "pytest", "--no-such-option").wait(20)
@@ -240,7 +240,7 @@ def test_events_are_listed_newest_last(
     ("arguments", "message"),
     [
         (("--kind", "oops"), "--kind must be one of prompt, answer"),
-        (("--since", "yesterday"), "--since 'yesterday' is no time; write 30m, 2h"),
+        (("--since", "yesterday"), "--since 'yesterday' is not a time; write 30m, 2h"),
         (("--limit", "0"), "--limit"),
     ],
 )

@@ -60,7 +60,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_nothing_waits(lessons: Run, brain: pathlib.Path) -> None:
-    assert lessons("review").err == "lessons: no drafts wait\n"
+    assert lessons("review").err == "lessons: no drafts to review\n"
     assert json.loads(lessons("review", "--json").out) == []
 
 
@@ -78,12 +78,12 @@ def test_what_happened_is_listed_with_what_it_lacks(lessons: Run, brain: pathlib
     assert len(draft["missing"]) == 4
     refused = lessons("review", "--accept", draft["id"])
     assert refused.code == 2
-    assert "lacks a title that names the mistake" in refused.err
+    assert "is incomplete; add a title that names the mistake" in refused.err
     assert refused.err.count("\n") == 1
     shown = lessons("review", "--show", draft["id"])
     assert "E  assert 3 == 4" in shown.out
     assert "<!-- What was done or overlooked, and what did it cost? -->" in shown.out
-    assert "lacks two or three `symptoms`" in shown.err
+    assert "missing: two or three `symptoms`" in shown.err
 
 
 def test_a_draft_is_accepted_merged_and_discarded(
@@ -95,7 +95,7 @@ def test_a_draft_is_accepted_merged_and_discarded(
     again = propose()
     refused = lessons("review", "--accept", again)
     assert refused.code == 2
-    assert "has this title already" in refused.err
+    assert "already has this title" in refused.err
     merged = lessons("review", "--merge", again, "the-total-of-a-cart")
     assert merged.out == "lessons/the-total-of-a-cart-was-hard-coded.md seen 2×\n"
     third = propose("Refunds ignored the currency of the order")
@@ -130,7 +130,7 @@ def test_a_user_walks_through_the_drafts(
     propose("A first lesson about the sum of a cart")
     second = propose("Payouts were doubled at midnight", symptoms=(), prevention=())
     seen = answer("review", typed="a\nd\na\nq\n")
-    assert f"{second} lacks a Prevention Checklist item" in seen
+    assert f"{second} is incomplete; add a Prevention Checklist item" in seen
     assert f"{second} discarded" in seen
     assert "lessons/a-first-lesson-about-the-sum-of-a-cart.md" in seen
     with Brain.open(brain) as opened:
@@ -156,7 +156,7 @@ def test_editing_needs_an_editor(
     tmp_path: pathlib.Path,
 ) -> None:
     propose("Payouts were doubled at midnight", symptoms=())
-    assert "no editor is set" in answer("review", typed="e\nq\n")
+    assert "no editor is configured" in answer("review", typed="e\nq\n")
     script = tmp_path / "editor.py"
     script.write_text(
         "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
@@ -198,7 +198,7 @@ def test_stale_cards_are_named_first(lessons: Run, stale: pathlib.Path) -> None:
     ids = [one["id"] for one in json.loads(dry.out)]
     assert ids[0] == "lessons/machine.md"
     asked = lessons("archive", "--stale")
-    assert "left as they are" in asked.err
+    assert "not archived" in asked.err
     assert "status: archived" not in (stale / "lessons" / "machine.md").read_text()
 
 
@@ -247,13 +247,13 @@ def test_a_card_is_created_from_the_last_session(lessons: Run, brain: pathlib.Pa
     made = lessons("create", TITLE, "--from-session")
     assert "Sum up the cart" in (brain / made.out.strip()).read_text()
     both = lessons("create", TITLE, "--from-session", "s", "--from-diff", "x")
-    assert "exclude each other" in both.err
+    assert "cannot be combined" in both.err
 
 
 def test_a_near_duplicate_is_asked_about(answer: Run, lessons: Run, brain: pathlib.Path) -> None:
     near = "Remote execution through Telegram must require an allow list"
     refused = lessons("create", near)
     assert refused.code == 2
-    assert "lessons/telegram-allowlist.md is like it" in refused.err
+    assert "lessons/telegram-allowlist.md is similar" in refused.err
     seen = answer("create", near, "--no-edit", typed="b\n")
     assert "lessons/telegram-allowlist.md (seen 6×)" in seen

@@ -20,7 +20,7 @@ def test_commands_are_read_line_by_line(lessons: Lessons, brain: pathlib.Path) -
 def test_a_refused_command_shows_in_the_exit_code(lessons: Lessons, brain: pathlib.Path) -> None:
     result = lessons("manage", stdin="dance\nlist telegram\n")
     assert result.code == 2
-    assert "not done: no command 'dance'" in result.out
+    assert "not done: unknown command 'dance'" in result.out
 
 
 def test_json_lists_both_tabs(lessons: Lessons, brain: pathlib.Path) -> None:

@@ -67,7 +67,7 @@ def test_red_a_fix_and_green_leave_one_draft(lessons: Lessons, shop: pathlib.Pat
     waits = [line for line in green.stderr.splitlines() if line.startswith("lessons: ")]
     (draft,) = drafts(lessons)
     assert waits == [
-        f"lessons: what failed before passes now: {draft['id']} waits for `lessons review`"
+        f"lessons: what failed before passes now; draft {draft['id']} is ready for `lessons review`"
     ]
     assert not lessons(*PYTEST).stderr.count("lessons: ")
     assert drafts(lessons) == [draft]
@@ -81,4 +81,4 @@ def test_red_a_fix_and_green_leave_one_draft(lessons: Lessons, shop: pathlib.Pat
     assert "paths: [cart.py]" in text
     refused = lessons("review", "--accept", str(draft["id"]))
     assert refused.returncode == 2
-    assert "lacks a title" in refused.stderr
+    assert "is incomplete; add a title" in refused.stderr

@@ -25,7 +25,7 @@ def test_a_page_is_written_and_named(lessons: Lessons, brain: pathlib.Path) -> N
     assert page.startswith("<!doctype html>")
     assert page.endswith("</html>\n")
     assert "<title>Lessons of brain-example</title>" in page
-    assert "lessons were given" in page
+    assert "lessons were injected" in page
     found = links(page)
     assert "lessons/telegram-allowlist.md" in found
     assert all((brain / unquote(link)).is_file() for link in found)

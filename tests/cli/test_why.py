@@ -24,7 +24,7 @@ def test_the_whole_text(
     told = lessons("why")
     dry = lessons("why", PROMPT)
     first, _, text = told.out.partition("\n")
-    assert first.startswith("Outside of any session, ")
+    assert first.startswith("Outside any session, ")
     assert first.endswith(", now")
     assert told.err == ""
     assert given.err.strip() in text  # the footer
@@ -46,16 +46,15 @@ def test_nothing_known_is_one_line(lessons: Lessons, brain: pathlib.Path) -> Non
     told = lessons("why")
     assert (told.code, told.out) == (0, "")
     assert told.err == (
-        "lessons: the journal knows nothing of any session; `lessons why PROMPT` asks about a "
-        "prompt\n"
+        "lessons: no prompts recorded yet; `lessons why PROMPT` explains a prompt\n"
     )
-    assert "of session 'x'" in lessons("why", "--session", "x").err
+    assert "for session 'x'" in lessons("why", "--session", "x").err
     assert json.loads(lessons("why", "--json").out) is None
 
 
 def test_a_prompt_that_no_card_is_about(lessons: Lessons, brain: pathlib.Path) -> None:
     told = lessons("why", "zzzyx")
-    assert told.out == "Prompt: zzzyx\n\nGiven:\n  nothing\nHeld back:\n  nothing\n"
+    assert told.out == "Prompt: zzzyx\n\nInjected:\n  nothing\nSuppressed:\n  nothing\n"
 
 
 def test_a_session_and_a_file_at_hand(lessons: Lessons, brain: pathlib.Path) -> None:

@@ -69,11 +69,11 @@ def test_the_origin_is_the_row_whatever_happened_to_it_since() -> None:
 @pytest.mark.parametrize(
     ("changes", "note"),
     [
-        ({"file_patterns": "nonsense"}, "file_patterns is no JSON list"),
-        ({"example_tasks": "{}"}, "example_tasks is no JSON list"),
-        ({"occurrence_count": "many"}, "occurrence_count is no number"),
-        ({"last_timestamp": 1e30}, "last_timestamp is no time"),
-        ({"last_timestamp": "soon"}, "last_timestamp is no time"),
+        ({"file_patterns": "nonsense"}, "file_patterns is not a JSON list"),
+        ({"example_tasks": "{}"}, "example_tasks is not a JSON list"),
+        ({"occurrence_count": "many"}, "occurrence_count is not a number"),
+        ({"last_timestamp": 1e30}, "last_timestamp is not a time"),
+        ({"last_timestamp": "soon"}, "last_timestamp is not a time"),
     ],
 )
 def test_a_wrong_value_is_named_and_the_row_kept(changes: dict[str, object], note: str) -> None:
@@ -84,11 +84,11 @@ def test_a_wrong_value_is_named_and_the_row_kept(changes: dict[str, object], not
 
 def test_what_is_not_known_is_named() -> None:
     found = read_mistakes([ROW], name="m.db", columns=[*COLUMNS, "embedding", "mood"])
-    assert found.notes == ("m.db: column mood is not known and not read",)
+    assert found.notes == ("m.db: unknown column mood; ignored",)
 
 
 def test_a_row_without_description_is_passed_over() -> None:
-    assert one(description=" ").passed_over[0].reason == "it has no description"
+    assert one(description=" ").passed_over[0].reason == "no description"
 
 
 def test_a_table_of_another_kind_is_refused() -> None:

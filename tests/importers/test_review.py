@@ -84,7 +84,7 @@ def test_what_becomes_no_finding_is_named() -> None:
     passed = read_review(REVIEW, name="review.md").passed_over
     assert [(one.where, one.reason) for one in passed] == [
         ("review.md:10", "its state is 'Resolved by the spec'"),
-        ("review.md:17", "it names no claim that is imported"),
+        ("review.md:17", "it refers to no imported claim"),
     ]
 
 

@@ -203,7 +203,7 @@ def test_a_mistake_that_was_never_seen_is_neither_prevented_nor_more_frequent():
 
 
 def test_what_was_given_outside_of_sessions_is_said_so():
-    assert "outside of sessions" in told(injected=3).reason
+    assert "only injected outside of sessions" in told(injected=3).reason
 
 
 def test_lists_of_an_overview():

@@ -164,7 +164,7 @@ def test_our_own_patterns_end_in_time_on_any_sentence(pattern: str) -> None:
         ("(?!not) again", "RE2 takes (invalid perl operator"),
         ("(?:[^.]{0,100}한국){9}", "too large"),
         (r"\p{L}{0,1000}", "too large"),
-        ("[", "no regular expression"),
+        ("[", "not a valid RE2 regular expression"),
         ("x" * 201, "201 characters"),
         ("x*", "empty text"),
         ("", "empty text"),

@@ -331,11 +331,11 @@ class TestBudget:
     def test_what_does_not_fit_is_told_with_the_ceilings(self):
         huge = lesson("huge", title="long title " * 100)
         told = reasons(run([huge], budget=400))["lessons/huge.md"]
-        assert told == "does not fit into 100 tokens for lessons"
+        assert told == "does not fit into a budget of 100 tokens for lessons"
         told = reasons(run([huge], [note("n.md", DEPLOY)], budget=400, max_chars=9))
         assert told == {
-            "lessons/huge.md": "does not fit into 100 tokens for lessons and 9 characters",
-            "n.md": "does not fit into 400 tokens in all and 9 characters",
+            "lessons/huge.md": "does not fit into a budget of 100 tokens for lessons and 9 characters",
+            "n.md": "does not fit into a budget of 400 tokens and 9 characters",
         }
 
     def test_no_room_at_all(self):

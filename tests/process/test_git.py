@@ -208,7 +208,7 @@ def one_line(error):
 
 
 def test_outside_a_repository(tmp_path):
-    with pytest.raises(GitError, match="no git repository here") as error:
+    with pytest.raises(GitError, match="not in a git repository") as error:
         read_diff(str(tmp_path))
     one_line(error)
 

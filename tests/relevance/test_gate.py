@@ -239,12 +239,12 @@ def test_reasons_name_what_the_verdict_rests_on():
     assert rare.reason == "covers 67% of the prompt's information; rare terms: allowlist, telegram"
     weak = one(cards={"a": ({"body": ("telegram",)}, 0.01)})
     assert weak.reason == (
-        "held back: covers only 85% of the prompt's information; rare terms: telegram"
+        "suppressed: covers only 85% of the prompt's information; rare terms: telegram"
     )
     common = one(cards={"a": ({"body": ("run",)}, 0.4)})
-    assert common.reason == "held back: only common words matched (run)"
+    assert common.reason == "suppressed: only common words matched (run)"
     nothing = one(cards={"a": ({}, 0.0)})
-    assert nothing.reason == "held back: shares no word with the prompt"
+    assert nothing.reason == "suppressed: shares no word with the prompt"
     assert (nothing.passed, nothing.confidence) == (False, 0.0)
 
 
@@ -271,7 +271,7 @@ def test_a_card_that_guards_a_file_at_hand_needs_no_word_of_the_prompt():
 def test_common_words_alone_are_named_as_such_and_at_most_three():
     words = ("run", "test", "file", "use")
     common = one(terms=dict.fromkeys(words, 1.0), cards={"a": ({"body": words}, 0.4)})
-    assert common.reason == "held back: only common words matched (test, file, run)"
+    assert common.reason == "suppressed: only common words matched (test, file, run)"
     hits, evidence = given_hits(terms={"run": 1.0}, cards={"a": ({"body": ("run",)}, 0.4)})
     (let,) = judge(hits, evidence, Gate(min_confidence=0.0))
     assert let.reason == "covers 100% of the prompt's information; terms: run"

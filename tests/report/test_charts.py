@@ -69,7 +69,7 @@ def test_weeks_are_named_evenly_apart() -> None:
 
 def test_a_chart_is_told_in_words() -> None:
     assert describe_amounts(WEEKS[:3], [4, 9, 2]) == (
-        "15 in 3 weeks; the most, 9, in the week from 2026-03-02; "
+        "15 in 3 weeks; the peak, 9, in the week from 2026-03-02; "
         "2 in the last week, from 2026-03-03."
     )
     assert describe_amounts(WEEKS[:3], [0, 0, 0]) == "None in any week."
@@ -77,7 +77,7 @@ def test_a_chart_is_told_in_words() -> None:
         "Known in 2 of 3 weeks: between 40\u00a0% (week from 2026-03-01) and 80\u00a0% (week from "
         "2026-03-03), lately 80\u00a0%."
     )
-    assert describe_shares(WEEKS[:1], [None]) == "Not known in any week."
+    assert describe_shares(WEEKS[:1], [None]) == "Unknown in every week."
 
 
 @given(st.integers(0, 50), st.integers(1, 50))

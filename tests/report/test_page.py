@@ -87,7 +87,7 @@ def test_each_chart_has_a_title_and_is_told_in_words(
     assert all(chart["role"] == "img" and chart["aria-labelledby"] for chart in charts)
     tags = [tag for tag, _attrs in read.elements]
     assert tags.count("desc") == 3
-    assert "16 in 4 weeks; the most, 9, in the week from 2026-10-26; 1 in the last" in " ".join(
+    assert "16 in 4 weeks; the peak, 9, in the week from 2026-10-26; 1 in the last" in " ".join(
         read.texts
     )
 
@@ -157,7 +157,7 @@ def test_whatever_a_text_holds_the_page_keeps_its_shape(
 def test_an_empty_brain_is_told_how_to_begin(page: Callable[..., str], overview: Any) -> None:
     text = " ".join(Reader(page(overview(notes=0))).texts)
     assert "This brain is empty." in text
-    assert "There is no card yet." in text
+    assert "No cards yet." in text
     assert "Over time" not in text
 
 
@@ -165,8 +165,8 @@ def test_a_scope_that_no_card_fits_is_no_empty_brain(
     page: Callable[..., str], overview: Any
 ) -> None:
     text = " ".join(Reader(page(overview(), scope="stage NONE")).texts)
-    assert "No card is meant. Only stage NONE." in text
-    assert "out to see every card" in text
+    assert "No cards match. Only stage NONE." in text
+    assert "to see every card" in text
     assert "empty" not in text
 
 
@@ -175,26 +175,26 @@ def test_an_empty_journal_draws_nothing(
 ) -> None:
     read = Reader(page(overview(effect(1), effect(2))))
     text = " ".join(read.texts)
-    assert "2 cards; none of them has been given to an agent yet." in text
+    assert "2 cards, none of them injected yet." in text
     assert "there is nothing to draw" in text
     assert "2 cards have never been given" in text
-    assert "None yet: proposals need some weeks of use." in text
-    assert "None: nothing has been given yet." in text
+    assert "None yet. Proposals need some weeks of use." in text
+    assert "None. Nothing has been injected yet." in text
     assert "nan" not in text.lower()
 
 
 def test_one_card_is_one_card(page: Callable[..., str], overview: Any, effect: Any) -> None:
     one = effect(1, injected=1, sessions=1, tokens=80, addressed=1)
     text = " ".join(Reader(page(overview(one, sessions=1))).texts)
-    assert "1 card. In 1 session, lessons were given once. Of 1 checklist item looked for" in text
+    assert "1 card. In 1 session, lessons were injected once. Of 1 checklist item checked" in text
     assert "1 card has" not in text
     assert not re.search(r"\b1 (?:cards|sessions|times|items)\b", text)
 
 
 def test_the_lead_says_what_came_back(overview: Any, effect: Any) -> None:
-    assert describe(overview(effect(1))) == "1 card; it has not been given to an agent yet."
+    assert describe(overview(effect(1))) == "1 card, not injected yet."
     once = effect(1, injected=2, sessions=2, recurred=1)
-    assert describe(overview(once)).endswith("A mistake came back all the same once.")
+    assert describe(overview(once)).endswith("A mistake came back once.")
     assert describe(overview(effect(1, injected=2, sessions=2))).endswith("No mistake came back.")
 
 

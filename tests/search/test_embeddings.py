@@ -43,7 +43,7 @@ def test_a_verdict_weighs_words_and_meaning() -> None:
     assert verdict(0.9, 0.4).passed
     assert not verdict(0.9, 0.05).passed
     assert verdict(0.0, 0.7).reason == "near in meaning (0.70); covers 10%"
-    assert verdict(0.6, 0.05).reason.startswith("held back: not near enough in meaning (0.05)")
+    assert verdict(0.6, 0.05).reason.startswith("suppressed: not near enough in meaning (0.05)")
     untouched = hit("a", 0.9, passed=True)
     assert judge_meaning([untouched], {"a": None}, Gate()) == [untouched]
     guarding = hit("a", 0.9, passed=True, factors=(("path", 1.5),))
@@ -92,7 +92,7 @@ def test_damage_met_on_the_way_begins_anew(tmp_path) -> None:
     store.add([(f"digest {n}", np.ones((20, 384), dtype=np.float32)) for n in range(50)])
     path = tmp_path / "vectors-2-m.db"
     path.write_bytes(path.read_bytes()[:4096] + b"x" * 400_000)
-    with pytest.raises(StorageError, match="was damaged and is empty now"):
+    with pytest.raises(StorageError, match="was damaged and has been reset"):
         store.read(["digest 1"])
     assert store.find_absent(["a"]) == ["a"]
     store.close()

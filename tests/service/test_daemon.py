@@ -71,11 +71,11 @@ def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
     installation.start()
     path = socket_of(installation)
     assert os.path.exists(path)
-    assert "asked to stop" in installation.lessons("daemon", "stop")
+    assert "daemon is stopping" in installation.lessons("daemon", "stop")
     installation.wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
     assert not os.path.exists(f"{path}.lock")
-    assert "no daemon is running" in installation.lessons("daemon", "status")
+    assert "daemon is not running" in installation.lessons("daemon", "status")
 
 
 def test_the_next_one_cleans_up_after_those_that_were_killed(installation: Installation) -> None:

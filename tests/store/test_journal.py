@@ -109,7 +109,7 @@ def test_damage_met_later_is_said_in_one_line_and_the_next_call_works(path: str)
         file.seek(8192)
         file.write(b"\xff" * (size - 8192))
     journal = Journal(path)
-    with pytest.raises(StorageError, match="was damaged and is kept as") as error:
+    with pytest.raises(StorageError, match="was damaged and saved as") as error:
         journal.events.find()
     assert "\n" not in str(error.value)
     assert journal.events.append(Event(kind="prompt", at=1.0)) is True
@@ -120,7 +120,7 @@ def test_damage_met_later_is_said_in_one_line_and_the_next_call_works(path: str)
 
 def test_a_journal_that_cannot_be_opened_is_named_and_not_touched(path: str) -> None:
     os.mkdir(path)
-    with pytest.raises(StorageError, match=r"journal\.db is no file; move it away"):
+    with pytest.raises(StorageError, match=r"journal\.db is not a file; move it away"):
         Journal(path)
     assert os.path.isdir(path)
 

@@ -123,7 +123,7 @@ def test_beyond_max_files_card_folders_come_first_and_the_rest_is_counted(
     found = look(tmp_path, max_files=4)
     assert sorted(found.files) == ["a0.md", "a1.md", "docs/solutions/y.md", "lessons/z.md"]
     assert [(f.rule, f.message) for f in found.findings] == [
-        ("too-many-files", "3 files beyond max_files = 4 are left out")
+        ("too-many-files", "3 files skipped: more than max_files = 4")
     ]
 
 

@@ -103,7 +103,7 @@ def test_what_is_no_such_database_is_said(tmp_path: pathlib.Path) -> None:
     with pytest.raises(InputError, match="no table mistakes but things"):
         read_table(other, "mistakes", ("id",))
     (tmp_path / "t.db").write_text("not a database, but long enough to be looked at " * 40)
-    with pytest.raises(InputError, match="cannot be read as SQLite"):
+    with pytest.raises(InputError, match="not readable as SQLite"):
         read_table(str(tmp_path / "t.db"), "mistakes", ("id",))
     (tmp_path / "e.db").touch()
     with pytest.raises(InputError, match="empty"):

@@ -195,7 +195,7 @@ def test_a_mark_is_not_written_through_a_link(root, tmp_path, what):
         os.symlink(elsewhere, os.path.join(root, ".lessons"))
     else:
         write(root, ".lessons", "")
-    with pytest.raises(StorageError, match="in the way; remove it"):
+    with pytest.raises(StorageError, match="in its place; remove it"):
         trust(root)
     assert not is_trusted(root)
     assert list(elsewhere.iterdir()) == []

@@ -178,7 +178,7 @@ def test_trusted_it_may_speak_and_that_is_all(place: Place, figure: Any) -> None
     for one in told:
         if one["what"][0] == "install" and "--shared" in one["what"]:
             assert one["code"] == 2, one
-            assert "leads out of the project" in one["err"], one
+            assert "is a link out of the project" in one["err"], one
     block = next(one for one in told if one["what"][:2] == ["preflight", hostile.PROMPT])
     assert "Cover the rejection with a test" in block["out"]
     assert block["out"].count("[/ACTIVE LESSONS]") == 1

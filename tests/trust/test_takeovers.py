@@ -162,7 +162,7 @@ def test_a_session_inside_such_a_clone_is_told_once(
     inside.mkdir(parents=True, exist_ok=True)
     first = prompted(inside)
     assert SAID not in context(first)
-    assert f"{evil} holds lessons you have not trusted" in line(first)
+    assert f"{evil} holds lessons that you have not trusted" in line(first)
     assert f"lessons trust {evil}" in line(first)
     assert line(prompted(inside)) == ""
     (told,) = [row for row in lessons(inside, "list").stderr.splitlines() if "trust" in row]
@@ -277,7 +277,7 @@ def test_a_replaced_folder_is_not_trusted_and_says_so_once(
 
     answer = prompted(repo, "second")
     assert context(answer) == ""
-    assert "no longer the one you trusted" in line(answer)
+    assert "no longer the folder that you trusted" in line(answer)
     assert "lessons trust" in line(answer)
     assert line(prompted(repo, "second")) == ""
     assert "no longer" not in line(prompted(repo, "third"))
@@ -324,7 +324,7 @@ def test_a_replaced_folder_outside_of_git_is_not_trusted(
     shutil.rmtree(brain)
     cards(brain)
     (brain / ".lessons").mkdir()
-    assert "no longer the one you trusted" in line(prompted(brain))
+    assert "no longer the folder that you trusted" in line(prompted(brain))
     assert context(prompted(brain)) == ""
     assert state_dir(str(brain)) != before
 
@@ -372,7 +372,7 @@ def test_a_second_copy_asks_and_has_a_state_of_its_own(
     trust(str(repo))
     copy = tmp_path / "copy"
     shutil.copytree(repo, copy)
-    assert "copy of a brain you trust" in line(prompted(copy))
+    assert "copy of a brain that you trust" in line(prompted(copy))
     assert state_dir(str(copy)) != state_dir(str(repo))
     assert lessons(copy, "trust").returncode == 0
     assert is_trusted(str(copy))
@@ -661,7 +661,7 @@ def test_state_of_the_first_release_asks_where_the_brain_may_be_another(
     old = former(repo, cache=False)
     answer = prompted(repo)
     assert context(answer) == ""
-    assert "no longer the one you trusted" in line(answer)
+    assert "no longer the folder that you trusted" in line(answer)
     assert lessons(repo, "trust").returncode == 0
     assert is_trusted(str(repo))
     assert not pathlib.Path(state_dir(str(repo)), "drafts").exists()
@@ -679,9 +679,9 @@ def test_a_brain_that_cannot_be_written_is_trusted_by_its_path_and_says_so(
     subprocess.run(["mount", "-o", "remount,ro,bind", str(repo)], check=True)
     done = lessons(repo, "trust")
     assert done.returncode == 0
-    assert "goes by its path" in done.stdout + done.stderr
+    assert "tied to its path" in done.stdout + done.stderr
     assert is_trusted(str(repo))
-    assert "goes by its path" in lessons(repo, "doctor").stdout
+    assert "tied to the path" in lessons(repo, "doctor").stdout
     subprocess.run(["mount", "-o", "remount,rw,bind", str(repo)], check=True)
     assert not is_trusted(str(repo))
 

@@ -85,7 +85,7 @@ def test_a_journal_that_is_no_file_is_not_waited_for(
     started = time.monotonic()
     done = hook("claude-code", json.dumps({**event, "prompt": PROMPT}).encode())
     assert b"allowlist" in done.stdout
-    assert b"is no file" in done.stdout
+    assert b"is not a file" in done.stdout
     assert time.monotonic() - started < 8
 
 

@@ -52,7 +52,7 @@ def test_the_queue_says_what_a_draft_lacks(
         assert hand.row == raw
         golden("draft-raw-80x24", hand.screen)
         await hand.press("a")
-        assert "it lacks a title that names the mistake" in hand.said
+        assert "incomplete; press e and add a title that names the mistake" in hand.said
         await hand.press("tab")
         assert "[Cards 20]" in hand.screen
 
@@ -66,7 +66,7 @@ def test_accept_makes_a_card_and_undo_a_draft_again(
 
     async def play(hand) -> None:
         await hand.press("tab", "enter", "a")
-        assert "is a card now" in hand.said
+        assert "is now a card" in hand.said
         assert "[Drafts 0]" in hand.screen
         assert "Cards 21" in hand.screen
         await hand.press("u")
@@ -170,7 +170,7 @@ def test_discard_asks_and_can_be_undone(drive: Drive, brain: Brain, ripe: str) -
         assert brain.drafts.count() == 1
         await hand.press("d", "y")
         assert brain.drafts.count() == 0
-        assert "No drafts wait" in hand.screen
+        assert "No drafts to review" in hand.screen
         await hand.press("u")
         assert hand.row == ripe
 

@@ -54,12 +54,12 @@ def test_a_session(talk: Talk, golden: Callable[[str, str], None], root: pathlib
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("dance", "no command 'dance'; `help` lists them"),
-        ("bump", "which one?"),
+        ("dance", "unknown command 'dance'; see `help`"),
+        ("bump", "bump needs a number"),
         ("bump 99", "no number 99"),
-        ("bump nothing-like-it", "fits no rows"),
+        ("bump nothing-like-it", "matches no rows"),
         ("bump lessons/", "rows of the last list"),
-        ("accept 1", "accept is for drafts; `drafts` lists them"),
+        ("accept 1", "accept works on drafts; list them with `drafts`"),
         ("edit 1", "set $EDITOR"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_number_means_the_row_that_was_listed_with_it(talk: Talk, root: pathli
     ]
     refused, said = talk("list odd", "delete 1 yes", "delete 2 yes", "delete 2 yes", "more")
     assert refused == 1
-    assert "not done: lessons/odd-c.md is gone; `list` shows what is left" in said
+    assert "not done: lessons/odd-c.md no longer exists; see `list`" in said
     assert [path.stem for path in (root / "lessons").glob("odd-*")] == ["odd-b"]
 
 
@@ -132,9 +132,9 @@ def test_drafts_are_reviewed(talk: Talk, brain: Brain, root: pathlib.Path) -> No
         "discard 1 yes",
         "undo",
     )
-    assert "it lacks a title" in said
+    assert "incomplete; press e and add a title" in said
     assert f"counted on {TELEGRAM}, seen 6×" in said
-    assert "is a card now" in said
+    assert "is now a card" in said
     assert f"{ripe.id} discarded" in said
     assert refused == 3
     assert brain.drafts.count() == 2
@@ -151,7 +151,7 @@ def test_a_duplicate_is_named_with_both_ways_out(talk: Talk, brain: Brain) -> No
     _refused, said = talk("drafts", "accept 1")
     assert f"`merge {draft.id} {TELEGRAM}` counts it there" in said
     _refused, said = talk("drafts", "accept 1 new")
-    assert "is a card now" in said
+    assert "is now a card" in said
 
 
 def test_an_empty_brain_is_no_trouble(talk: Talk, tmp_path: pathlib.Path) -> None:

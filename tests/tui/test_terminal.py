@@ -147,7 +147,7 @@ def test_every_kind_of_key(
     terminal.press("Escape")
     terminal.wait("by last")
     terminal.press("Tab")
-    terminal.wait("[Drafts 0]", "No drafts wait")
+    terminal.wait("[Drafts 0]", "No drafts to review")
     terminal.press("Tab", "s")
     screen = terminal.wait("by seen")
     assert COLOUR.search(terminal.screen(colours=True))

@@ -62,9 +62,7 @@ def take(text: str, path: Path) -> str:
     expected = _without(read_data(text), path)
     new = _removed(text, parent, part)
     if read_data(new) != expected:
-        raise EditRefused(
-            "the settings file is written too unusually to be edited; edit it by hand"
-        )
+        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
     return new
 
 
@@ -90,7 +88,7 @@ def _check_container(node: Node, key: str | int, path: Path) -> None:
         what = "a list" if wanted is list else "an object"
         raise InputError(f"{done} must be {what}; correct it by hand")
     if isinstance(key, int) and key != len(node.parts):
-        raise InputError(f"there is no place {key} in a list of {len(node.parts)}")
+        raise InputError(f"index {key} is outside a list of {len(node.parts)}")
 
 
 def _inserted(text: str, node: Node, key: str | int, value: Any) -> str:
@@ -174,9 +172,7 @@ def _verified(old: str, new: str, path: Path, value: Any, kept: Sequence[str] = 
     comments = [comment for part in kept or (old,) for comment in find_comments(part)]
     lost = [comment for comment in comments if comment not in new]
     if after != wanted or lost:
-        raise EditRefused(
-            "the settings file is written too unusually to be edited; edit it by hand"
-        )
+        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
     return new
 
 

@@ -63,7 +63,7 @@ def _check(agent: str, project: str) -> Iterator[Health]:
         present = True
         yield from (_look(request, path) for path in paths)
     if not present and is_present(agent):
-        detail = f"{agent} is here, lessons is not set up in it (`lessons install {agent}`)"
+        detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
         yield Health(level="ok", what="agent", detail=detail)
 
 
@@ -78,10 +78,10 @@ def _look(request: Request, path: str) -> Health:
         detail, _, mend = str(error).partition("; ")
         return Health(level="error", what="agent", detail=f"{agent}: {detail}", mend=mend)
     if "lessons" not in text:
-        detail = f"{agent}: what was installed in {path} is gone"
+        detail = f"{agent}: the entries in {path} are missing"
         return Health(level="warning", what="agent", detail=detail, mend=mend)
     if program := find_gone(text):
-        detail = f"{agent}: {path} calls {program}, which is gone"
+        detail = f"{agent}: {path} calls {program}, which no longer exists"
         return Health(level="error", what="agent", detail=detail, mend=f"{mend}, or {FIX}")
     bare = is_committed(request)
     if bare and shutil.which(NAMES["hook"]) is None:

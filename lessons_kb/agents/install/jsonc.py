@@ -74,7 +74,7 @@ def parse(text: str) -> Node:
     root = reader.value(reader.skip(0), 0)
     end = reader.skip(root.end)
     if end != len(text):
-        reader.fail(end, "nothing more can follow the value")
+        reader.fail(end, "unexpected text after the value")
     return root
 
 
@@ -103,7 +103,7 @@ class _Reader:
     def skip(self, position: int) -> int:
         position = skip_trivia(self.text, position)
         if self.text.startswith("/*", position):
-            self.fail(position, "this comment has no end")
+            self.fail(position, "this comment is not closed")
         return position
 
     def value(self, position: int, depth: int) -> Node:
@@ -129,11 +129,11 @@ class _Reader:
     def string(self, position: int) -> tuple[int, str]:
         match = _STRING.match(self.text, position)
         if not match:
-            self.fail(position, "this string has no end on its line")
+            self.fail(position, "this string is not closed on its line")
         try:
             return match.end(), json.loads(match[0])
         except ValueError:
-            self.fail(position, "this string holds a wrong escape")
+            self.fail(position, "this string has an invalid escape")
 
     def container(self, start: int, depth: int) -> Node:
         closing = _CLOSING[self.text[start]]

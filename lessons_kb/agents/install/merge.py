@@ -24,7 +24,7 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
     """
     if target.syntax == "text":
         if data is not None and HOOK.encode() not in data:
-            raise InputError("a file of another kind; rename it and run this again")
+            raise InputError("not a file written by lessons; rename it and run this again")
         (piece,) = target.pieces
         return str(piece.value).encode()
     text, bom = _decoded(data)
@@ -158,7 +158,7 @@ def _take_empty(text: str, path: tuple[str, ...], model: Any) -> str:
 def _check_foreign(present: Any, piece: Piece) -> None:
     if present is not None and not _is_our_server(present):
         name = ".".join(piece.path)
-        raise InputError(f"{name} is a server of another kind; rename it and run this again")
+        raise InputError(f"{name} is a different server; rename it and run this again")
 
 
 def _is_our_server(entry: Any) -> bool:

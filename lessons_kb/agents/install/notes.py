@@ -7,32 +7,34 @@ from collections.abc import Iterator, Mapping
 from lessons_kb.agents.install.places import Request, is_committed
 
 HOW_TO_GET_SDK = "`pip install 'lessons-kb[mcp]'`, then run this again"
-NO_SDK = f"The MCP server was left out, for the `mcp` package is missing: {HOW_TO_GET_SDK}."
+NO_SDK = f"The MCP server was not added because the `mcp` package is missing; run {HOW_TO_GET_SDK}."
 
-_LATE = "{} takes no context with a prompt: lessons arrive when a session starts and {}."
+_LATE = "{} accepts no context with a prompt; lessons arrive at the start of a session and {}."
 
 _ALWAYS: Mapping[str, tuple[str, ...]] = {
     "claude-code": (
-        "Claude Code takes the hooks up at once; a folder it does not trust yet runs none.",
+        "The hooks take effect at once, except in folders that Claude Code does not trust yet.",
     ),
-    "codex": ("Codex runs no hook before you trust it: open `codex`, type /hooks, approve ours.",),
-    "gemini-cli": ("Restart Gemini CLI; it may warn once of hooks it has not seen before.",),
-    "cursor": (_LATE.format("Cursor", "with the result of a tool"),),
-    "copilot-cli": ("Copilot CLI shows users nothing of what hooks say: see `lessons why`.",),
+    "codex": (
+        "Codex runs hooks only after you approve them: open `codex`, type /hooks, approve these.",
+    ),
+    "gemini-cli": ("Restart Gemini CLI. It may warn once about new hooks.",),
+    "cursor": (_LATE.format("Cursor", "with tool results"),),
+    "copilot-cli": ("Copilot CLI does not show hook messages; use `lessons why`.",),
     "vscode": (
-        "VS Code ignores matchers: the hook runs for every tool (it is quick and silent).",
-        _LATE.format("VS Code", "with the result of a tool"),
-        "Agent hooks are a preview in VS Code: your organisation may have turned them off.",
+        "VS Code ignores matchers, so the hook runs for every tool.",
+        _LATE.format("VS Code", "with tool results"),
+        "Agent hooks are a preview feature of VS Code; your organisation may have disabled them.",
     ),
     "opencode": ("Restart opencode: it loads plugins when it starts.",),
 }
 _PROJECT: Mapping[str, tuple[str, ...]] = {
-    "codex": ("Codex reads a project's settings only if the project is trusted.",),
-    "cursor": ("Cursor reads a project's hooks only in a trusted workspace.",),
-    "gemini-cli": ("Gemini CLI asks about hooks of a project when they change.",),
+    "codex": ("Codex reads project settings only in trusted projects.",),
+    "cursor": ("Cursor reads project hooks only in trusted workspaces.",),
+    "gemini-cli": ("Gemini CLI asks for approval when the hooks of a project change.",),
 }
 _SHARED_SERVER: Mapping[str, tuple[str, ...]] = {
-    "claude-code": ("Claude Code asks each user once to approve the server of `.mcp.json`.",),
+    "claude-code": ("Claude Code asks each user once to approve the server in `.mcp.json`.",),
 }
 
 

@@ -79,7 +79,7 @@ def is_present(agent: str) -> bool:
 def check_request(request: Request) -> None:
     """Raise InputError for a combination that does not exist."""
     if request.agent not in _TARGETS:
-        raise InputError(f"no agent {request.agent!r}; it is one of {', '.join(_TARGETS)}")
+        raise InputError(f"unknown agent {request.agent!r}; use one of {', '.join(_TARGETS)}")
     if request.scope not in SCOPES:
         raise InputError(f"--scope must be one of {', '.join(SCOPES)}, not {request.scope!r}")
     if request.via not in ROUTES:

@@ -40,4 +40,4 @@ def _find(name: str) -> str:
             return found
     if found := find_program(name):
         return found
-    raise InputError(f"no program {name} beside {sys.executable}; reinstall lessons-kb")
+    raise InputError(f"{name} is missing beside {sys.executable}; reinstall lessons-kb")

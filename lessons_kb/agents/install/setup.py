@@ -89,8 +89,8 @@ def _targets(request: Request) -> list[Target]:
             full = os.path.realpath(target.path)
             if inside and not full.startswith(top):
                 raise InputError(
-                    f"{shown(target.path)} leads out of the project, to {shown(full)}; "
-                    "remove the link, or use --scope user"
+                    f"{shown(target.path)} is a link out of the project, to {shown(full)}; "
+                    "remove it or use --scope user"
                 )
     return targets
 
@@ -210,7 +210,7 @@ def _named(path: str, work: Callable[[], T]) -> T:
     except LessonsError as error:
         message = f"{shown(path)}: {error}"
         if isinstance(error, InputError) and ";" not in message:
-            message += "; mend it by hand and run this again, nothing was changed"
+            message += "; nothing was changed; fix it by hand and run this again"
         raise type(error)(message) from None
 
 

@@ -113,9 +113,7 @@ def _loads(text: str) -> dict[str, Any] | None:
 
 def _verified(new: str, wanted: dict[str, Any]) -> str:
     if _loads(new) != wanted:
-        raise EditRefused(
-            "the settings file is written too unusually to be edited; edit it by hand"
-        )
+        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
     return new
 
 

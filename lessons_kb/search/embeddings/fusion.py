@@ -86,6 +86,6 @@ def judge_meaning(
 
 
 def _reason(hit: Hit, cosine: float, *, passed: bool) -> str:
-    words = hit.reason.removeprefix("held back: ")
+    words = hit.reason.removeprefix("suppressed: ")
     meaning = f"{'near' if passed else 'not near enough'} in meaning ({cosine:.2f})"
-    return f"{'' if passed else 'held back: '}{meaning}; {words}"
+    return f"{'' if passed else 'suppressed: '}{meaning}; {words}"

@@ -65,12 +65,14 @@ def find_model(name: str, *, root: str) -> str:
     """
     if name[:1] in _SLASHES and name[1:2] in _SLASHES:
         # Whoever wrote the settings would learn who asks: Windows says so to any host.
-        raise ModelMissing(f"semantic.model = {name!r} is on a network; copy the folder here")
+        raise ModelMissing(
+            f"semantic.model = {name!r} is on a network; copy the folder to this machine"
+        )
     folder = os.path.join(root, os.path.expanduser(name))
     for place in (folder, *_snapshots(name)):
         if os.path.isfile(os.path.join(place, _TOKENIZER)):
             return os.path.realpath(place)
-    what = f"no {_TOKENIZER} in it" if os.path.isdir(folder) else "no such folder"
+    what = f"it has no {_TOKENIZER}" if os.path.isdir(folder) else "no such folder"
     raise ModelMissing(
         f"semantic.model = {name!r}: {what}; name a folder that holds {_TOKENIZER} and "
         f"{_FILES[0]}, or a model that is in the Hugging Face cache"
@@ -98,7 +100,7 @@ def open_model(folder: str) -> Model:
     Raises ModelMissing where a library, a file or what is in it is not what it should be.
     """
     if absent := find_absent_libraries():
-        raise ModelMissing(f"semantic search is off, {', '.join(absent)} absent; {INSTALL}")
+        raise ModelMissing(f"semantic search is off: {', '.join(absent)} not installed; {INSTALL}")
     return Model(folder)
 
 

@@ -100,7 +100,7 @@ class Vectors:
             _remove(self._path)
             self._db = _open(self._path)
             raise StorageError(
-                f"{self._path} was damaged and is empty now; `lessons index` fills it"
+                f"{self._path} was damaged and has been reset; run `lessons index`"
             ) from None
 
 

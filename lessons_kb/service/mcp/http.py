@@ -86,11 +86,13 @@ def _guarded(app: App, token: str) -> App:
         if scope["type"] == "http":
             headers = {name.lower(): value for name, value in scope["headers"]}
             if not _same_site(headers):
-                await _refuse(send, 403, "this origin may not call lessons")
+                await _refuse(send, 403, "requests from this origin are refused")
                 return
             given = headers.get(b"authorization", b"")
             if token and not hmac.compare_digest(given, wanted):
-                await _refuse(send, 401, "send `Authorization: Bearer` with the server's token")
+                await _refuse(
+                    send, 401, "unauthorised; send `Authorization: Bearer` with the server's token"
+                )
                 return
         await app(scope, receive, send)
 

@@ -9,13 +9,13 @@ from typing_extensions import TypedDict
 
 Directory = Annotated[
     str | None,
-    Field(description="Folder the work is done in; without it, where the server was started."),
+    Field(description="Working directory; default: where the server was started."),
 ]
 Session = Annotated[
-    str | None, Field(description="Your session's id: then nothing is given to it twice.")
+    str | None, Field(description="Your session's id; avoids injecting a lesson twice.")
 ]
 Paths = Annotated[
-    list[str] | None, Field(description="Files at hand, relative to the project's root.")
+    list[str] | None, Field(description="Files being worked on, relative to the project root.")
 ]
 CardId = Annotated[
     str,

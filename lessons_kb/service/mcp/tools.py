@@ -108,7 +108,7 @@ class Tools:
         directory: Directory = None,
     ) -> Block:
         """Return the few lessons that matter for a task, as a checklist to verify before you
-        finish. Empty when nothing is worth saying. What was given is counted.
+        finish. Empty when no lesson is relevant. Injections are counted.
         """
         with _said():
             try:
@@ -130,15 +130,15 @@ class Tools:
         query: Annotated[str, Field(min_length=1, description="Words, an error, file names.")],
         kinds: Annotated[
             list[Literal["lesson", "playbook", "qa-finding", "note"]] | None,
-            Field(description="Only these; without it, all."),
+            Field(description="Only these kinds; default: all."),
         ] = None,
         stage: str | None = None,
         paths: Paths = None,
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
         directory: Directory = None,
     ) -> Hits:
-        """Search all cards and notes, best first. Nothing is held back: ``passed`` says whether
-        a hit is about the query, ``confidence`` how surely.
+        """Search all cards and notes, best first. Nothing is suppressed: ``passed`` says whether
+        a hit is relevant for the query, ``confidence`` how certain that is.
         """
         with _said():
             brain = self._workspace.find(directory)
@@ -147,7 +147,7 @@ class Tools:
             return Hits(hits=[show_hit(render.hit_data(hit)) for hit in hits])
 
     def lessons_get(self, id: CardId, directory: Directory = None) -> CardText:  # noqa: A002
-        """Read one card whole: its header, checklist and Markdown text."""
+        """Read one whole card: its header, checklist and Markdown text."""
         with _said():
             brain = self._workspace.find(directory)
             card, text = read_card(brain, id)
@@ -171,15 +171,15 @@ class Tools:
         self,
         answer: Annotated[str, Field(description="What you are about to tell the user.")],
         cards: Annotated[
-            Texts, Field(description="Ids; without them, those of the last preflight.")
+            Texts, Field(description="Ids; default: the cards of the last preflight.")
         ] = None,
         evidence: Annotated[
-            Texts, Field(description="What was done: edits written, commands run.")
+            Texts, Field(description="What was done: edits made, commands run.")
         ] = None,
         session: Session = None,
         directory: Directory = None,
     ) -> Checked:
-        """Say which checklist items neither the answer nor the evidence shows."""
+        """Report the checklist items that neither the answer nor the evidence addresses."""
         with _said():
             brain = self._workspace.find(directory)
             seen = evidence or ()
@@ -189,8 +189,10 @@ class Tools:
 
     def lessons_propose(
         self,
-        title: Annotated[str, Field(min_length=1, description="Names the mistake, in one line.")],
-        root_cause: Annotated[str, Field(min_length=1, description="Why it happened, concretely.")],
+        title: Annotated[str, Field(min_length=1, description="The mistake, in one line.")],
+        root_cause: Annotated[
+            str, Field(min_length=1, description="Why it happened: the concrete mechanism.")
+        ],
         prevention: Annotated[
             list[str], Field(min_length=1, description="Checkable items, one line each.")
         ],
@@ -207,9 +209,9 @@ class Tools:
         example: Annotated[str, Field(description="The task in which it happened.")] = "",
         directory: Directory = None,
     ) -> Proposed:
-        """Draft a lesson. It is used only after the user has confirmed it; an open proposal of
-        the same title is written anew. ``missing`` says what it still lacks; ``similar`` names
-        cards that may say the same: then count that one with lessons_bump instead.
+        """Draft a lesson. It is used only after the user has confirmed it. An open proposal with
+        the same title is replaced. ``missing`` lists what is incomplete; ``similar`` lists
+        possible duplicates: if one matches, use lessons_bump instead.
         """
         parts = {
             "Situation": situation,
@@ -244,7 +246,7 @@ class Tools:
         task: Annotated[str | None, Field(description="The task in which it came back.")] = None,
         directory: Directory = None,
     ) -> Bumped:
-        """Count the mistake of each card once more, because it came back: the card gets louder."""
+        """Record that the mistake of each card happened again; the cards then rank higher."""
         with _said():
             cards = self._workspace.find(directory).bump(*ids, task=task)
             return Bumped(
@@ -260,11 +262,11 @@ class Tools:
         ],
         context: Context[Any],
         session: Annotated[
-            str | None, Field(description="Your session's id; without it, this connection.")
+            str | None, Field(description="Your session's id; default: this connection.")
         ] = None,
         directory: Directory = None,
     ) -> Marked:
-        """Note that a lesson helped or misled you, once a session. The card stays as it is."""
+        """Record that a lesson helped or misled you, once per session. The card stays unchanged."""
         with _said():
             known = session_of_call(context, session)
             effect = self._workspace.find(directory).stats.mark(id, mark, session=known)
@@ -273,7 +275,9 @@ class Tools:
     async def lessons_hook(
         self,
         agent: _AGENT_NAMES,
-        event: Annotated[dict[str, Any], Field(description="The hook's JSON as the agent has it.")],
+        event: Annotated[
+            dict[str, Any], Field(description="The hook's JSON, as sent by the agent.")
+        ],
     ) -> str:
         """Answer an event of an agent's hook; called by the agent's own settings, not by you."""
         if self._answer_hook is None:
@@ -285,7 +289,7 @@ class Tools:
             return await asyncio.wait_for(asyncio.shield(working), HOOK_SECONDS)
         except TimeoutError:
             working.add_done_callback(lambda late: self._forget(event, late))
-            log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was said")
+            log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was injected")
             return ""
 
     def _forget(self, event: dict[str, Any], late: asyncio.Future[str]) -> None:
@@ -307,7 +311,7 @@ class Tools:
     ) -> History:
         """Return the newest events of a session, oldest first: prompts, calls, their outcomes.
 
-        Secrets were taken out when they were written.
+        Secrets were redacted when the events were recorded.
         """
         with _said():
             brain = self._workspace.find(directory)
@@ -324,9 +328,7 @@ class Tools:
 
     def retrospective(
         self,
-        session_id: Annotated[
-            str, Field(description="Your session's id: what the journal holds of it is added.")
-        ] = "",
+        session_id: Annotated[str, Field(description="Your session's id; adds its journal.")] = "",
     ) -> str:
         """Look back on a session and propose the lessons that it taught."""
         rows: list[Row] = []
@@ -334,7 +336,7 @@ class Tools:
             with suppress(LessonsError):  # without a journal it is still a good question
                 rows = read_history(self._workspace.find(), session_id, None, HISTORY_LIMIT)
         told = "\n".join(f"- {show_row(row)}" for row in rows)
-        seen = f"\n\nWhat the journal holds of this session:\n{told}" if told else ""
+        seen = f"\n\nThe journal of this session:\n{told}" if told else ""
         return RETROSPECTIVE + seen
 
 
