@@ -164,7 +164,7 @@ def test_the_journal_forgets_what_is_old(brain: Brain) -> None:
     (_well, late) = lines(brain, "journal")
     assert (late.level, late.detail) == ("warning", "1 row is older than 90 days")
     (done,) = mend_health(brain)
-    assert done.detail == "forgot 1 row older than 90 days"
+    assert done.detail == "removed 1 row older than 90 days"
     assert [event.session for event in journal.events.find()] == ["new"]
     assert [line.level for line in lines(brain, "journal")] == ["ok"]
 
@@ -186,7 +186,7 @@ def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> 
         brain.cards.delete(name)
     (line,) = lines(brain, "trash")
     assert line.detail.startswith("2 files, ")
-    assert line.detail.endswith("; kept 180 days, up to 100 MB")
+    assert line.detail.endswith("; kept for 180 days, up to 100 MB")
     trash = pathlib.Path(state_dir(brain.layers[0].root), "trash")
     first = min(trash.iterdir())
     first.rename(trash / ("0" * 20 + first.name[20:]))
