@@ -12,8 +12,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.model import Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.events import ASKED
-from lessons_kb.store.injections import Injection
-from lessons_kb.store.journal import SESSION_STATE, Journal
+from lessons_kb.store.journal import SESSION_STATE, Injection, Journal
 
 if TYPE_CHECKING:
     from lessons_kb.brain.layers import Layers

@@ -6,14 +6,13 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from lessons_kb.store.database import Database
 from lessons_kb.store.events import Events
-from lessons_kb.store.injections import Injections
 from lessons_kb.store.outcomes import ALL, INJECTED, SESSIONS, TOKENS, Outcomes
 from lessons_kb.store.runs import Runs
 from lessons_kb.store.state import state_dir
-from lessons_kb.store.upkeep import Upkeep
 
 JOURNAL_NAME = "journal.db"
 SESSION_PATIENCE = 0.4
@@ -24,7 +23,7 @@ SESSION_STATE = "hook"
 """Name under which what one hook tells the next lies beside the guards' states."""
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000
-"""Rows deleted in one go: a few milliseconds."""
+"""Rows deleted in one transaction, a few milliseconds: other processes write in between."""
 
 _MIGRATIONS = (
     """
@@ -114,6 +113,125 @@ _COUNT = (
 )
 
 
+_MAX_ROWS = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Injection:
+    """One card that a session was given."""
+
+    session: str
+    turn: int
+    """Number of the session's prompt; 0 for a preflight without a session."""
+    at: int
+    """Seconds since the epoch."""
+    card: str
+    """Id in its brain."""
+    digest: str
+    """Of the card as it was then; see ``brain.memory.card_digest``."""
+    rank: int
+    tokens: int
+    in_context: bool
+    """False once the session's context was compacted."""
+
+
+class Injections:
+    """The rows of a journal's table, read only."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def of(self, session: str) -> list[Injection]:
+        """Return the newest thousand of a session, oldest first, by rank within one block."""
+        rows = self._db.run(
+            "SELECT session, turn, at, card, digest, rank, tokens, in_context FROM injections"
+            " WHERE session = ? ORDER BY id DESC LIMIT ?",
+            (session, _MAX_ROWS),
+        )
+        names = ("session", "turn", "at", "card", "digest", "rank", "tokens")
+        return [
+            Injection(**dict(zip(names, row, strict=False)), in_context=bool(row[-1]))
+            for row in reversed(rows)
+        ]
+
+    def ranked(self, session: str) -> list[tuple[int, int, str]]:
+        """Return (prompts since, rank, card) of the blocks of the latest turn that brought any.
+
+        All say the same of the prompts that came since: none where the latest one brought them.
+        """
+        rows = self._db.run(
+            "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND turn ="
+            " (SELECT max(turn) FROM injections WHERE session = ?)",
+            (session, session),
+        )
+        now = self.turn(session)
+        return [(now - int(turn), int(rank), str(card)) for turn, rank, card in rows]
+
+    def newest(self) -> tuple[str, int] | None:
+        """Return the session that was given something last, and when; None if none was."""
+        rows = self._db.run("SELECT session, at FROM injections ORDER BY id DESC LIMIT 1")
+        return (str(rows[0][0]), int(rows[0][1])) if rows else None
+
+    def turn(self, session: str) -> int:
+        """Return the number of a session's latest prompt without counting one; 0 = none yet."""
+        rows = self._db.run("SELECT turn FROM turns WHERE session = ?", (session,))
+        return int(rows[0][0]) if rows else 0
+
+
+_WORTH_BYTES = 4_000_000
+"""Free space inside the file from which rewriting it pays."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalSize:
+    """How much a journal holds."""
+
+    size: int
+    """Bytes of the file and of what SQLite keeps beside it."""
+    rows: int
+    """Events."""
+    oldest: float
+    """Seconds since the epoch of the oldest event, 0 when there is none."""
+
+
+class Upkeep:
+    """Measures and shortens the file of a journal."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def write_test(self) -> None:
+        """Write something, as a full disk lets a transaction begin; StorageError says why not."""
+        self._db.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
+
+    def measure(self) -> JournalSize:
+        """Return how large and how old the journal is."""
+        ((rows, oldest),) = self._db.run("SELECT count(*), min(at) FROM events")
+        sides = (self._db.path + side for side in ("", "-wal"))
+        size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
+        return JournalSize(size=size, rows=int(rows), oldest=float(oldest or 0))
+
+    def count_older(self, before: float) -> int:
+        """Return how many rows are older than a moment, in all tables that forget."""
+        counts = (
+            self._db.run(f"SELECT count(*) FROM {table} WHERE at < ?", (before,))  # noqa: S608
+            for table in _AGEING
+        )
+        return sum(int(rows[0][0]) for rows in counts)
+
+    def prune(self, before: float) -> int:
+        """Forget all rows older than a moment and return how many; free space is given back."""
+        gone = 0
+        for table, key in _AGEING.items():
+            while deleted := self._db.forget(table, key, before, most=_PRUNED_AT_ONCE):
+                gone += deleted
+        ((pages,),) = self._db.run("PRAGMA freelist_count")
+        ((size,),) = self._db.run("PRAGMA page_size")
+        if gone and int(pages) * int(size) > _WORTH_BYTES:
+            self._db.run("VACUUM")
+        return gone
+
+
 class Journal:
     """An open journal file; any number of processes and threads may write.
 
@@ -141,7 +259,7 @@ class Journal:
     @property
     def upkeep(self) -> Upkeep:
         """Its size and age, and how to shorten it."""
-        return Upkeep(self._db, _AGEING)
+        return Upkeep(self._db)
 
     @property
     def outcomes(self) -> Outcomes:
