@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from lessons_kb.brain.discovery import discover, name_roots
 from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import Refresh
 from lessons_kb.brain.retrieve import find, merge
-from lessons_kb.brain.watching import Watching
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
@@ -24,6 +23,9 @@ from lessons_kb.search.term_scores import prepare
 from lessons_kb.store import locate
 from lessons_kb.text.prompts import cut_middle, find_paths
 from lessons_kb.text.tokens import TokenCounter, estimate_tokens
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.watching import Watching
 
 _PATIENCE = 1.0
 """Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
@@ -130,6 +132,8 @@ class Layers:
 
         An edit is seen after about a quarter of a second.
         """
+        from lessons_kb.brain.watching import Watching
+
         if self._watching is None:
             self._watching = Watching(self.layers)
             threading.Thread(target=prepare, daemon=True).start()
