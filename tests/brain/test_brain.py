@@ -211,7 +211,9 @@ def test_names_of_cards(root: pathlib.Path, write: Write, telegram: object) -> N
     cards = Brain.open(root).cards
     for name in ("playbooks/rename.md", "playbooks/rename", "rename", "rename.md", "ren"):
         assert cards.get(name).id == "playbooks/rename.md"
-    with pytest.raises(AmbiguousCard, match=r"matches 2 cards: .*telegram-allowlist.*telegram-setup"):
+    with pytest.raises(
+        AmbiguousCard, match=r"matches 2 cards: .*telegram-allowlist.*telegram-setup"
+    ):
         cards.get("telegram")
     with pytest.raises(CardNotFound, match=r"did you mean playbooks/rename\.md"):
         cards.get("renmae")
