@@ -263,7 +263,7 @@ def test_history_is_bounded_ascending_and_without_system_rows(call, workspace: W
         ("lessons_mark", {"id": CARD, "mark": "nice"}, "'helpful' or 'harmful'"),
         ("lessons_bump", {"ids": ["nothing-like-it"]}, "lessons_search finds ids"),
         ("lessons_hook", {"agent": "emacs", "event": {}}, "'claude-code'"),
-        ("lessons_check", {"answer": "x", "cards": ["zzz"]}, "no card 'zzz'"),
+        ("lessons_check", {"answer": "x", "cards": ["zzz"]}, "no card named 'zzz'"),
     ],
 )
 def test_an_error_says_what_to_do(call, name: str, arguments: dict[str, Any], says: str) -> None:
@@ -284,7 +284,7 @@ def test_what_nobody_foresaw_is_logged_and_told_in_one_line(
 
     monkeypatch.setattr(Brain, "search", broken)
     message = call("lessons_search", query="x")
-    assert message.startswith("unexpected ZeroDivisionError: division by zero; ")
+    assert message.startswith("internal error: ZeroDivisionError: division by zero; ")
     assert "second line" not in message
     assert capfd.readouterr() == ("", "")
     assert "ZeroDivisionError" in str(read_troubles())

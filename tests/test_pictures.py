@@ -1,4 +1,4 @@
-"""README's pictures: there, small, told in words, and asking nothing of anybody."""
+"""The pictures of README and docs: there, small, told in words, and asking nothing of anybody."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", README)
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+SHOWN = [
+    (words, page.parent / path)
+    for page in PAGES
+    for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+]
 FILES = sorted((ROOT / "docs" / "pictures").iterdir())
 LARGEST = 200_000
 
@@ -22,11 +26,11 @@ def test_each_picture_is_there_and_told_in_words() -> None:
     assert SHOWN
     for words, path in SHOWN:
         assert len(words.split()) > 5, path
-        assert (ROOT / path).is_file()
+        assert path.is_file()
 
 
 def test_no_picture_lies_about_unseen() -> None:
-    assert {(ROOT / path).name for _words, path in SHOWN} == {path.name for path in FILES}
+    assert {path.name for _words, path in SHOWN} == {path.name for path in FILES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])

@@ -94,7 +94,7 @@ def test_closed_standard_files_harm_no_file(project, closed) -> None:
 def test_an_endless_event_is_read_and_refused(project) -> None:
     data = prompt(project, text="telegram " * (50 * MEGABYTE // 9))
     assert run('exec "$@"', data, project).stdout == b""
-    assert "an event of 50,0" in read_troubles()[-1].message
+    assert "the event has 50,0" in read_troubles()[-1].message
 
 
 @pytest.mark.parametrize("letter", ["x", "telegram ", "\ud800", "/a/b.py:12 "])

@@ -20,7 +20,7 @@ def test_a_near_duplicate_is_named_and_nothing_written(
         with pytest.raises(DuplicateCard) as twin:
             brain.create("Remote execution through Telegram must require an allow list")
         assert twin.value.existing == "lessons/telegram-allowlist.md"
-        assert "alike" in str(twin.value)
+        assert "similar" in str(twin.value)
         assert len(brain.cards.all()) == 1
 
 

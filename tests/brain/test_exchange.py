@@ -136,7 +136,7 @@ def test_a_lesson_that_is_like_a_card_is_only_named(
     path = mistakes(tmp_path / "m.db", row(1, title))
     (step,) = exchange.plan("galangal", path).steps
     assert (step.action, step.card) == ("skip", "lessons/telegram-allowlist.md")
-    assert "alike" in step.reason
+    assert "similar" in step.reason
     assert "--near new" in step.reason
     assert actions(exchange.plan("galangal", path, near="new")) == ["create"]
     assert actions(exchange.plan("galangal", path, near="bump")) == ["bump"]
@@ -272,7 +272,7 @@ def test_text_that_is_no_card_is_skipped(
 
 
 def test_an_unknown_source_is_named(exchange: Exchange) -> None:
-    with pytest.raises(InputError, match="import knows galangal, review, memory, jsonl"):
+    with pytest.raises(InputError, match="import supports galangal, review, memory, jsonl"):
         exchange.plan("csv", "x")
 
 

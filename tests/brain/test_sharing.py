@@ -357,7 +357,7 @@ def test_a_linked_attributes_file_is_refused(tmp_path: pathlib.Path) -> None:
     target = tmp_path / "bashrc"
     target.write_text("x\n")
     (clone.root / ".gitattributes").symlink_to(target)
-    with pytest.raises(StorageError, match="a link"):
+    with pytest.raises(StorageError, match="a symbolic link"):
         clone.install(scope="project", shared=True)
     assert target.read_text() == "x\n"
 

@@ -101,7 +101,7 @@ def test_undo_keeps_what_was_written_since(brain: Brain, telegram: pathlib.Path)
     bumped = telegram.read_text("utf-8")
     telegram.write_text(bumped.replace("severity: high", "severity: low"), encoding="utf-8")
     done = undoing.undo()
-    assert "stays" in done.line
+    assert "preserved" in done.line
     card = brain.cards.get(NAME)
     assert (card.occurrences, card.last_seen, card.severity) == (5, "2026-01-02", "low")
 
@@ -154,7 +154,7 @@ def test_a_card_that_is_gone_stays_gone(brain: Brain, telegram: pathlib.Path) ->
     undoing = Undoing(brain)
     undoing.bump(NAME)
     telegram.unlink()
-    assert "gone" in undoing.undo().line
+    assert "no longer exists" in undoing.undo().line
     assert not telegram.exists()
 
 
@@ -249,7 +249,7 @@ def test_several_brains_are_told_apart(tmp_path: pathlib.Path) -> None:
 
 
 def test_what_is_not_there_is_said(brain: Brain) -> None:
-    with pytest.raises(CardNotFound, match="nearest"):
+    with pytest.raises(CardNotFound, match="did you mean"):
         Undoing(brain).bump("telegramm")
 
 

@@ -214,9 +214,9 @@ def test_what_is_no_state_starts_afresh(state):
 
 @pytest.mark.parametrize("guard", [MistakeTracker, RepeatGuard, EditLoopGuard, FileLedger])
 def test_single_guard_refuses_what_is_no_state(guard):
-    with pytest.raises(InputError, match="afresh"):
+    with pytest.raises(InputError, match="start a new guard"):
         guard.from_state({"odd": 1})
-    with pytest.raises(InputError, match="afresh"):
+    with pytest.raises(InputError, match="start a new guard"):
         guard.from_state(None)
 
 

@@ -65,7 +65,7 @@ def test_other_peoples_keys_are_understood() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", r"x.jsonl:2: no JSON \("),
+        ("{", r"x.jsonl:2: not JSON \("),
         ("[1]", "x.jsonl:2: not an object"),
         ("[" * 100_000, "x.jsonl:2: "),
         ('{"tags": []}', "x.jsonl:2: no title"),

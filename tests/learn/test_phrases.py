@@ -160,8 +160,8 @@ def test_our_own_patterns_end_in_time_on_any_sentence(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        (r"(\w+) \1", "RE2 takes (invalid escape sequence"),
-        ("(?!not) again", "RE2 takes (invalid perl operator"),
+        (r"(\w+) \1", "RE2 regular expression (invalid escape sequence"),
+        ("(?!not) again", "RE2 regular expression (invalid perl operator"),
         ("(?:[^.]{0,100}한국){9}", "too large"),
         (r"\p{L}{0,1000}", "too large"),
         ("[", "not a valid RE2 regular expression"),

@@ -214,7 +214,7 @@ def test_outside_a_repository(tmp_path):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(GitError, match="no folder") as error:
+    with pytest.raises(GitError, match="is not a folder") as error:
         read_diff(str(tmp_path / "none"))
     one_line(error)
 

@@ -307,7 +307,7 @@ def test_a_missing_index_is_broken_unless_it_is_to_be_made(name, tmp_path):
 
 def test_a_folder_that_cannot_be_made_says_so(name, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match="cannot make"):
+    with pytest.raises(StorageError, match="cannot create"):
         open_engine(name, str(tmp_path / "file" / "index"), create=True)
 
 

@@ -96,7 +96,7 @@ def test_the_next_one_cleans_up_after_those_that_were_killed(installation: Insta
 
 
 def test_the_doctor_shows_it(installation: Installation) -> None:
-    assert "✓ daemon: none is running" in installation.lessons("doctor")
+    assert "✓ daemon: not running" in installation.lessons("doctor")
     installation.start()
     assert "✓ daemon: version " in installation.lessons("doctor")
 
@@ -264,7 +264,7 @@ def test_a_command_names_the_clone_that_a_watched_brain_leaves_out(
     home = pathlib.Path(installation.environment["HOME"])
     try:
         installation.wait_until(lambda: list(home.rglob(LEASE_NAME)))
-        assert "not read: " in installation.run("list").stderr
+        assert "skipped " in installation.run("list").stderr
     finally:
         watcher.send_signal(signal.SIGINT)
         watcher.wait(10)

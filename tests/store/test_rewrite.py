@@ -73,7 +73,7 @@ def test_nothing_is_written_through_a_link(root, card):
     os.symlink("lessons/card.md", f"{root}/link.md")
     os.symlink("lessons", f"{root}/folder")
     for path in ("link.md", "folder/card.md"):
-        with pytest.raises(StorageError, match="a link"):
+        with pytest.raises(StorageError, match="a symbolic link"):
             files.rewrite(root, path, bump)
     assert os.path.islink(f"{root}/link.md")
     assert read(card) == CARD
@@ -95,7 +95,7 @@ def test_a_link_into_git_is_not_written_through(root):
     os.makedirs(f"{root}/.git")
     write(f"{root}/.git/config", b"[core]\n")
     os.symlink("../.git/config", f"{root}/lessons/card.md")
-    with pytest.raises(StorageError, match="a link"):
+    with pytest.raises(StorageError, match="a symbolic link"):
         files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
     assert read(f"{root}/.git/config") == b"[core]\n"
 

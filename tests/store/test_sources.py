@@ -100,7 +100,7 @@ def test_an_open_log_is_read_too(tmp_path: pathlib.Path) -> None:
 
 def test_what_is_no_such_database_is_said(tmp_path: pathlib.Path) -> None:
     other = database(tmp_path / "o.db", "CREATE TABLE things (id INTEGER)")
-    with pytest.raises(InputError, match="no table mistakes but things"):
+    with pytest.raises(InputError, match="no table mistakes, only things"):
         read_table(other, "mistakes", ("id",))
     (tmp_path / "t.db").write_text("not a database, but long enough to be looked at " * 40)
     with pytest.raises(InputError, match="not readable as SQLite"):

@@ -99,7 +99,7 @@ def test_a_name_that_is_not_there_suggests_the_nearest(root, card):
     with pytest.raises(CardNotFound):
         trash.restore(root, "lessons/cart.md")
     trash.put(root, "lessons/card.md")
-    with pytest.raises(CardNotFound, match=r"nearest is lessons/card\.md"):
+    with pytest.raises(CardNotFound, match=r"did you mean lessons/card\.md"):
         trash.restore(root, "lessons/cart.md")
 
 

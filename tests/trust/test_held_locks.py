@@ -81,7 +81,7 @@ def test_a_stopped_writer_is_named_and_not_waited_for(
     assert "allowlist" in out
     named = f"lessons index (process {holder.pid}) has been writing the index since "
     assert named in err
-    assert "last commit" in err
+    assert "previous index" in err
     assert f"`kill -CONT {holder.pid}` resumes it" in err
     began = time.monotonic()
     code, out, err = run(root, "index")
@@ -130,7 +130,7 @@ def test_a_file_system_without_locks(
     code, out, err = run(root, "search", "telegram", "--explain", code=NO_LOCKS, **env)
     assert code == 0
     assert "allowlist" in out
-    assert "last commit was searched" in err
+    assert "searched the previous index" in err
     assert "locks" in err
     for arguments in (["index"], ["index", "--rebuild"], ["bump", "telegram-allowlist"]):
         code, out, err = run(root, *arguments, code=NO_LOCKS, **env)

@@ -192,7 +192,7 @@ def test_trusted_it_may_speak_and_that_is_all(place: Place, figure: Any) -> None
         hold(place, one, written=(*mine, "lessons/", "qa-findings/"))
     assert hostile.snapshot(place.folder / "outside") == outside
     refused = {tuple(one["what"]): one["err"] for one in told if one["code"] == 2}
-    assert "leads out of the brain" in refused["create", "Through a link", "--type", "playbook"]
+    assert "outside the brain" in refused["create", "Through a link", "--type", "playbook"]
     assert "is a link" in refused[("report",)]
     after = place.around("repo/.lessons", "repo/lessons", "repo/qa-findings")
     assert after == {k: v for k, v in before.items() if k in after}

@@ -147,7 +147,7 @@ def test_a_clone_below_a_trusted_brain_is_silent(
     assert lessons(ws, "trust", "evil").returncode == 0
     found = lessons(ws, "preflight", PROMPT)
     assert SAID in found.stdout
-    assert "not read" not in found.stderr
+    assert "skipped" not in found.stderr
 
 
 @pytest.mark.parametrize("place", ["", "src/deep"])
@@ -203,8 +203,8 @@ def test_a_command_inside_a_clone_names_it_in_full(
     assert lessons(ws, "init").returncode == 0
     evil = repository(ws / "evil", config=None)
     (evil / "lessons").rename(evil / "readings")
-    assert f"not read: {evil}, not trusted" in lessons(evil, "list").stderr
-    assert "not read: evil, not trusted" in lessons(ws, "list").stderr
+    assert f"skipped {evil}: not trusted" in lessons(evil, "list").stderr
+    assert "skipped evil: not trusted" in lessons(ws, "list").stderr
 
 
 @pytest.mark.parametrize(
