@@ -11,11 +11,6 @@ from lessons_kb.cli.options import check_choice, options, print_json
 ACTIONS = ("run", "status", "stop")
 
 
-def register(app: typer.Typer) -> None:
-    """Add this noun's commands."""
-    app.command("daemon")(daemon)
-
-
 def daemon(
     action: Annotated[str, typer.Argument(help="run (in the foreground), status or stop.")] = "run",
 ) -> None:

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 
 
-def register(app: typer.Typer) -> None:
-    """Add this noun's commands."""
-    app.command("doctor")(doctor)
-
-
 def doctor(
     fix: Annotated[
         bool,

@@ -19,25 +19,46 @@ if TYPE_CHECKING:
 
     app: typer.Typer
 
-COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "brains": ("init", "trust", "config"),
-    "cards": ("create", "list", "show", "bump", "ignore", "restore", "delete"),
-    "recall": ("preflight", "check", "search"),
-    "why": ("why",),
-    "journal": ("run", "events"),
-    "learn": ("review", "archive"),
-    "exchange": ("import", "export"),
-    "manage": ("manage",),
-    "evaluation": ("eval",),
-    "report": ("report",),
-    "effect": ("stats", "mark"),
-    "doctor": ("doctor",),
-    "index": ("index", "watch", "lint"),
-    "agents": ("install", "uninstall", "mcp"),
-    "daemon": ("daemon",),
-    "sharing": ("merge-driver",),
+COMMANDS: Mapping[str, str] = {
+    "init": "init",
+    "trust": "trust",
+    "config": "config",
+    "create": "create",
+    "list": "list_cards",
+    "show": "show",
+    "bump": "bump",
+    "ignore": "ignore",
+    "restore": "restore",
+    "delete": "delete",
+    "preflight": "preflight",
+    "check": "check",
+    "search": "search",
+    "why": "why",
+    "run": "run",
+    "events": "events",
+    "review": "review",
+    "archive": "archive",
+    "import": "import_cards",
+    "export": "export",
+    "manage": "manage",
+    "eval": "evaluate",
+    "report": "report",
+    "stats": "stats",
+    "mark": "mark",
+    "doctor": "doctor",
+    "index": "index",
+    "watch": "watch",
+    "lint": "lint",
+    "install": "install",
+    "uninstall": "uninstall",
+    "mcp": "mcp",
+    "daemon": "daemon",
+    "merge-driver": "merge_driver",
 }
-"""Module of this package → the commands that it registers, in the order of the help."""
+"""Command → the file of this package, and the function in it, that is named after it; in the
+order of the help."""
+_HIDDEN = ("merge-driver",)
+"""Commands that only other programs call."""
 _COMPLETING = "_LESSONS_COMPLETE"
 """A shell asks through this variable which words fit."""
 DEBUG = "LESSONS_DEBUG"
@@ -83,11 +104,9 @@ def build_app(only: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     made.callback()(_global_options)
-    for module, names in COMMANDS.items():
-        if only in ("", *names):
-            import_module(f"lessons_kb.cli.{module}").register(made)
-    if only:
-        made.registered_commands = [c for c in made.registered_commands if c.name == only]
+    for name in [only] if only else COMMANDS:
+        module = import_module(f"lessons_kb.cli.{COMMANDS[name]}")
+        made.command(name, hidden=name in _HIDDEN)(getattr(module, COMMANDS[name]))
     return made
 
 
@@ -106,8 +125,7 @@ def main() -> None:
     try:
         front, rest = _hoisted(sys.argv[1:])
         named = rest[0] if rest and _COMPLETING not in os.environ else ""
-        known = any(named in names for names in COMMANDS.values())
-        code = _run(build_app(named if known else ""), [*front, *rest] or ["--help"])
+        code = _run(build_app(named if named in COMMANDS else ""), [*front, *rest] or ["--help"])
     finally:
         close_brains()
     sys.exit(code)

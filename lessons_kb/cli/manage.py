@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from lessons_kb.tui.rows import Row
 
 
-def register(app: typer.Typer) -> None:
-    """Add this noun's commands."""
-    app.command("manage")(manage)
-
-
 def manage() -> None:
     """Browse and edit cards and drafts on a full screen; press ? for the keys.
 

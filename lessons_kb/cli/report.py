@@ -22,11 +22,6 @@ FILE = "lessons-report.html"
 STDOUT = "-"
 
 
-def register(app: typer.Typer) -> None:
-    """Add this noun's command."""
-    app.command("report")(report)
-
-
 def report(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")

@@ -24,11 +24,6 @@ _MAX_PROMPT = 300
 """Characters of a prompt that are shown."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add this noun's commands."""
-    app.command("why")(why)
-
-
 def why(
     prompt: Annotated[
         list[str] | None,

@@ -384,7 +384,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(
 def test_the_unexpected_is_one_line_too(
     lessons: Lessons, brain: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lessons_kb.cli.cards.open_brain", lambda: 1 / 0)
+    monkeypatch.setattr("lessons_kb.cli.list_cards.open_brain", lambda: 1 / 0)
     done = lessons("list")
     assert done.code == 2
     assert (

@@ -97,7 +97,7 @@ def test_what_a_program_reads_has_no_bars(shop: pathlib.Path, lessons: Callable[
 def test_a_terminal_gets_bars_and_sparks(
     shop: pathlib.Path, lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lessons_kb.cli.effect._drawn", lambda: True)
+    monkeypatch.setattr("lessons_kb.cli.stats._drawn", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     shown = lessons("stats").out
     assert re.search(r"^injected .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Commands between systems: import export."""
+"""`lessons import`: read cards from other systems."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 TRANSCRIPT = "transcript"
 
 
-def register(app: typer.Typer) -> None:
-    """Add this noun's commands."""
-    app.command("import")(import_)
-    app.command("export")(export)
-
-
-def import_(
+def import_cards(
     source: Annotated[str, typer.Argument(help="galangal, review, memory, jsonl or transcript.")],
     paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files to read.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the cards.")] = False,
@@ -106,30 +100,3 @@ def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None
     told = ", ".join(f"{n} {word}" for n, word in zip(counts.values(), words, strict=True))
     again = "" if written or not (counts["create"] or counts["bump"]) else "; --yes writes them"
     say(f"{told}{again}")
-
-
-def export(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write; default: stdout."),
-    ] = None,
-) -> None:
-    """Print every card; jsonl is what `import jsonl` reads.
-
-    Example: lessons export jsonl -o lessons.jsonl
-    """
-    from lessons_kb.brain.exchange import FORMATS, Exchange
-
-    check_choice("FORMAT", form, FORMATS)
-    brain = open_brain()
-    lines = Exchange(brain).export(form)
-    if output is None:
-        for line in lines:
-            print(line)
-        return
-    from lessons_kb.store.sources import write_export
-
-    brain.cards.check_free(output)
-    write_export(output, lines)
-    say(f"written to {output}")

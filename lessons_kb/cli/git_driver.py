@@ -1,12 +1,10 @@
-"""Brains shared through git: `install git`, `uninstall git`, and the merge driver git calls."""
+"""Set up the merge driver in git: what `lessons install git` does."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from lessons_kb.cli.options import options, print_json
 from lessons_kb.model import as_data
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 GIT = "git"
 """Stands where `install` takes the name of an agent."""
-
 _WORDS = {
     "created": "created",
     "changed": "changed",
@@ -31,19 +28,9 @@ _EACH = (
     "Git never takes a merge driver from a repository. In each clone, run `lessons install git` "
     "once; until then cards are merged line by line."
 )
+
+
 _NO_BRAIN = "No brain in a git repository here; run this again inside one to set its attributes."
-
-
-def register(app: typer.Typer) -> None:
-    """Add this noun's commands."""
-    app.command("merge-driver", hidden=True)(merge_driver)
-
-
-def merge_driver(words: Annotated[list[str], typer.Argument(metavar="%O %A %B %L %P …")]) -> None:
-    """Merge three versions of a card into the second file; git calls this."""
-    from lessons_kb.cli.merging import run
-
-    raise typer.Exit(run(words))
 
 
 def set_up(*, scope: str, shared: bool, dry_run: bool, undo: bool) -> None:

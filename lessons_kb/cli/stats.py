@@ -1,4 +1,4 @@
-"""Does it work? Commands: stats mark."""
+"""`lessons stats`: what the cards did."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from lessons_kb.learn.effect import Effect, Overview, Rate
 
 History = tuple[tuple[str, str, int], ...]
-
 ROWS = 10
 """Rows of each table unless all are asked for as JSON."""
 _DAYS = 20
@@ -42,11 +41,17 @@ _NARROWEST = 30
 _SPARKS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _URGENT = ("archive", "promote", "edit")
+
+
 EXPLAINED = (
     "Each interval holds the true rate with 90 % probability (Beta posterior with a uniform prior)."
 )
+
+
 _NEVER = VERDICTS[-1]
 _COLUMNS = ("id", "injected", "addressed", "before", "with", "verdict")
+
+
 _HISTORY = {
     INJECTED: "injected",
     ADDRESSED: "addressed",
@@ -57,12 +62,6 @@ _HISTORY = {
     "harmful": "harmful",
 }
 """What is counted by day → its column."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add this noun's commands."""
-    for command in (stats, mark):
-        app.command(command.__name__)(command)
 
 
 def stats(
@@ -97,25 +96,6 @@ def stats(
         )
     else:
         _print_overview(overview)
-
-
-def mark(
-    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
-    what: Annotated[str, typer.Argument(metavar="MARK", help="helpful or harmful.")],
-    session: Annotated[
-        str | None, typer.Option(help="Session that the mark is about; one mark per session.")
-    ] = None,
-) -> None:
-    """Record that a lesson helped or misled; the card itself stays unchanged.
-
-    Example: lessons mark telegram-allowlist helpful
-    """
-    effect = open_brain().stats.mark(card, what, session=session)
-    if options().json:
-        print_json(as_data(effect))
-        return
-    counts = ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
-    print(f"{clean_line(effect.name)} marked {what} ({counts})")
 
 
 def _print_overview(overview: Overview) -> None:

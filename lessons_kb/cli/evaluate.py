@@ -37,11 +37,6 @@ def _share(told: str) -> Any:
     return typer.Option(min=0, max=1, metavar="SHARE", help=told)
 
 
-def register(app: typer.Typer) -> None:
-    """Add this noun's command."""
-    app.command("eval")(evaluate)
-
-
 def evaluate(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')

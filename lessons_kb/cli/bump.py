@@ -1,0 +1,23 @@
+"""`lessons bump`: count a mistake that happened again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lessons_kb.cli.card_lines import Ids, report_cards
+from lessons_kb.cli.options import open_brain
+from lessons_kb.text.sanitize import clean_line
+
+
+def bump(
+    ids: Ids,
+    task: Annotated[str | None, typer.Option(help="The task in which it happened again.")] = None,
+) -> None:
+    """Record that a mistake happened again: occurrences + 1, last-seen today.
+
+    Example: lessons bump telegram-allowlist --task "Add /restart command"
+    """
+    cards = open_brain().bump(*ids, task=task)
+    report_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")

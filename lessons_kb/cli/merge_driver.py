@@ -1,0 +1,14 @@
+"""Brains shared through git: `install git`, `uninstall git`, and the merge driver git calls."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def merge_driver(words: Annotated[list[str], typer.Argument(metavar="%O %A %B %L %P …")]) -> None:
+    """Merge three versions of a card into the second file; git calls this."""
+    from lessons_kb.cli.merging import run
+
+    raise typer.Exit(run(words))

@@ -1,0 +1,132 @@
+"""`lessons preflight`: the block for a prompt."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb import render
+from lessons_kb.cli.diffs import Paths, Revision, Session, Stage, read_diff, say_stale
+from lessons_kb.cli.options import (
+    check_choice,
+    open_brain,
+    options,
+    print_json,
+    read_text,
+    say,
+)
+from lessons_kb.errors import Untrusted
+from lessons_kb.model import as_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.model import Card, Preflight
+
+BLOCK, WARNINGS = "text", "warnings"
+_COMMON = 5
+"""Mistakes of a stage that are named where no prompt says which matter."""
+
+
+def preflight(
+    prompt: Annotated[
+        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt; default: stdin.")
+    ] = None,
+    diff: Revision = None,
+    path: Paths = None,
+    stage: Stage = None,
+    session: Session = None,
+    budget: Annotated[
+        int | None, typer.Option(min=0, help="Token budget of the whole block.")
+    ] = None,
+    context: Annotated[
+        bool | None, typer.Option("--context/--no-context", help="Add excerpts of notes.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help=f"{BLOCK}, or {WARNINGS} (a list of common mistakes).")
+    ] = BLOCK,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain each hit on stderr.")] = False,
+) -> None:
+    """Print the lessons that matter for a prompt, or nothing.
+
+    With only --format warnings and --stage, print the most frequent mistakes of that stage.
+
+    Example: lessons preflight "Add a Telegram command that runs a shell script"
+    """
+    check_choice("--format", form, (BLOCK, WARNINGS))
+    try:
+        brain = open_brain()
+    except Untrusted as error:
+        say(str(error))  # silence is the answer; why stands on stderr
+        return
+    if form == WARNINGS and stage and not (prompt or path or diff is not None):
+        _warn_of(_most_seen(brain, stage), brain, stage)
+        return
+    if diff is None:
+        text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
+    else:
+        change = read_diff(brain, diff)
+        text = " ".join([*(prompt or []), *change.files, *change.added])
+        paths = (*(path or ()), *change.files)
+    asked = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
+    block = asked(session=session or "", budget=budget)
+    language = brain.layers[0].settings.language
+    if options().json:
+        print_json(render.preflight_data(block, language))
+    elif form == WARNINGS:
+        _warn_of([hit.card for hit in block.lessons], brain, stage)
+    elif form == BLOCK and block.text:
+        print(block.text)
+    if explain:
+        _explain(brain, block, text)
+    elif block.lessons and not options().json:
+        print(render.scope_footer(block, language), file=sys.stderr)
+    _say_too_small(block, lambda tokens: asked(budget=tokens, remember=False, fresh=False))
+
+
+def _explain(brain: Brain, block: Preflight, text: str) -> None:
+    """Say why of what was given and, of what was held back, as many as could have been given."""
+    shown = block.withheld[: max(brain.layers[0].settings.preflight.max_lessons, 1)]
+    for hit in (*block.lessons, *block.notes, *shown):
+        print(f"{hit.card.title} ({hit.card.id})", file=sys.stderr)
+        print(render.explain_hit(hit, text), file=sys.stderr)
+    if others := len(block.withheld) - len(shown):
+        say(f"{others} more suppressed; use --json")
+    say_stale(brain)
+
+
+def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> None:
+    from lessons_kb.brain.least_budget import find_least_budget, is_too_small
+
+    if not is_too_small(block):
+        return
+    least = find_least_budget(attempt)
+    hint = f"use --budget {least} or more" if least else "raise `model_context`"
+    say(f"the token budget is too small for any lesson; {hint}")
+
+
+def _most_seen(brain: Brain, stage: str) -> list[Card]:
+    """Return the stage's lessons that would be given, those seen most often first."""
+    from lessons_kb.brain.filters import names_stage
+
+    cards = [
+        card
+        for card in brain.cards.all()
+        if card.status == "active"
+        and names_stage(card, stage)
+        and card.project in (None, brain.project)
+    ]
+    cards.sort(key=lambda card: (-card.occurrences, card.id))
+    return cards[:_COMMON]
+
+
+def _warn_of(cards: Sequence[Card], brain: Brain, stage: str | None) -> None:
+    language = brain.layers[0].settings.language
+    if options().json:
+        print_json([as_data(card) for card in cards])
+    elif text := render.format_warnings(cards, stage=stage, language=language):
+        print(text)

@@ -1,0 +1,25 @@
+"""`lessons uninstall`: take our entries out of an agent's settings."""
+
+from __future__ import annotations
+
+from lessons_kb.cli.git_driver import GIT, set_up
+from lessons_kb.cli.installing import Agent, Dry, Every, Scope, Shared, install_or_remove
+
+
+def uninstall(
+    agent: Agent = None,
+    scope: Scope = "user",
+    shared: Shared = False,
+    dry_run: Dry = False,
+    every: Every = False,
+) -> None:
+    """Remove hooks and the MCP server from a coding agent's settings.
+
+    Example: lessons uninstall --all
+    """
+    if agent == GIT and not every:
+        set_up(scope=scope, shared=shared, dry_run=dry_run, undo=True)
+        return
+    install_or_remove(
+        agent, every, scope=scope, shared=shared, via="command", dry_run=dry_run, undo=True
+    )
