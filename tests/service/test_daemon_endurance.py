@@ -25,8 +25,8 @@ pytestmark = [
     pytest.mark.skipif(not os.environ.get("LESSONS_SLOW_TESTS"), reason="takes minutes"),
 ]
 
-KILLS = 300
-SESSIONS = 1_000
+KILLS = 60
+SESSIONS = 200
 HOOKS_AT_ONCE = 4
 DEADLINE = 20.0
 
