@@ -12,6 +12,7 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.
 
 
 def say_goes_by_path(root: str) -> None:
+    """Say so where the trust in a brain goes by its path."""
     from lessons_kb.store.trust import goes_by_path
 
     if goes_by_path(root):

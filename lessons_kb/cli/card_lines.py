@@ -18,11 +18,13 @@ Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Path, slug, or pre
 
 
 def check_kind(kind: str | None, severity: str | None) -> None:
+    """Raise InputError for a kind or a severity that does not exist."""
     check_choice("--type", kind, KINDS)
     check_choice("--severity", severity, SEVERITIES)
 
 
 def report_cards(cards: Sequence[Card], line: Callable[[Card], str]) -> None:
+    """Print a line for each card, or all of them as JSON."""
     if options().json:
         print_json([as_data(card) for card in cards])
         return

@@ -29,12 +29,14 @@ Session = Annotated[str | None, typer.Option(help="Session whose earlier injecti
 
 
 def say_stale(brain: Brain) -> None:
+    """Say of each brain whose previous index was searched why."""
     for layer in brain.layers:
         if layer.stale:
             say(f"{layer.alias}: searched the previous index, because {layer.stale}")
 
 
 def read_diff(brain: Brain, revision: str) -> Diff:
+    """Return the change of a revision, of the work tree for ""."""
     from lessons_kb.brain.evidence import read_change
 
     return read_change(brain, revision)

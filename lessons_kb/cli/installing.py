@@ -42,6 +42,7 @@ WORDS = {
 def install_or_remove(
     agent: str | None, every: bool, *, dry_run: bool, undo: bool, **wanted: Any
 ) -> None:
+    """Set up one agent or all, or undo it, and print what was changed."""
     from lessons_kb.agents.install.notes import find_notes
     from lessons_kb.agents.install.setup import install as set_up
     from lessons_kb.agents.install.setup import uninstall as take_out
@@ -71,6 +72,7 @@ def install_or_remove(
 
 
 def find_agents(agent: str | None, every: bool) -> list[str]:
+    """Return the agent that was named, or every one found on this machine."""
     from lessons_kb.agents.install.places import is_present
     from lessons_kb.agents.table import AGENTS
 
@@ -85,6 +87,7 @@ def find_agents(agent: str | None, every: bool) -> list[str]:
 
 
 def make_request(name: str, *, undo: bool, **wanted: Any) -> Request:
+    """Return what is to be set up in an agent, checked; InputError where it cannot be."""
     from lessons_kb.agents.install.places import Entries, Request, check_request, is_committed
     from lessons_kb.agents.install.programs import NAMES, find_entries, has_sdk
     from lessons_kb.store.locate import git_top
@@ -103,6 +106,7 @@ def make_request(name: str, *, undo: bool, **wanted: Any) -> Request:
 
 
 def print_changes(name: str, changes: list[Change], notes: list[str], *, dry_run: bool) -> None:
+    """Print the differences, the files and the notes of one agent."""
     for change in changes:
         if change.diff:
             print(visible(change.diff))

@@ -193,7 +193,7 @@ def test_trusted_it_may_speak_and_that_is_all(place: Place, figure: Any) -> None
     assert hostile.snapshot(place.folder / "outside") == outside
     refused = {tuple(one["what"]): one["err"] for one in told if one["code"] == 2}
     assert "outside the brain" in refused["create", "Through a link", "--type", "playbook"]
-    assert "is a link" in refused[("report",)]
+    assert "is a symbolic link" in refused[("report",)]
     after = place.around("repo/.lessons", "repo/lessons", "repo/qa-findings")
     assert after == {k: v for k, v in before.items() if k in after}
     assert not (place.folder / hostile.PWNED).exists()
