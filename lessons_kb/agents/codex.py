@@ -15,7 +15,7 @@ _HEAD = 400
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an hook_event, None for what is to be passed over."""
+    """Return the fields of a hook event, None for what is to be passed over."""
     found = claude_code.read(payload, event)
     if found is None:
         return None

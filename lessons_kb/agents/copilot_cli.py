@@ -27,7 +27,7 @@ _TAIL = 200
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an hook_event, None for what is to be passed over."""
+    """Return the fields of a hook event, None for what is to be passed over."""
     found: dict[str, Any] = {
         "session": text_of(payload, "session_id", "sessionId"),
         "at": time_of(payload),

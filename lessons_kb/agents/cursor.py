@@ -13,7 +13,7 @@ _TEXTS = {"beforeSubmitPrompt": "prompt", "afterAgentResponse": "text"}
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an hook_event, None for what is to be passed over."""
+    """Return the fields of a hook event, None for what is to be passed over."""
     found: dict[str, Any] = {"session": text_of(payload, "conversation_id", "session_id")}
     if event in _TEXTS:
         found["text"] = text_of(payload, _TEXTS[event])

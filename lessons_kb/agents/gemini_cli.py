@@ -23,7 +23,7 @@ _TEXTS = {"BeforeAgent": "prompt", "AfterAgent": "prompt_response"}
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an hook_event. Calls have no id: their time tells them apart."""
+    """Return the fields of a hook event. Calls have no id: their time tells them apart."""
     found: dict[str, Any] = {
         "session": text_of(payload, "session_id"),
         "at": time_of(payload),

@@ -31,7 +31,7 @@ _QUOTES = '"'
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an hook_event, None for what is to be passed over."""
+    """Return the fields of a hook event, None for what is to be passed over."""
     found: dict[str, Any] = {"session": text_of(payload, "sessionID")}
     if event == "prompt":
         found["text"] = _unquoted(text_of(payload, "text"))

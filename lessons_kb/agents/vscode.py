@@ -16,7 +16,7 @@ _TERMINALS = ("run_in_terminal", "runInTerminal", "runTerminalCommand")
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of an hook_event, None for what is to be passed over."""
+    """Return the fields of a hook event, None for what is to be passed over."""
     found: dict[str, Any] = {
         "session": text_of(payload, "sessionId", "session_id"),
         "at": time_of(payload),

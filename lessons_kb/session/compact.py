@@ -63,7 +63,6 @@ def _active_again(brain: Layers, hook_event: HookEvent, capabilities: Capabiliti
 
 
 def _give_again(brain: Layers, hook_event: HookEvent, block: Preflight) -> None:
-
     given = {hit.card.id: (rank, hit.card) for rank, hit in enumerate(block.lessons, 1)}
     for layer in brain.layers:
         journal = layer.session_journal

@@ -131,11 +131,10 @@ def outcome_of(result: Entry) -> str:
 
 
 def find_missed(journal: Journal, hook_event: HookEvent, scope: str) -> tuple[Missed, list[Seen]]:
-    """Read what the agent's record has gained; guards are loaded only if it has gained any."""
+    """Read what the agent's record has gained since, and prepare its events for the journal."""
     missed = read_missed(journal, hook_event)
     if not missed.results:
         return missed, []
-
     return missed, missed_events(missed.results, hook_event, scope)
 
 

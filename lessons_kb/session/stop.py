@@ -62,7 +62,6 @@ def _checked(
 
 
 def _cards(open_session: OpenSession, given: list[list[str]]) -> list[tuple[Layer, Card]]:
-
     return [
         (layer, card)
         for layer in open_session.brain.layers
