@@ -217,9 +217,11 @@ class Catalogue:
             self._write("sums", json.dumps({table: self._sum(table) for table in _CHECKED}))
         return state
 
-    def _sum(self, table: str) -> int:
+    def _sum(self, table: str) -> float:
+        """Return the sum of the rows' checksums; a damaged cell may make it infinite."""
         ((found,),) = self._db.execute(f"SELECT ifnull(sum(checksum), 0) FROM {table}")  # noqa: S608
-        return int(found)
+        total: float = found
+        return total
 
     def size(self) -> int:
         """Return how many bytes its pages take."""

@@ -410,3 +410,13 @@ def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
                 ]
                 assert [line.level for line in index] == ["ok"]
         assert len(list(case.cache.glob("index-*"))) == 1
+
+
+@pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 400, "", b"\xff"])
+def test_a_checksum_that_is_no_whole_number(case: Case, value: object) -> None:
+    for question in QUESTIONS:
+        expected = question(case.root)
+        with contextlib.closing(case.catalogue()) as db:
+            db.execute("UPDATE guards SET checksum = ?", (value,))
+        assert question(case.root) == expected
+        restore(case)
