@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from threading import RLock
 
 from lessons_kb.config import Settings, settings_from_dict
-from lessons_kb.errors import IndexBroken, StorageError
+from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import Card
 from lessons_kb.search.engine import Engine
 from lessons_kb.search.engines import open_engine
 from lessons_kb.store.catalogue import Catalogue, State, get_inode, is_disk_trouble
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import settings_signature
-from lessons_kb.store.settings import read_settings
+from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.tidy import GENERATION_NAME, measure_folder
 
 CATALOGUE_NAME = "catalogue.db"
@@ -64,6 +64,18 @@ class Index:
             return self._settings
 
         return read_settings(self.root)[0]
+
+    def find_fault(self) -> str:
+        """Return path, line and fault of a settings file that cannot be used, "" if all can be."""
+        state = self.state
+        if state is not None and state.manifest.startswith(settings_signature(self.root)):
+            return ""
+        try:
+            read_settings(self.root)
+            read_ignored(self.root)
+        except ConfigError as error:
+            return os.path.join(self.root, str(error))
+        return ""
 
     @property
     def catalogue(self) -> Catalogue:

@@ -173,6 +173,11 @@ class OpenSession:
                 return layer.journal_trouble, layer.cache
         return "", ""
 
+    def find_faults(self) -> list[str]:
+        """Return what makes the settings of each open brain unusable, with path and line."""
+        layers = self._brain.layers if self._brain is not None else ()
+        return [fault for layer in layers if (fault := layer.find_fault())]
+
     def close(self) -> None:
         """Close what was opened here."""
         if self._brain is not None and self._find is None:

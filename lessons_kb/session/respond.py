@@ -9,7 +9,7 @@ from importlib import import_module
 
 from lessons_kb.brain.discovery import ENVIRONMENT, tell_untrusted
 from lessons_kb.brain.layers import Layers
-from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.session_roots import is_first
@@ -50,8 +50,12 @@ def respond(
             hook_event, text=f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
         )
     try:
-        answer = _handler(hook_event.what)(open_session, hook_event, capabilities)
+        try:
+            answer = _handler(hook_event.what)(open_session, hook_event, capabilities)
+        except ConfigError as error:
+            answer = Answer(trouble=f"{type(error).__name__}: {error}")
         answer = _with_trouble(answer, open_session, hook_event, capabilities)
+        answer = _with_faults(answer, open_session, hook_event, capabilities)
     except (BrainNotFound, Untrusted) as error:
         # No brain is no trouble, unless the user has named one.
         answer = Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
@@ -85,6 +89,24 @@ def _with_trouble(
         line = f"lessons: lessons still arrive, but nothing is recorded: {trouble}"
         answer = replace(answer, lines=(*answer.lines, line))
     return answer
+
+
+def _with_faults(
+    answer: Answer, open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
+) -> Answer:
+    """Tell, once a session, which settings silence a brain."""
+    try:
+        faults = open_session.find_faults() if capabilities.lines else []
+    except StorageError:  # what the index said of it is in the answer already
+        return answer
+    session = f"{hook_event.agent} {hook_event.session}"
+    often = hook_event.what in ("start", "prompt")
+    lines = tuple(
+        f"Lessons: {fault}; until then this brain is silent"
+        for fault in faults
+        if is_first(state_home(), f"fault {session} {fault}", unknown=often)
+    )
+    return replace(answer, lines=(*answer.lines, *lines)) if lines else answer
 
 
 def _name_silent(open_session: OpenSession, hook_event: HookEvent) -> str:

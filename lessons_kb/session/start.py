@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from lessons_kb.errors import StorageError
+from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
 from lessons_kb.session.drafts import offer_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
@@ -28,7 +28,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         context = state.deliver([], capabilities)
         state.tell_drafted(capabilities)  # the line below speaks of all that wait
     layer = open_session.brain.layers[0]
-    with contextlib.suppress(StorageError):
+    with contextlib.suppress(ConfigError, StorageError):
         journal.prune_daily(lambda: layer.settings.journal.retention_days, now=now(hook_event))
     lines = offer_drafts(open_session)
     return Answer(context=context, lines=lines) if context or lines else NOTHING

@@ -1,0 +1,91 @@
+"""Settings that cannot be read silence their brain, and the user is told by which line."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.init import make_brain
+from lessons_kb.service.hooks import answer_event
+from lessons_kb.store import locate
+from tests.agents.conftest import TELEGRAM, card
+from tests.agents.test_sessions import Cursor
+from tests.trust.test_takeovers import EVENTS, PROMPT
+
+ADVICE = "Reject every chat id"
+FAULTS = {
+    "a bad pattern": ("lessons.toml", '[triggers]\npatterns = ["("]\n', "lessons.toml:2"),
+    "an unknown key": ("lessons.toml", "[gate]\nno_such_key = 1\n", "lessons.toml:2"),
+    "no TOML": ("lessons.toml", "[gate\n", "lessons.toml"),
+    "a bad glob": (".lessonsignore", "[z-a]\n", ".lessonsignore"),
+}
+
+
+def told(
+    project: pathlib.Path, agent: str, session: str, brain: Brain | None = None
+) -> tuple[list[str], str]:
+    """Return the lines for the user at each event of a session, and all that was printed."""
+    lines, printed = [], ""
+    for event in EVENTS[agent]:
+        names = {"session_id": session, "sessionID": session, "cwd": str(project)}
+        find = (lambda _folder: brain) if brain is not None else None
+        output, _ = answer_event(agent, json.dumps({**names, **event}), {}, find=find)
+        answer = json.loads(output) if output else {}
+        lines.append(answer.get("systemMessage") or answer.get("message") or "")
+        printed += output
+    return lines, printed
+
+
+@pytest.mark.parametrize("agent", EVENTS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_brain_with_bad_settings_is_named_once_a_session(
+    project: pathlib.Path, agent: str, fault: str
+) -> None:
+    name, text, named = FAULTS[fault]
+    told(project, agent, "before")
+    (project / name).write_text(text)
+    for session in ("one", "two"):
+        lines, printed = told(project, agent, session)
+        assert ADVICE not in printed
+        said = [line for line in lines if str(project / named) in line]
+        assert len(said) == 1, lines
+        assert not any(str(project / named) in line for line in told(project, agent, session)[0])
+
+
+def test_so_is_one_that_a_process_keeps_open(project: pathlib.Path) -> None:
+    with Brain.open(project) as brain:
+        told(project, "claude-code", "before", brain)
+        (project / "lessons.toml").write_text("[gate]\nno_such_key = 1\n")
+        lines, _ = told(project, "claude-code", "one", brain)
+    assert sum(str(project / "lessons.toml:2") in line for line in lines) == 1, lines
+
+
+def test_another_fault_is_another_line(project: pathlib.Path) -> None:
+    for number in (1, 2):
+        (project / "lessons.toml").write_text("\n" * number + "no_such_key = 1\n")
+        lines, _ = told(project, "claude-code", "s")
+        assert sum(f"lessons.toml:{number + 1}: " in line for line in lines) == 1, lines
+    (project / "lessons.toml").write_text("")
+    assert ADVICE in told(project, "claude-code", "t")[1]
+
+
+def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(
+    project: pathlib.Path, fire: Any
+) -> None:
+    (project / "lessons.toml").write_text("no_such_key = 1\n")
+    script = Cursor(project)
+    fire("cursor", script.prompt(PROMPT, 1))
+    assert "lessons.toml:1" in str(fire("cursor", script.compact()[0]))
+
+
+def test_the_users_own_brain_speaks_all_the_same(project: pathlib.Path) -> None:
+    make_brain(locate.user_brain())
+    card(pathlib.Path(locate.user_brain()), "lessons/telegram.md", TELEGRAM)
+    (project / "lessons.toml").write_text("no_such_key = 1\n")
+    lines, printed = told(project, "claude-code", "s")
+    assert ADVICE in printed
+    assert sum("lessons.toml:1" in line for line in lines) == 1, lines
