@@ -7,6 +7,7 @@ against ``edit``; looking into folders counts as ``read``.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.guards.commands import find_patched, find_touched, is_known, is_patch_command
 from lessons_kb.guards.paths import join_path, relative_path
 from lessons_kb.model import CALLS, DONE, Event
+from lessons_kb.text.redact import redact
 
 TOOLS = {
     agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.txt").items()
@@ -60,6 +62,9 @@ FAILURE_TEXTS = tuple(
 
 _EXPLAINED = ("command", "edit")
 _FAILURE_CHARS = 400
+_SHORTEST = 3
+_BETWEEN = r"[/\\'\"\s]+"
+"""What the pieces of a path are parted by, as it is written in a command and as it is read."""
 
 
 def kind_of_tool(tool: str, *, agent: str = "") -> str:
@@ -110,13 +115,15 @@ def parse_call(
     *,
     cwd: str = "",
     kinds: Mapping[str, str] | None = None,
+    secrets: bool = False,
 ) -> tuple[Event, ...]:
     """Return a tool call as events: the call itself, then what else it touched.
 
     ``call`` has what the arguments do not tell: tool, agent, scope, outcome and so on. A kind
     other than ``tool`` is kept; ``kinds`` maps names of tools that no table knows. Relative
     paths start at ``cwd``, the directory before the call, else at the scope. A call that did not
-    end well touched nothing else.
+    end well touched nothing else. A word of a command that something before it announces as a
+    secret is no path, unless ``secrets`` asks for those, too: alone it could not be told any more.
     """
     data = _parse(arguments)
     data = data if isinstance(data, dict) else {"input": data}
@@ -134,6 +141,7 @@ def parse_call(
     else:
         targets = () if command else tuple(_find_paths(data))
         touched = find_touched(command)
+        touched = touched if secrets else _without_secrets(touched, command)
     first = replace(
         call,
         kind=does if call.kind == "tool" else call.kind,
@@ -146,6 +154,21 @@ def parse_call(
     blank = replace(call, tool="", text="", output="")
     rest = (replace(blank, kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
     return (first, *(event for event in rest if event.targets))
+
+
+def _without_secrets(
+    touched: list[tuple[str, tuple[str, ...]]], command: str
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what was touched without the paths of which a part is redacted in the command."""
+    left = redact(command) if touched else command
+    if left == command:
+        return touched
+
+    def is_left(path: str) -> bool:
+        pieces = re.split(_BETWEEN, path)
+        return all(piece in left for piece in pieces if len(piece) >= _SHORTEST)
+
+    return [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
 
 
 def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:

@@ -104,7 +104,7 @@ def _files(
         kind="tool", agent=hook_event.agent, scope=scope, tool=hook_event.tool, outcome="unknown"
     )
     arguments = hook_event.arguments if isinstance(hook_event.arguments, (dict, str)) else {}
-    events = parse_call(call, arguments, cwd=hook_event.cwd)
+    events = parse_call(call, arguments, cwd=hook_event.cwd, secrets=True)
     does = events[0].kind
     if does not in (*_CHANGES, *_COMMANDS):
         return (), frozenset()
