@@ -12,12 +12,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Generator, Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from lessons_kb.data import Table, read_table
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]
+Row = list[tuple[int, int]]
+"""Where each cell of a row of a table begins and ends."""
 
 
 _SHORTEST = 6
@@ -89,6 +91,16 @@ _BARE_ENDS = (
 _UNBROKEN = r"[^\s=()\[\]{}<>]+"
 _RULE = re.compile(r"[\s|│┃+:=─━┄┼╪╇├┤┌┐└┘╞╡┬┴-]*")
 _SEPARATORS = "│┃|\t,"
+_CELL_ENDS = " *_`\"'\t\r\n\x0b"
+_COLUMN_RULE = re.compile(r" {0,40}(?:-{2,}|={2,})(?: +(?:-{2,}|={2,}))*\s*")
+_DASHES = re.compile(r"[-=]+")
+_LINE_END = re.compile(r"[\n\x0b]")
+_TABLE_TAG = re.compile(
+    r"<(?P<end>/?)(?P<tag>t[rhd]|t(?:able|head|body|foot))(?![\w-])[^<>]{0,300}>"
+)
+_CELL_TEXT = re.compile(r">\s*(?P<text>[^<>\s][^<>]*)")
+_HEAD_ROOM, _ROW_ROOM = 200, 4_000
+"""Characters before a name within which its HTML cell begins, and in the row of heads."""
 
 
 def redact(text: str) -> str:
@@ -241,7 +253,7 @@ def _is_random(run: str) -> bool:
 def _by_name(view: str, lower: str) -> Iterator[Span]:
     """Find the values of names that announce a secret."""
     stems = _compiled("|".join(sorted(_words("stems"))))
-    place = line_end = seen = 0
+    place = line_end = table_end = seen = 0
     while stem := stems.search(lower, seen):
         seen = stem.end()
         near = _names().search(lower, max(place, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
@@ -249,8 +261,12 @@ def _by_name(view: str, lower: str) -> Iterator[Span]:
         if word is None:
             continue
         name = _Name(view, word)
-        if name.start >= line_end:
-            line_end = yield from _by_column(view, lower, name.start)
+        if name.start >= table_end and (table := _html_rows(lower, name.start)):
+            table_end = yield from _by_column(view, table)
+        if name.start >= max(line_end, table_end):
+            start, line_end = _line_around(view, name.start, line_end)
+            rows = _ruled_rows(view, start, line_end) or _separated_rows(view, start, line_end)
+            line_end = max(line_end, (yield from _by_column(view, rows)))
         link = None if name.speaks_about else _compiled(_LINK).match(view, name.end)
         span = link and (_quoted(name, link) or _bare(name, link))
         if span and span[1] > span[0]:
@@ -284,35 +300,112 @@ class _Name:
         return end is not None and end[1].lower() in _words("harmless ends")
 
 
-def _by_column(view: str, lower: str, place: int) -> Generator[Span, None, int]:
-    """Find what stands below a name in a table; return the end of the table, or of the line."""
-    start, end = view.rfind("\n", 0, place) + 1, view.find("\n", place) + 1 or len(view)
-    separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
-    if separator is None:
-        return end
-    heads = lower[start:end].strip("\n").split(separator)
-    columns = [number for number, head in enumerate(heads) if _is_head(head, separator)]
-    if not columns or (separator == "," and not all(re.fullmatch(r"\w[\w .-]*", h) for h in heads)):
-        return end
-    while end < len(view):
-        start, end = end, view.find("\n", end) + 1 or len(view)
-        if _RULE.fullmatch(view, start, end):
-            continue
-        cells = view[start:end].split(separator)
-        if len(cells) != len(heads):
-            return start
-        for number in columns:
-            cell = cells[number].strip(" *`\"'\r\n")
-            if len(cell) >= _SHORTEST and _is_mixed(cell) and _matches(_UNBROKEN, cell):
-                at = view.index(cell, start + sum(len(c) + 1 for c in cells[:number]))
+def _by_column(view: str, rows: Iterator[Row]) -> Generator[Span, None, int]:
+    """Find what stands below the names in a table's row of heads; return where the table ends."""
+    heads = next(rows, [])
+    end = heads[-1][1] if heads else 0
+    columns = [(number, _least(view[slice(*head)])) for number, head in enumerate(heads)]
+    columns = [(number, least) for number, least in columns if least]
+    for cells in rows if columns else ():
+        end = cells[-1][1]
+        for number, least in columns:
+            start, stop = cells[number] if number < len(cells) else (end, end)
+            cell = view[start:stop].strip(_CELL_ENDS)
+            if len(cell) >= least and _is_mixed(cell) and _matches(_UNBROKEN, cell):
+                at = view.index(cell, start)
                 yield at, at + len(cell), "secret"
     return end
 
 
-def _is_head(cell: str, separator: str) -> bool:
-    bare = cell.strip(" *_`\"'") if separator != "," else cell
-    word = _names().search(bare) if re.fullmatch(r"[\w .-]{2,30}", bare) else None
-    return word is not None and not _Name(bare, word).speaks_about
+def _least(head: str) -> int:
+    """Return how long what a head of a column announces is at least, 0 = it announces nothing."""
+    bare = head.strip(_CELL_ENDS)
+    word = _names().search(bare.lower()) if _matches(r"[\w .-]{2,30}", bare) else None
+    if word is None or _Name(bare, word).speaks_about:
+        return 0
+    return _LONG_TOKEN if word.lastgroup == "token" else _SHORTEST  # a parser's, else
+
+
+def _line_around(view: str, place: int, since: int) -> tuple[int, int]:
+    """Return where the line of a place begins, at ``since`` or later, and where the next does."""
+    end = _next_line(view, place)
+    before = '\n\x0b"' if view[end - 1] == "\x0b" else "\n\x0b"  # the text of a JSON string
+    start = max(view.rfind(sign, since, place) for sign in before) + 1
+    return max(start, since), end
+
+
+def _next_line(view: str, place: int) -> int:
+    found = _LINE_END.search(view, place)
+    return found.end() if found else len(view)
+
+
+def _separated_rows(view: str, start: int, end: int) -> Iterator[Row]:
+    """Yield the rows of a table whose cells a sign separates, in each as many as in the first."""
+    separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
+    size = 0
+    while separator is not None and start < len(view):
+        if not size or not _RULE.fullmatch(view, start, end):
+            cells = view[start:end].split(separator)
+            if not size and separator == "," and not all(map(_is_plain_head, cells)):
+                return
+            if size and len(cells) != size:
+                return
+            size = len(cells)
+            places = accumulate((len(cell) + 1 for cell in cells), initial=start)
+            yield [(first, after - 1) for first, after in pairwise(places)]
+        start, end = end, _next_line(view, end)
+
+
+def _is_plain_head(cell: str) -> bool:
+    return _matches(r"\w[\w .-]*", cell.rstrip("\r\n\x0b"))
+
+
+def _ruled_rows(view: str, start: int, end: int) -> Iterator[Row] | None:
+    """Return the rows of a table whose columns begin where the dashes of a rule do.
+
+    The line of its heads is given; None where no rule follows. It ends with a rule or a blank line.
+    """
+    after = _next_line(view, end)
+    if end == after or not _COLUMN_RULE.fullmatch(view, end, after):
+        return None
+    begins = [dashes.start() - end for dashes in _DASHES.finditer(view, end, after)]
+    return _cut_rows(view, (start, end), after, begins)
+
+
+def _cut_rows(view: str, head: tuple[int, int], start: int, begins: list[int]) -> Iterator[Row]:
+    line, end = head
+    while True:
+        yield list(pairwise((*(min(line + begin, end) for begin in begins), end)))
+        line, end = start, _next_line(view, start)
+        start = end
+        if _RULE.fullmatch(view, line, end):
+            return
+
+
+def _html_rows(lower: str, place: int) -> Iterator[Row] | None:
+    """Return the rows of an HTML table from its heads on; None where ``place`` is in no head."""
+    cell = lower.rfind("<th", max(place - _HEAD_ROOM, 0), place)
+    start = lower.rfind("<tr", max(place - _ROW_ROOM, 0), cell) if cell >= 0 else -1
+    end = lower.find("</tr", place, max(start, 0) + _ROW_ROOM)
+    if min(start, end) < 0 or "</t" in lower[cell:place] or "<td" in lower[start:end]:
+        return None
+    return _tagged_rows(lower, start)
+
+
+def _tagged_rows(lower: str, start: int) -> Iterator[Row]:
+    cells: Row = []
+    opened = -1
+    for tag in _TABLE_TAG.finditer(lower, start):
+        if opened >= 0:
+            text = _CELL_TEXT.search(lower, opened, tag.start())
+            cells.append(text.span("text") if text else (tag.start(), tag.start()))
+        is_cell = tag["tag"] in ("th", "td")
+        opened = tag.end() - 1 if is_cell and not tag["end"] else -1
+        if cells and not is_cell:
+            yield cells
+            cells = []
+        if tag["tag"] == "table":
+            return
 
 
 def _is_sure(name: _Name, link: re.Match[str], value: str, *, quoted: bool) -> bool:

@@ -210,6 +210,43 @@ SECRETS: dict[str, Kind] = {
         short,
     ),
     "box column": ("│ user │ password │\n├──────┼──────────┤\n│ bob │ @@ │", short),
+    "psql one column": (" password  \n-----------\n @@\n(1 row)", short),
+    "psql one column of tokens": ("  api_token  \n-------------\n @1@2\n @@\n(2 rows)", tok),
+    "rst simple table": (
+        (
+            "========  ==========\nuser      password\n========  ==========\nbob       @@\n"
+            "========  =========="
+        ),
+        short,
+    ),
+    "rst simple table, column in the middle": (
+        (
+            "===== ============ =====\nuser  password     mail\n===== ============ =====\n"
+            "ann   x1           a@b.c\nbob   @@   b@b.c\n===== ============ ====="
+        ),
+        short,
+    ),
+    "sqlcmd columns": ("name password\n---- ----------\nbob  @@\n\n(1 rows affected)", short),
+    "powershell table": ("\nUser Password\n---- --------\nbob  @@\n\n", short),
+    "psql in json": ('{"stdout": " password \\n----------\\n @@\\n(1 row)"}', short),
+    "markdown column in json": ('{"out": "| a | password |\\n|---|---|\\n| b | @@ |"}', short),
+    "html header": (
+        "<table><tr><th>user</th><th>password</th></tr><tr><td>bob</td><td>@@</td></tr></table>",
+        short,
+    ),
+    "html header in lines": (
+        (
+            '<table class="x">\n <thead>\n  <tr>\n   <th>user</th>\n   <th scope="col"><b>Password</b>'
+            "</th>\n  </tr>\n </thead>\n <tbody>\n  <tr><td>ann</td><td>x1</td></tr>\n"
+            "  <tr>\n   <td>bob</td>\n   <td><code>@@</code></td>\n  </tr>\n </tbody>\n</table>"
+        ),
+        short,
+    ),
+    "html header beside a row": ("<tr><th>password</th><td>@@</td></tr>", short),
+    "mnemonic in a json list": (
+        '{"mnemonic": ["@@"]}',
+        lambda: mnemonic().replace(" ", '", "'),
+    ),
     "csv column": ("name,password,mail\nbob,@@,bob@example.org\n", short),
     "csv second row": ("name,password,mail\nann,x1,a@b.c\nbob,@@,bob@example.org\n", short),
     "tsv column": ("name\tsecret\nbob\t@@\n", tok),
@@ -534,6 +571,22 @@ ORDINARY: dict[str, Callable[[], str]] = {
     "markdown list": lambda: "- **Token**: identifies the caller",
     "markdown table": lambda: "| token | string | The token of the caller |",
     "markdown head": lambda: "| Option | Token | Meaning |\n|---|---|---|\n| a | b | c |",
+    "rst table": lambda: (
+        "=======  =======\nToken    Meaning\n=======  =======\nfloat64  wide\n=======  ======="
+    ),
+    "rst table of a parser": lambda: "Token  Line\n-----  ----\nNAME2  12\nident_2  13",
+    "setext heading": lambda: "Password\n--------\n\nauth2session.py\nhash2word and more\n",
+    "setext heading and prose": lambda: "API token\n=========\nSee auth2session.py for more.\n",
+    "psql tables": lambda: "  table_name  \n--------------\n auth2tokens\n user2group\n(2 rows)",
+    "html table": lambda: (
+        "<table><tr><th>Token</th><th>Type</th></tr><tr><td>ident2</td><td>int32ptr</td></tr></table>"
+    ),
+    "html rows of headers": lambda: (
+        "<tr><th>password</th><td>required</td></tr><tr><th>sha256sum</th><td>x86_64</td></tr>"
+    ),
+    "kubectl": lambda: (
+        "NAME                  TYPE     DATA   AGE\ndefault-token-abc12   Opaque   3      5d"
+    ),
     "heading": lambda: "## Password policy",
     "seed prose": lambda: "seed: we use the same number for every test that is started here",
     "random seed": lambda: "seed = 42",
@@ -604,6 +657,8 @@ HOSTILE = (
     *("eyJ", "eyJaaaaaaaaa\n", "eyJaaaaaaaaa.", "A" * 64 + "\n", "aB3/", "aB3+dE5g", "-----BEGIN "),
     *("://a:", "a:1234:b:", "$2y$", "{SHA}", "seed words ", "abandon ", "seed: abandon "),
     *("echo a | sudo ", "curl -u a", "mysql -p ", "7z a ", "zip - ", "[redacted ", "パスワード"),
+    *("password\n---\n", "a  password\n-  ---\n", "- -", "<th>password", "<th>password</th>"),
+    *("<tr><th>password</th></tr>", "<td>a2345678", "<table", "<", "<th>", "---\n"),
     *("-----BEGIN PRIVATE KEY-----", "cookie: a=", "authorization:", "bearer ", "sk-", "login a "),
 )
 
