@@ -34,7 +34,7 @@ from lessons_kb.errors import (
 from lessons_kb.learn.drafts import Sketch
 from lessons_kb.learn.effect import RECURRED
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document
-from lessons_kb.store import files, trash
+from lessons_kb.store import disk, files, trash
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.outcomes import BUMPED
 from lessons_kb.text.redact import redact
@@ -95,8 +95,8 @@ class Cards:
     def find(self, name: str) -> tuple[Layer, Card]:
         """Return the card that ``name`` means and its brain.
 
-        ``name`` is an id, an id with its brain's alias (``alias:id``), a slug, or an unambiguous
-        prefix of id or slug; the nearest brain that knows it wins. Raises CardNotFound naming the
+        ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
+        card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins. Raises CardNotFound naming the
         nearest, AmbiguousCard naming the candidates.
         """
         self._brain.refresh()
@@ -109,6 +109,10 @@ class Cards:
             wanted = rest if alias == layer.alias and rest else name
             if (exact := layer.read(_card_at(wanted))) is not None:
                 return layer, exact  # the usual case, and it need not read twelve thousand cards
+            # What was scanned, and nothing else, may be reached through a link.
+            target = disk.relative(layer.root, os.path.realpath(os.path.join(layer.root, wanted)))
+            if (linked := layer.read(_card_at(target))) is not None:
+                return layer, linked
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
             everything += cards
             fitting = _fitting(wanted.replace("\\", "/").removeprefix("./"), cards)

@@ -44,7 +44,8 @@ def scan(
 
     ``folders`` are card folders: those behind a dot are entered all the same, and their files
     come first where ``max_files`` cuts. ``ignored`` are compiled globs. No file is opened and no
-    link followed: a link to a file that may be read adds nothing, for that file is listed itself.
+    link followed: a link to a file that may be read adds no second copy, for that file is listed
+    itself; its other name is ``Cards.find``'s business.
     The scan stops at brains and git work trees inside this one that are not trusted themselves,
     and at further work trees of this one.
     """
@@ -279,7 +280,12 @@ class _Walk:
                 named.append((path, "broken-link", "a link that cannot be followed"))
             elif inside.split("/")[0] == "..":
                 named.append((path, "link-leads-outside", "a link to a target outside the brain"))
-            elif inside not in self.lines and (not folder or path in self.folders):
+            elif folder and path in self.folders:
+                if not any(line.startswith(f"{inside}/") for line in self.lines):
+                    named.append(
+                        (path, "link-not-followed", "a link to a hidden or ignored folder")
+                    )
+            elif not folder and inside not in self.lines:
                 named.append((path, "link-not-followed", "a link to a hidden or ignored file"))
         for path, rule, message in named:
             self._find(path, rule, message)

@@ -597,6 +597,36 @@ def test_a_committed_link_publishes_and_changes_nothing(
     assert rules.count("link-not-followed") == len(links)
 
 
+def test_a_link_to_a_card_of_the_brain_is_another_name_for_it(
+    tmp_path: pathlib.Path, lessons: Lessons
+) -> None:
+    repo = repository(tmp_path / "repo", GOOD)
+    (repo / "docs").mkdir()
+    (repo / "docs/bot.md").write_text(GOOD.replace("Telegram commands", "Bot commands"))
+    links = {
+        "lessons/again.md": "telegram.md",
+        "playbooks": "lessons",
+        "lessons/chain.md": "again.md",
+        "lessons/absolute.md": str(repo / "lessons/telegram.md"),
+        "lessons/bot.md": "../docs/bot.md",
+    }
+    for name, target in links.items():
+        (repo / name).symlink_to(target)
+    trust(str(repo))
+    listed = json.loads(lessons(repo, "list", "--json").stdout)
+    assert sorted(row["id"] for row in listed) == ["docs/bot.md", "lessons/telegram.md"]
+    assert lessons(repo, "preflight", PROMPT).stdout.count("require an allowlist") == 2
+    names = ["lessons/again.md", "playbooks/telegram.md", "lessons/chain.md", "lessons/absolute.md"]
+    for name in names:
+        shown = lessons(repo, "show", name)
+        assert "require an allowlist" in shown.stdout, shown.stderr
+    assert "Bot commands" in lessons(repo, "show", "lessons/bot.md").stdout
+    assert lessons(repo, "bump", "lessons/chain.md").returncode == 0
+    assert "occurrences: 2" in (repo / "lessons/telegram.md").read_text()
+    assert all((repo / name).is_symlink() for name in links)
+    assert lessons(repo, "lint").returncode == 0
+
+
 def test_a_file_that_becomes_a_link_after_the_scan_is_not_read(
     tmp_path: pathlib.Path, lessons: Lessons
 ) -> None:
