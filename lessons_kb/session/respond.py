@@ -120,6 +120,8 @@ def _name_silent(open_session: OpenSession, hook_event: HookEvent) -> str:
 
     # Where the state cannot be written it is said at every prompt, which is better than never.
     often = hook_event.what in ("start", "prompt")
-    if not is_first(state_home(), f"silent {hook_event.agent} {hook_event.session}", unknown=often):
-        return ""
-    return f"Lessons: {tell_untrusted(silent)}"
+    session = f"{hook_event.agent} {hook_event.session}"
+    new = [
+        root for root in silent if is_first(state_home(), f"silent {session} {root}", unknown=often)
+    ]
+    return f"Lessons: {tell_untrusted(new)}" if new else ""

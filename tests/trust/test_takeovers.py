@@ -816,6 +816,17 @@ def test_a_silent_brain_is_named_once_a_session_in_every_agent_that_can(
         assert "lessons trust" in named[0]
 
 
+def test_each_silent_brain_of_a_session_is_named_once(tmp_path: pathlib.Path) -> None:
+    first, second = repository(tmp_path / "first"), repository(tmp_path / "second")
+    for repo in (first, second):
+        assert f"{repo} holds lessons" in line(prompted(repo))
+        assert line(prompted(repo)) == ""
+    outer = cards(tmp_path, GOOD)
+    said = line(prompted(first))
+    assert f"{outer} holds lessons" in said
+    assert str(first) not in said
+
+
 def test_a_trusted_brain_says_nothing_of_trust(tmp_path: pathlib.Path) -> None:
     repo = repository(tmp_path / "repo", GOOD)
     trust(str(repo))
