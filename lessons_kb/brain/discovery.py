@@ -35,7 +35,7 @@ class Discovery:
     trusted: dict[str, str]
     """Root → alias."""
     untrusted: tuple[str, ...]
-    """Roots that wait for ``lessons trust``, and repositories with cards that no scan enters."""
+    """Roots that wait for ``lessons trust``, and folders with cards that no scan enters."""
 
 
 def look(
@@ -67,6 +67,8 @@ def look(
         (trusted if vouched and trust.is_trusted(root) else untrusted).append(root)
     if found and found[0] in trusted:
         untrusted += _find_unread(directory, found[0])
+    if not found:
+        untrusted += _find_replaced(directory)
     own = os.path.realpath(locate.user_brain())
     if os.path.isdir(own):
         moved = in_agent and _is_moved(own, (project, *found))
@@ -158,6 +160,17 @@ def _find_unread(directory: str, brain: str) -> list[str]:
         folder
         for folder in locate.find_borders(directory, brain)
         if not (trust.is_same(folder, brain) or trust.is_trusted(folder)) and _has_cards(folder)
+    ]
+
+
+def _find_replaced(directory: str) -> list[str]:
+    """List the folders with cards that took the place of a brain, but are marked as none."""
+    return [
+        folder
+        for folder in locate.upwards(directory)
+        if any(os.path.isdir(os.path.join(folder, name)) for name in KNOWN_FOLDERS)
+        and trust.why_silent(folder) == trust.REPLACED
+        and _has_cards(folder)
     ]
 
 

@@ -35,12 +35,12 @@ def find_brains(cwd: str) -> list[str]:
     A brain is an ancestor (or ``cwd`` itself) with a file ``lessons.toml`` or a folder
     ``.lessons``. Nothing is opened.
     """
-    return [folder for folder in _upwards(cwd) if is_brain(folder)]
+    return [folder for folder in upwards(cwd) if is_brain(folder)]
 
 
 def find_borders(cwd: str, brain: str) -> list[str]:
     """List the repositories between a brain and a folder in it, the innermost first."""
-    folders = _upwards(cwd)
+    folders = upwards(cwd)
     below = folders[: folders.index(brain)] if brain in folders else []
     return [folder for folder in below if is_border(folder)]
 
@@ -74,7 +74,7 @@ def git_top(cwd: str) -> str | None:
     A work tree has a ``.git`` folder with a ``HEAD``, or a ``.git`` file (worktrees and
     submodules). No process is started.
     """
-    return next(filter(is_work_tree, _upwards(cwd)), None)
+    return next(filter(is_work_tree, upwards(cwd)), None)
 
 
 def git_home(top: str) -> str | None:
@@ -125,7 +125,8 @@ def cache_home() -> str:
     return _user_dir("cache")
 
 
-def _upwards(cwd: str) -> list[str]:
+def upwards(cwd: str) -> list[str]:
+    """List the real path of a folder and of all above it, the innermost first."""
     folder = os.path.realpath(cwd)
     found = [folder]
     while (parent := os.path.dirname(folder)) != folder:

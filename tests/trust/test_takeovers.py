@@ -827,6 +827,28 @@ def test_each_silent_brain_of_a_session_is_named_once(tmp_path: pathlib.Path) ->
     assert str(first) not in said
 
 
+def test_cards_at_a_path_that_was_trusted_are_named_although_no_brain_is_marked(
+    tmp_path: pathlib.Path,
+) -> None:
+    repo = repository(tmp_path / "repo", GOOD)
+    trust(str(repo))
+    shutil.rmtree(repo)
+    repository(repo, config=None)
+    answer = prompted(repo / "lessons")
+    assert f"{repo} is no longer the folder that you trusted" in line(answer)
+    assert f"lessons trust {repo}" in line(answer)
+    assert context(answer) == ""
+    for session in ("s", "second"):
+        assert line(prompted(repo, session)) == ""
+
+    trust(str(repo))
+    (repo / "lessons.toml").touch()
+    shutil.rmtree(repo)
+    repository(repo, config=None)
+    (repo / "lessons").rename(repo / "readings")
+    assert line(prompted(repo, "third")) == ""
+
+
 def test_a_trusted_brain_says_nothing_of_trust(tmp_path: pathlib.Path) -> None:
     repo = repository(tmp_path / "repo", GOOD)
     trust(str(repo))
