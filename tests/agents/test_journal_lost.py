@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +37,8 @@ db.execute("UPDATE facts SET value = value")
 print("held", flush=True)
 time.sleep(600)
 """
+SOON = 0.3
+"""Seconds between two prompts of a quick user."""
 WAYS = {
     "a stopped process": "database is locked; wait a moment, or end the process that holds it",
     "a read-only disk": "attempt to write a readonly database",
@@ -193,6 +196,34 @@ def test_a_process_that_stays_remembers_again(project, monkeypatch) -> None:
         assert ADVICE in ask("s2")
         assert ADVICE not in ask("s2")
         assert len(brain.journal.events(session="s2", kinds=["prompt"])) == 2
+
+
+def test_a_process_that_stays_says_what_is_wrong_now(project, mount) -> None:
+    state = pathlib.Path(os.environ["HOME"], ".local/state/lessons-kb")
+    journal = pathlib.Path(state_dir(str(project)), "journal.db")
+    number = itertools.count()
+    with Brain.open(project) as brain:
+
+        def ask() -> str:
+            session = f"s{next(number)}"
+            data = json.dumps(prompt(project, session))
+            said = answer_event("claude-code", data, {}, find=lambda _folder: brain)[0]
+            assert ADVICE in said
+            return str(json.loads(said)["systemMessage"])
+
+        assert LINE not in ask()
+        with held_by_a_stopped_process(journal):
+            assert "database is locked" in ask()
+            assert "database is locked" in ask()
+        time.sleep(SOON)
+        assert LINE not in ask()
+        with held_by_a_stopped_process(journal):
+            assert "database is locked" in ask()
+        with read_only(state, mount):
+            time.sleep(SOON)
+            assert "readonly database" in ask()
+        time.sleep(SOON)
+        assert LINE not in ask()
 
 
 def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, enter) -> None:
