@@ -59,7 +59,6 @@ def search(
         for place, hit in enumerate(hits, 1):
             print(f"{place}. {hit.card.title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
-        say_stale(brain)
     elif hits:
         rows = [
             (f"{hit.score:.2f}", hit.card.kind, hit.card.title, shown_name(hit)) for hit in hits
@@ -67,3 +66,4 @@ def search(
         print_table(("score", "kind", "title", "id"), rows, right="score")
     else:
         say("nothing found")
+    say_stale(brain)

@@ -83,6 +83,11 @@ def test_a_stopped_writer_is_named_and_not_waited_for(
     assert named in err
     assert "previous index" in err
     assert f"`kill -CONT {holder.pid}` resumes it" in err
+    for form in ([], ["--json"]):
+        code, out, err = run(root, "search", "telegram", *form)
+        assert (code, err.count("\n")) == (0, 1)
+        assert "allowlist" in out
+        assert named in err
     began = time.monotonic()
     code, out, err = run(root, "index")
     assert time.monotonic() - began < 10
