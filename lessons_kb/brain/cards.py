@@ -96,8 +96,8 @@ class Cards:
         """Return the card that ``name`` means and its brain.
 
         ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
-        card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins. Raises CardNotFound naming the
-        nearest, AmbiguousCard naming the candidates.
+        card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
+        Raises CardNotFound naming the nearest, AmbiguousCard naming the candidates.
         """
         self._brain.refresh()
         alias, _, rest = name.partition(":")

@@ -14,7 +14,7 @@ from lessons_kb.model import Card
 from lessons_kb.search.engine import Engine
 from lessons_kb.search.engines import open_engine
 from lessons_kb.store.catalogue import Catalogue, State, get_inode, is_disk_trouble
-from lessons_kb.store.disk import read_regular
+from lessons_kb.store.disk import read_regular, sqlite_error
 from lessons_kb.store.scan import settings_signature
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.tidy import GENERATION_NAME, measure_folder
@@ -157,7 +157,7 @@ class Index:
             self._let_go()
             return
         if is_disk_trouble(error):
-            raise StorageError(f"{self.cache}: {error}; free space or wait a moment") from None
+            raise sqlite_error(error, self.cache, "free space or wait a moment") from None
         used, now = self._state, None
         with contextlib.suppress(sqlite3.Error):
             now = self.catalogue.state()

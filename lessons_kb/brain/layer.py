@@ -14,7 +14,7 @@ from lessons_kb.brain.refresh import Refresh, is_current, refresh
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.model import as_data
-from lessons_kb.store.disk import storage_error
+from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.store.lease import drop_lease
 from lessons_kb.store.scan import count_files
@@ -200,7 +200,7 @@ class Layer(Index):
                 self._discard_after(error)
                 return work()
         except sqlite3.Error as error:
-            raise StorageError(f"{self.cache}: {error}; run `lessons doctor`") from None
+            raise sqlite_error(error, self.cache, "run `lessons doctor`") from None
         except OSError as error:
             raise storage_error(error, self.cache) from None
 

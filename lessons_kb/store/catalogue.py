@@ -20,7 +20,7 @@ from typing import Any
 
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, as_data
-from lessons_kb.store.disk import storage_error
+from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
 
@@ -108,10 +108,9 @@ class Catalogue:
                 return cls(_connect(path))
             except sqlite3.DatabaseError as error:
                 if last or is_disk_trouble(error):
-                    raise StorageError(
-                        f"cannot open the catalogue {path}: {error}; "
-                        "check permissions and free disk space"
-                    ) from None
+                    fix = "check permissions and free disk space"
+                    said = sqlite_error(error, path, fix)
+                    raise StorageError(f"cannot open the catalogue {said}") from None
                 cls.remove(path)
         raise AssertionError
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store.disk import storage_error
+from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.locks import locked
 from lessons_kb.store.mounts import is_network
 from lessons_kb.store.state import make_private
@@ -318,6 +318,6 @@ def _primary_code(error: sqlite3.Error) -> int:
 
 
 def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
-    busy = "wait a moment, or end the process that holds it"
-    mend = busy if _is_busy(error) else "check the folder, its permissions and the disk"
-    return StorageError(f"{path}: {error}; {mend}")
+    if _is_busy(error):
+        return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
+    return sqlite_error(error, path, "check the folder, its permissions and the disk")

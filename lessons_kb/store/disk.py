@@ -31,6 +31,8 @@ _CREATE = (
     | getattr(os, "O_BINARY", 0)
 )
 
+_GROWTH_BYTES = 1_000_000
+"""What a SQLite file, or its log, may grow by at once."""
 _REASONS: Mapping[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full", "free some space and run it again"),
     errno.EDQUOT: ("your disk quota is used up", "free some space and run it again"),
@@ -54,6 +56,36 @@ def storage_error(error: OSError, path: str) -> StorageError:
     code = error.errno or 0
     what, mend = _REASONS.get(code, (error.strerror or str(error), "check the disk and try again"))
     return StorageError(f"{shown(path)}: {what}; {mend}")
+
+
+def sqlite_error(error: Exception, path: str, fix: str) -> StorageError:
+    """Say in one line what SQLite refused to do with ``path``, a file or a folder with such files.
+
+    ``fix`` is what to do next. A limit on the size of files looks to SQLite like a full, broken or
+    read-only disk: it is named where a file there can hardly grow any more.
+    """
+    if limit := _find_size_limit(path):
+        what, fix = _REASONS[errno.EFBIG]
+        return StorageError(f"{shown(path)}: {what} of {limit} bytes; {fix}")
+    return StorageError(f"{shown(path)}: {error}; {fix}")
+
+
+def _find_size_limit(path: str) -> str:
+    """Return the limit on the size of files where one is reached, else ""."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return ""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    try:
+        with os.scandir(folder) as entries:
+            largest = max((entry.stat().st_size for entry in entries if entry.is_file()), default=0)
+    except OSError:
+        return ""
+    return f"{limit:,}" if limit < largest + _GROWTH_BYTES else ""
 
 
 def shown(path: str) -> str:
