@@ -48,6 +48,8 @@ LOOKERS = {
 
 _LONGEST = 20_000
 _EXPANDED = "$`*?[]{}~\n"
+_HERE = r"(?:\A|(?<==))\$(?:PWD|\{PWD\})(?=/|\Z)"
+_HOME = r"\A(?:~|\$HOME|\$\{HOME\})/"
 _UNKNOWN = "\0"
 """Stands for a folder whose name nobody told."""
 _CODE_OPTIONS = ("-c", "-e", "-E", "-pe", "-ne", "--eval")
@@ -91,7 +93,8 @@ def find_touched(command: str) -> list[tuple[str, tuple[str, ...]]]:
 def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return (kind, paths) for each of ``change``, ``run`` that a command may do to files.
 
-    Paths are as `find_touched` writes them; among them are patterns such as ``*.sql``. Those of
+    Paths are as `find_touched` writes them; among them are patterns such as ``*.sql``, and paths
+    from the user's home, which begin with ``~/``. Those of
     ``run`` are a guess: every word of a program that is not known only to look, what is fed to
     a shell or a database client, and the texts in code that writes. Many are no files.
     """
@@ -186,7 +189,7 @@ def _parse_steps(command: str) -> list[_Step]:
             steps.append(_Step(folder, piped=token["separator"].strip() in ("|", "|&")))
             direction = ""
         elif token["word"]:
-            word = without_quotes(token["word"])
+            word = re.sub(_HERE, ".", without_quotes(token["word"]))
             if not direction:
                 step.words.append(word)
             elif kind := _redirect_kind(direction, word):
@@ -216,7 +219,8 @@ def _below(folder: str | None, path: str) -> str | None:
 
 
 def _add(found: dict[str, None], folder: str | None, path: str) -> None:
-    placed = path if path.startswith("/") else _below(folder, path)
+    path = re.sub(_HOME, "~/", path)
+    placed = path if path.startswith(("/", "~/")) else _below(folder, path)
     if placed is not None:
         found[placed] = None
 

@@ -122,17 +122,17 @@ def _files(
 
 
 def _changed_by(command: str, scope: str, cwd: str) -> Iterator[str]:
-    """Yield the files there are that a command may change or run, relative to ``scope``."""
+    """Yield the files that a command may change or run, relative to ``scope``."""
 
     def find() -> Iterator[str]:
         for kind, paths in find_changed(command):
             for path in filter(is_known, paths):
-                place = os.path.join(cwd or scope, path)
+                place = os.path.join(cwd or scope, os.path.expanduser(path))
                 patterns = sum(any(c in part for c in _WILDCARDS) for part in path.split("/"))
                 if patterns >= _DEEP:
                     continue
                 for one in glob.iglob(place) if patterns else (place,):
-                    if os.path.isfile(one):
+                    if os.path.isfile(one) or _is_absent_file(one):
                         yield one
                     elif kind == "change" and os.path.isdir(one):
                         yield from _below(one)
@@ -140,6 +140,13 @@ def _changed_by(command: str, scope: str, cwd: str) -> Iterator[str]:
     for path in itertools.islice(find(), _MAX_CHANGED):
         if placed := relative_path(path, scope):
             yield placed
+
+
+def _is_absent_file(place: str) -> bool:
+    """Tell a file that is yet to come from any other word: it has an ending, and a folder."""
+    folder, name = os.path.split(place)
+    ending = os.path.splitext(name)[1][1:]
+    return ending.isalnum() and not os.path.lexists(place) and os.path.isdir(folder)
 
 
 def _below(folder: str) -> Iterator[str]:

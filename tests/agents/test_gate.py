@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -68,6 +69,11 @@ def context(output: Any) -> str:
         f"sqlite3 app.db '.read {FILE}'",
         'for f in migrations/*.sql; do psql -f "$f"; done',
         "cd migrations && psql -f 001.sql",
+        f'psql -f "$PWD/{FILE}"',
+        f"psql --file=${{PWD}}/{FILE}",
+        'cd "$PWD/migrations" && psql -f $PWD/001.sql',
+        "psql -f migrations/003.sql",
+        "cd migrations && psql -f 0010_new.sql",
         f"bash -c 'psql -f {FILE}'",
         f"sudo -u postgres psql -f {FILE}",
         f"./{FILE}",
@@ -121,6 +127,9 @@ def test_a_command_that_changes_or_runs_the_file_is_asked_about(command, project
         f"python3 -c \"print(open('{FILE}').read())\"",
         "ls -la migrations; find migrations -name '*.sql'",
         "npm run migrations",
+        'psql -f "$PWD/src/app.sql"; cat "$PWD/migrations/001.sql"',
+        "psql -f elsewhere/migrations/001.sql",
+        "docker run registry.io/migrations/x.sql",
         "sed -i s/1/2/ src/app.py",
         "rm -f /*/*/*/*/*/*/*",
         "rm -f 'a\0/*'",
@@ -128,6 +137,14 @@ def test_a_command_that_changes_or_runs_the_file_is_asked_about(command, project
 )
 def test_a_command_that_reads_the_file_is_not(command, project, fire) -> None:
     assert asked(fire("claude-code", run(project, command))) == ""
+
+
+@pytest.mark.parametrize("home", ["$HOME", "${HOME}", "~"])
+def test_a_command_that_names_the_file_from_home_is_asked_about(home, project, fire) -> None:
+    path = f"{home}/{os.path.relpath(project, os.environ['HOME'])}/{FILE}"
+    asks = fire("claude-code", run(project, f"cd /tmp && psql -f {path}"))
+    assert TITLE in asked(asks)
+    assert asked(fire("claude-code", run(project, f"cat {path}", session_id="s2"))) == ""
 
 
 def test_edits_and_creations_are_asked_about_and_reads_are_not(project, fire) -> None:
