@@ -128,7 +128,7 @@ class Triggers:
     """``[triggers]``: what a user may say to call for a lesson."""
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions of RE2 beyond our own: see ``lessons_kb.learn.bounded``."""
+    """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.bounded``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

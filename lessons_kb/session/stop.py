@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lessons_kb.brain.evidence import RUNS, WRITES, find_evidence
+from lessons_kb.brain.evidence import find_session_evidence, is_change
 from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.last_check import note_checked
 from lessons_kb.brain.layer import Layer
-from lessons_kb.check.items import find_unaddressed_items
-from lessons_kb.model import Card
+from lessons_kb.check.items import check_items
+from lessons_kb.model import OPEN, Card
 from lessons_kb.session.drafts import order_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.observe import find_missed, journal_missed
 from lessons_kb.session.outcomes import count_items, note_effects
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
 from lessons_kb.store.events import prepare
-
-_MAX_EVIDENCE = 300
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -49,16 +48,17 @@ def _checked(
     if not cards or not answer.text:
         return said
     given = _cards(open_session, cards)
-    done = journal.events.numbered(
-        session=hook_event.session, kinds=(*WRITES, *RUNS), after=after, limit=_MAX_EVIDENCE
-    )
-    evidence = find_evidence((event for _number, event in done), open_session.brain.layers)
-
-    check = find_unaddressed_items(answer.text, [card for _layer, card in given], evidence)
+    layers = open_session.brain.layers
+    evidence = find_session_evidence(journal, hook_event.session, layers, after=after)
+    check = check_items([card for _layer, card in given], answer.text, evidence)
     count_items(given, check, at=now(hook_event))
-    language = open_session.brain.layers[0].settings.language
-    denied = any(item.denied for item in check.unaddressed)
-    return replace(said, check=check, language=language) if denied else said
+    note_checked(journal, row, cards)
+    if not is_change(evidence):
+        return said
+    if answer.text.rstrip().endswith("?"):  # the turn goes on: what is open may still be done
+        check = replace(check, items=tuple(item for item in check.items if item.state != OPEN))
+    language = layers[0].settings.language
+    return replace(said, check=check, language=language) if check.unaddressed else said
 
 
 def _cards(open_session: OpenSession, given: list[list[str]]) -> list[tuple[Layer, Card]]:

@@ -1,0 +1,73 @@
+"""The post-check of the latest answer, once more and in full."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lessons_kb.brain.evidence import find_session_evidence
+from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.layer import Layer
+from lessons_kb.check.items import check_items
+from lessons_kb.errors import InputError, StorageError
+from lessons_kb.model import Card, Check, CheckedItem, Event, Evidence
+from lessons_kb.store.disk import read_inside
+from lessons_kb.store.journal import Journal
+
+_CHECKED = "checked"
+"""Key of an answer's record: [root, card id] of the lessons that it was held against."""
+_MAX_ANSWERS = 50
+_MAX_FILE = 1_000_000
+"""Bytes of a file in which a line is looked for."""
+
+
+def note_checked(journal: Journal, answer: Event, cards: Sequence[Sequence[str]]) -> None:
+    """Remember which lessons an answer, as it was journalled, was held against."""
+    journal.events.tell(answer, _CHECKED, [list(pair) for pair in cards])
+
+
+def check_last(layers: Sequence[Layer], session: str | None = None) -> Check:
+    """Return the check of the latest answer that lessons were given for, in a session or in any.
+
+    Lines of edits come with their numbers in the files as they are now. Raises InputError where no
+    such answer is known.
+    """
+    journal = layers[0].journal
+    answers = journal.events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
+    checked = [pair for pair in answers if isinstance(pair[1].record.get(_CHECKED), list)]
+    if not checked:
+        raise InputError("no answer with lessons yet; run a task in an agent, or pass an answer")
+    number, answer = checked[-1]
+    given = answer.record[_CHECKED]
+    prompts = journal.events.numbered(session=answer.session, kinds=("prompt",))
+    after = max((at for at, _event in prompts if at < number), default=-1)
+    evidence = find_session_evidence(journal, answer.session, layers, after=after, until=number)
+    check = check_items(_cards(layers, given), answer.text, evidence)
+    return replace(
+        check, items=tuple(_locate(item, answer.scope, evidence) for item in check.items)
+    )
+
+
+def _cards(layers: Sequence[Layer], given: object) -> list[Card]:
+    told = given if isinstance(given, list) else []
+    pairs = [pair for pair in told if isinstance(pair, list) and len(pair) == 2]  # noqa: PLR2004
+    return [
+        card
+        for layer in layers
+        for card in find_cards(layer, {str(name) for root, name in pairs if root == layer.root})
+    ]
+
+
+def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
+    """Add the number of the line that an item's quote has in its file today, if it is there."""
+    if not item.quote or all(edit.path != item.where for edit in evidence.edits):
+        return item
+    root, name = os.path.split(os.path.normpath(os.path.join(scope, item.where)))
+    try:
+        lines = read_inside(root, name, limit=_MAX_FILE).decode("utf-8", "replace").splitlines()
+    except (StorageError, OSError):
+        return item
+    found = (number for number, line in enumerate(lines, 1) if line.strip() == item.quote)
+    number = next(found, 0)
+    return replace(item, where=f"{item.where}:{number}") if number else item
