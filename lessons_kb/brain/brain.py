@@ -9,6 +9,7 @@ from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.exchange import Exchange
 from lessons_kb.brain.injected import find_given
 from lessons_kb.brain.journal import Journal
+from lessons_kb.brain.judging import judge
 from lessons_kb.brain.last_check import check_last
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.lint import lint
@@ -71,7 +72,7 @@ class Brain(Layers):
             else [self.cards.get(name) for name in cards]
         )
         done = evidence if isinstance(evidence, Evidence) else read_texts(evidence)
-        return check_items(chosen, answer, done, detected)
+        return judge(check_items(chosen, answer, done, detected), answer, done)
 
     def check_last(self, session: str | None = None) -> Check:
         """Return the check of the latest answer in an agent that lessons were given for."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.evidence import find_session_evidence
 from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.judging import judge
 from lessons_kb.brain.layer import Layer
+from lessons_kb.check.closings import read_closings
 from lessons_kb.check.items import check_items
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.model import Card, Check, CheckedItem, Event, Evidence
@@ -16,15 +18,23 @@ from lessons_kb.store.disk import read_inside
 from lessons_kb.store.journal import Journal
 
 _CHECKED = "checked"
-"""Key of an answer's record: [root, card id] of the lessons that it was held against."""
+"""Key of an answer's record: [root, card id, number in the block or 0] of the lessons that it was
+held against."""
+_FIELDS = 3
 _MAX_ANSWERS = 50
 _MAX_FILE = 1_000_000
 """Bytes of a file in which a line is looked for."""
 
 
-def note_checked(journal: Journal, answer: Event, cards: Sequence[Sequence[str]]) -> None:
-    """Remember which lessons an answer, as it was journalled, was held against."""
-    journal.events.tell(answer, _CHECKED, [list(pair) for pair in cards])
+def note_checked(
+    journal: Journal, answer: Event, cards: Sequence[Sequence[str]], numbered: Mapping[int, str]
+) -> None:
+    """Remember which lessons an answer, as it was journalled, was held against.
+
+    ``cards`` are (root, id); ``numbered`` maps their numbers in the block to ids.
+    """
+    ranks = {card: rank for rank, card in numbered.items()}
+    journal.events.tell(answer, _CHECKED, [[*pair, ranks.get(pair[-1], 0)] for pair in cards])
 
 
 def check_last(layers: Sequence[Layer], session: str | None = None) -> Check:
@@ -35,27 +45,34 @@ def check_last(layers: Sequence[Layer], session: str | None = None) -> Check:
     """
     journal = layers[0].journal
     answers = journal.events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
-    checked = [pair for pair in answers if isinstance(pair[1].record.get(_CHECKED), list)]
+    checked = [
+        (number, answer, told)
+        for number, answer in answers
+        if isinstance(told := answer.record.get(_CHECKED), list)
+    ]
     if not checked:
         raise InputError("no answer with lessons yet; run a task in an agent, or pass an answer")
-    number, answer = checked[-1]
-    given = answer.record[_CHECKED]
+    number, answer, given = checked[-1]
     prompts = journal.events.numbered(session=answer.session, kinds=("prompt",))
     after = max((at for at, _event in prompts if at < number), default=-1)
     evidence = find_session_evidence(journal, answer.session, layers, after=after, until=number)
-    check = check_items(_cards(layers, given), answer.text, evidence)
+    told = [one for one in given if isinstance(one, list) and len(one) == _FIELDS]
+    cards = _cards(layers, told)
+    numbered = {int(rank): str(name) for _root, name, rank in told if rank}
+    checklists = {card.id: card.checklist for card in cards}
+    closings = read_closings(answer.text, numbered, checklists)
+    check = check_items(cards, answer.text, evidence, closings=closings)
+    check = judge(check, answer.text, evidence)
     return replace(
         check, items=tuple(_locate(item, answer.scope, evidence) for item in check.items)
     )
 
 
-def _cards(layers: Sequence[Layer], given: object) -> list[Card]:
-    told = given if isinstance(given, list) else []
-    pairs = [pair for pair in told if isinstance(pair, list) and len(pair) == 2]  # noqa: PLR2004
+def _cards(layers: Sequence[Layer], told: Sequence[Sequence[object]]) -> list[Card]:
     return [
         card
         for layer in layers
-        for card in find_cards(layer, {str(name) for root, name in pairs if root == layer.root})
+        for card in find_cards(layer, {str(name) for root, name, _ in told if root == layer.root})
     ]
 
 

@@ -86,6 +86,21 @@ class Claims:
             return bool(re.search(_RUNS_TESTS, item))
         return reason == NO_TEST_WRITTEN and bool(re.search(_ASKS_FOR_TEST, item))
 
+    def touches(self, path: str) -> bool:
+        """Tell whether a file was written, or is named by a command that may have written it."""
+        return any(_is_same(path, edit.path) for edit in self._evidence.edits) or any(
+            path in command.line for command in self._evidence.commands if not is_quiet(command)
+        )
+
+    def ran(self, line: str) -> bool:
+        """Tell whether a command line was run without failing, alone or as part of a longer one."""
+        wanted = " ".join(line.split())
+        return any(
+            wanted in " ".join(command.line.split())
+            for command in self._evidence.commands
+            if not command.failed
+        )
+
     def _refutations(self, sentence: str) -> Iterator[str]:
         low = sentence.lower()
         if re.search(_TESTS_RAN, low) and not re.search(_ELSEWHERE, sentence):
@@ -150,6 +165,11 @@ def _is_referred(path: str, sentence: str) -> bool:
 
 def _holds_test(edit: Edit) -> bool:
     return any(re.search(_TESTY, text) for text in (edit.path, edit.text, edit.before))
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Tell whether two paths, one of which may begin further up, can be of one file."""
+    return f"/{path}".endswith(f"/{other}") or f"/{other}".endswith(f"/{path}")
 
 
 @cache

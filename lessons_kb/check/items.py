@@ -7,11 +7,12 @@ of something else. Hence four states, of which only the sure ones are claims; th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from lessons_kb.check.claims import Claims
+from lessons_kb.check.closings import LEFT, Closing, without_closings
 from lessons_kb.check.denials import ABSENT, PUT_OFF, Denial, find_denials
 from lessons_kb.check.places import (
     MAX_EVIDENCE,
@@ -29,6 +30,8 @@ from lessons_kb.model import (
     CONTRADICTED,
     DENIED,
     DETECTED,
+    NOT_CHANGED,
+    NOT_RUN,
     OPEN,
     SHOWN,
     Card,
@@ -84,6 +87,7 @@ def check_items(
     answer: str,
     evidence: Evidence,
     detected: Sequence[Detected] = (),
+    closings: Mapping[tuple[str, str], Closing] | None = None,
 ) -> Check:
     """Return the state of each checklist item of some cards.
 
@@ -92,7 +96,8 @@ def check_items(
     ``shown-by`` pattern, or by lines of an edit, a command or a sentence with enough of its words,
     what it asks to do among them. Of complete evidence, a sentence alone shows nothing: something
     that was done has to bear it out. Conditions, statements and items without a word that could
-    be looked for are left out.
+    be looked for are left out. ``closings`` are by (card id, item): what one cites must have been
+    touched or run.
     """
     wanted = [
         _Wanted(card=card, item=item, order=order, pattern=pattern)
@@ -100,7 +105,7 @@ def check_items(
         for item, pattern in _checks_of(card)
         if (order := tuple(dict.fromkeys(analyze(item[:MAX_ITEM]))))
     ]
-    told, code = read_answer(answer)
+    told, code = read_answer(without_closings(answer) if closings else answer)
     added, removed = read_done(evidence)
     everything = frozenset[str]().union(*(terms for _, terms in told))
     everything = everything.union(*(place.terms for place in (*code, *added)))
@@ -113,6 +118,7 @@ def check_items(
         denials=find_denials(told, about),
         evidence=evidence,
         claims=Claims(evidence),
+        closings=closings or {},
     )
     found = _assign(wanted, detected)
     items = []
@@ -187,6 +193,7 @@ class _Scene:
     denials: list[Denial]
     evidence: Evidence
     claims: Claims
+    closings: Mapping[tuple[str, str], Closing]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -224,6 +231,9 @@ def _assign(wanted: Sequence[_Wanted], detected: Sequence[Detected]) -> dict[int
 def _judge(wanted: _Wanted, scene: _Scene) -> _Verdict:
     if wanted.pattern and (found := _find_pattern(wanted.pattern, scene.evidence)):
         return found
+    closing = scene.closings.get((wanted.card.id, wanted.item))
+    if closing and (found := _verify(closing, scene)):
+        return found
     if denial := _find_denial(wanted.item, wanted.terms, scene.denials):
         return _Verdict(state=DENIED, quote=denial.sentence, where=ANSWER)
     if found := _find_contradiction(wanted, scene):
@@ -234,6 +244,24 @@ def _judge(wanted: _Wanted, scene: _Scene) -> _Verdict:
     if nearest is None or wanted.terms.isdisjoint(nearest[1]):
         return _Verdict(state=OPEN)
     return _Verdict(state=OPEN, quote=nearest[0], where=ANSWER)
+
+
+def _verify(closing: Closing, scene: _Scene) -> _Verdict | None:
+    """Hold a closing against what happened; None where it cites nothing."""
+    if closing.state == LEFT:
+        return _Verdict(state=DENIED, quote=closing.line, where=ANSWER)
+    if not closing.path and not closing.command:
+        return None
+    if closing.path:
+        happened, reason = scene.claims.touches(closing.path), NOT_CHANGED
+        where = locate(closing.path, (closing.number,) if closing.number else (), 0)
+    else:
+        happened, reason, where = scene.claims.ran(closing.command), NOT_RUN, COMMAND
+    if happened:
+        return _Verdict(state=SHOWN, quote=closing.command or closing.line, where=where)
+    if not scene.evidence.complete:
+        return _Verdict(state=OPEN, quote=closing.line, where=ANSWER)
+    return _Verdict(state=CONTRADICTED, quote=closing.line, where=ANSWER, reason=reason)
 
 
 def _find_pattern(pattern: str, evidence: Evidence) -> _Verdict | None:
