@@ -23,6 +23,7 @@ from lessons_kb.model import (
     Edit,
     Evidence,
 )
+from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.prompts import find_paths
 from lessons_kb.text.shell import split_commands
 
@@ -51,13 +52,24 @@ _RAN = (
     r"\b(?:ran|re-?ran|executed|run|passes|passed|clean|green|succeeds|succeeded|reports?|"
     r"reported|exits?|exited|says|came\s+back)\b"
 )
+_EXECUTED = (
+    r"^(?:[\W\d]|i\b|we\b|ve\b|have\b|also\b|then\b|now\b)*"
+    r"(?:ran|re-?ran|executed|benchmarked|profiled|deployed|redeployed|rebuilt|restarted|measured|"
+    r"reproduced|load-?tested|smoke-?tested|tested)\b|(?:실행|배포|측정|재현|테스트)했"
+)
+"""What cannot be done without a command."""
 _TESTY = r"(?i)(?:^|[^a-z])(?:tests?|specs?)(?:[^a-z]|$)|[a-z]Tests?\b|__tests__"
 _RUNS_TESTS = (
-    rf"(?i)\b(?:run|re-?run|execute|pass(?:es|ing)?|green)\b.*\b{_TEST}\b|"
+    rf"(?i)\b(?:run|re-?run|execute|repeat|launch|start|verify|check|pass(?:es|ing)?|green)\b.*"
+    rf"\b{_TEST}\b|"
     rf"\b{_TEST}\b.*\b(?:run|pass(?:es|ing)?|green)\b|"
     "테스트.*(?:돌린|돌려|실행|통과)"
 )
 _ASKS_FOR_TEST = rf"(?i)\b(?:{_TEST}|tested)\b|테스트"
+
+
+_MAX_TEXT = 100_000
+"""Characters of an edit."""
 
 
 class Claims:
@@ -111,6 +123,8 @@ class Claims:
                 yield TESTS_FAILED
         if not self._is_open and any(map(self._never_ran, _named_commands(sentence))):
             yield NOT_RUN
+        if all(map(_is_look, self._evidence.commands)) and re.search(_EXECUTED, low):
+            yield NOT_RUN
         if self._may_write or self._is_open:
             return
         if re.search(rf"\b{_CHANGED}\b|{_CHANGED_KOREAN}", low):
@@ -119,8 +133,14 @@ class Claims:
                 yield NOT_CHANGED
         if re.search(_WROTE_TEST, low) and not any(map(_holds_test, self._evidence.edits)):
             yield NO_TEST_WRITTEN
-        if not self._evidence.edits and re.search(_I_CHANGED, low):
+        if re.search(_I_CHANGED, low) and self._shares_nothing(sentence):
             yield NO_CHANGE
+
+    def _shares_nothing(self, sentence: str) -> bool:
+        """Tell whether no word of a claim is in what was written."""
+        written = (f"{e.path}\n{e.text}\n{e.before}" for e in self._evidence.edits)
+        terms = frozenset(analyze(sentence))
+        return all(terms.isdisjoint(analyze(text[:_MAX_TEXT])) for text in written)
 
     def _never_ran(self, named: str) -> bool:
         return not any(
@@ -138,6 +158,11 @@ class Claims:
 def is_harmless(tool: str) -> bool:
     """Tell whether an agent's tool of this name changes nothing in the project."""
     return tool in _effects()["harmless tools"] or "lessons_" in tool
+
+
+def _is_look(command: Command) -> bool:
+    """Tell whether a command only looks: no tests either."""
+    return not command.tests and not _may_write(command)
 
 
 def is_quiet(command: Command) -> bool:

@@ -47,12 +47,16 @@ MAX_ITEM = 1_000
 SHOWN_FROM = 0.5
 """Part of an item's terms, weighed by rarity, that one sentence or piece of code has to hold,
 what it asks to do among them."""
-BORNE_OUT_FROM = 0.25
-"""Part of them that something which was done has to hold before a sentence shows the item."""
+BORNE_OUT_FROM = 0.1
+"""Part of them that something which was done has to hold to bear a sentence out; …"""
+TOLD_FROM = 0.35
+"""… then so much in the sentence is enough."""
 DENIED_FROM = 0.2
 """Part of an item's terms that a denying clause has to hold at least, …"""
-NEAR_FROM = 0.6
-"""… and what that and the item's part of what the clause is about have to come to."""
+NEAR_FROM = 0.55
+"""… and what that and the item's part of what the clause is about have to come to, …"""
+SURE_FROM = 1.0
+"""… or this, where something else says that the item was done."""
 ABSENT_FROM = 0.6
 """Part of an item's terms in a clause that only says of something that it is not so."""
 
@@ -234,11 +238,12 @@ def _judge(wanted: _Wanted, scene: _Scene) -> _Verdict:
     closing = scene.closings.get((wanted.card.id, wanted.item))
     if closing and (found := _verify(closing, scene)):
         return found
-    if denial := _find_denial(wanted.item, wanted.terms, scene.denials):
-        return _Verdict(state=DENIED, quote=denial.sentence, where=ANSWER)
-    if found := _find_contradiction(wanted, scene):
-        return found
-    if found := _find_done(wanted, scene) or _find_told(wanted, scene):
+    shown = _find_done(wanted, scene) or _find_told(wanted, scene)
+    if denied := _find_denial(wanted.item, wanted.terms, scene.denials):
+        sure, denial = denied
+        if shown is None or sure >= SURE_FROM:
+            return _Verdict(state=DENIED, quote=denial.sentence, where=ANSWER)
+    elif found := _find_contradiction(wanted, scene) or shown:
         return found
     nearest = max(scene.told, key=lambda one: share(wanted.terms, one[1]), default=None)
     if nearest is None or wanted.terms.isdisjoint(nearest[1]):
@@ -289,8 +294,10 @@ def _find_pattern(pattern: str, evidence: Evidence) -> _Verdict | None:
     return None
 
 
-def _find_denial(item: str, terms: frozenset[str], denials: Iterable[Denial]) -> Denial | None:
-    """Return the clause that most nearly says of an item that it was not done, if one does.
+def _find_denial(
+    item: str, terms: frozenset[str], denials: Iterable[Denial]
+) -> tuple[float, Denial] | None:
+    """Return the clause that most nearly says of an item that it was not done, and how nearly.
 
     What an item forbids is kept by not doing it: that may only be put off.
     """
@@ -304,7 +311,7 @@ def _find_denial(item: str, terms: frozenset[str], denials: Iterable[Denial]) ->
         least = ABSENT_FROM if denial.what == ABSENT else DENIED_FROM
         if part >= least and about >= NEAR_FROM:
             near.append((about, denial))
-    return max(near, key=lambda entry: entry[0])[1] if near else None
+    return max(near, key=lambda entry: entry[0], default=None)
 
 
 def _find_contradiction(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
@@ -345,10 +352,12 @@ def _find_done(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
 def _find_told(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
     """Return the sentence or the code of the answer that says that an item was done."""
     forbids = bool(re.search(_FORBIDS, wanted.item))
-    if scene.evidence.complete and not _is_borne_out(wanted, scene):
+    is_borne_out = _is_borne_out(wanted, scene)
+    if scene.evidence.complete and not is_borne_out:
         return None
+    least = TOLD_FROM if is_borne_out else SHOWN_FROM
     for sentence, terms in scene.told:
-        if not wanted.is_told_in(terms) or (scene.claims.refute(sentence)):
+        if not wanted.is_told_in(terms, least=least) or scene.claims.refute(sentence):
             continue
         is_kept = (
             re.search(_NEGATES, sentence)
