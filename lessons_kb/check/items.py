@@ -48,9 +48,7 @@ SHOWN_FROM = 0.5
 """Part of an item's terms, weighed by rarity, that one sentence or piece of code has to hold,
 what it asks to do among them."""
 BORNE_OUT_FROM = 0.1
-"""Part of them that something which was done has to hold to bear a sentence out; …"""
-TOLD_FROM = 0.35
-"""… then so much in the sentence is enough."""
+"""Part of them that something which was done has to hold to bear a sentence out."""
 DENIED_FROM = 0.2
 """Part of an item's terms that a denying clause has to hold at least, …"""
 NEAR_FROM = 0.55
@@ -177,13 +175,16 @@ class _Wanted:
     def terms(self) -> frozenset[str]:
         return frozenset(self.order)
 
-    def is_told_in(self, terms: frozenset[str], *, least: float = SHOWN_FROM) -> bool:
-        """Tell whether a place has enough of the item's words, what it asks to do among them."""
+    def is_told_in(self, terms: frozenset[str], *, asked: int = 2) -> bool:
+        """Tell whether a place has enough of the item's words, what it asks to do among them.
+
+        That is its first ``asked`` words, the verb and its object as a rule.
+        """
         own = self.terms
-        if len(own) < _LEAST_TERMS or share(own, terms) < least:
+        if len(own) < _LEAST_TERMS or share(own, terms) < SHOWN_FROM:
             return False
-        asked = next((term for term in self.order if term not in _light()), self.order[-1])
-        return asked in terms
+        telling = [term for term in self.order if term not in _light()]
+        return terms.issuperset(telling[:asked])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -322,7 +323,9 @@ def _find_contradiction(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
         if is_unsure(sentence, unless_in=wanted.item):
             continue
         reason = scene.claims.refute(sentence)
-        if reason and (scene.claims.is_about(reason, wanted.item) or wanted.is_told_in(terms)):
+        if reason and (
+            scene.claims.is_about(reason, wanted.item) or wanted.is_told_in(terms, asked=1)
+        ):
             return _Verdict(state=CONTRADICTED, quote=sentence, where=ANSWER, reason=reason)
     return None
 
@@ -352,12 +355,10 @@ def _find_done(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
 def _find_told(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
     """Return the sentence or the code of the answer that says that an item was done."""
     forbids = bool(re.search(_FORBIDS, wanted.item))
-    is_borne_out = _is_borne_out(wanted, scene)
-    if scene.evidence.complete and not is_borne_out:
+    if scene.evidence.complete and not _is_borne_out(wanted, scene):
         return None
-    least = TOLD_FROM if is_borne_out else SHOWN_FROM
     for sentence, terms in scene.told:
-        if not wanted.is_told_in(terms, least=least) or scene.claims.refute(sentence):
+        if not wanted.is_told_in(terms) or scene.claims.refute(sentence):
             continue
         is_kept = (
             re.search(_NEGATES, sentence)

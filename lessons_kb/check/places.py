@@ -125,13 +125,13 @@ def read_patch(text: str, *, path: str = "") -> list[Edit]:
     Lines that begin with ``-`` and ``+`` in the text of an edit were removed and added.
     """
     marks = r"(?m)^\+" if path.endswith((".md", ".yml", ".yaml")) else r"(?m)^[+-]\s*\S"
-    marked = is_patch(text) or re.search(marks, text) is not None
-    if not marked:
+    is_git = re.search(r"(?m)^@@ -\d+", text) is not None
+    if not is_patch(text) and not re.search(marks, text):
         return [Edit(path=path, text=text)]
     edits: list[Edit] = []
     added: list[tuple[int, str]] = []
     removed: list[str] = []
-    number = 0
+    number = old = new = 0
 
     def close() -> None:
         if added or removed:
@@ -143,26 +143,30 @@ def read_patch(text: str, *, path: str = "") -> list[Edit]:
         removed.clear()
 
     for line in text.split("\n"):
-        if name := re.match(_HEADER, line):
+        inside = old > 0 or new > 0 or not is_git
+        if name := re.match(_AGENTS if inside else _GITS, line):
             close()
-            if "/dev/null" not in line:
-                path = (name[1] or name[2]).strip()
-            number = 0
-        elif hunk := re.match(r"@@ -\d+(?:,\d+)? \+(\d+)", line):
-            number = int(hunk[1])
-        elif line.startswith(("*** ", "diff --git ", "index ", "@@")):
+            path = path if name[1] == "/dev/null" else name[1].strip()
+        elif hunk := re.match(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))?", line):
+            number = int(hunk[2])
+            old, new = (1 if count is None else int(count) for count in (hunk[1], hunk[3]))
+        elif (is_git and not inside) or line.startswith(("*** ", "@@", "\\ ")):
             continue
         elif line.startswith("-"):
             removed.append(line[1:])
+            old -= 1
         else:
-            if line.startswith("+") or not is_patch(text):
+            is_added = line.startswith("+")
+            if is_added or not is_patch(text):
                 added.append((number, line.removeprefix("+")))
             number += number > 0
+            old, new = old - (not is_added), new - 1
     close()
     return edits
 
 
-_HEADER = r"\*\*\* (?:Update|Add|Delete) File: (.*)|(?:\+\+\+|---) (?:[ab]/)?([^\t]*)"
+_AGENTS = r"\*\*\* (?:Update|Add|Delete) File: (.*)"
+_GITS = r"(?:\+\+\+|---) (?:[ab]/)?([^\t]*)"
 
 
 def share(terms: frozenset[str], others: frozenset[str]) -> float:

@@ -68,6 +68,14 @@ def test_a_hunk_tells_the_lines(root: pathlib.Path) -> None:
     assert edit.numbers == (2,)
 
 
+def test_a_line_that_looks_like_a_header_is_none(root: pathlib.Path) -> None:
+    patch = DIFF.replace("-old = 1", "-- old = 1").replace("+new = 2", "++ new = 2")
+    with Brain.open(root) as brain:
+        for written in (patch, PATCH.replace("-old = 1", "-- old = 1")):
+            (edit,) = find_evidence([Event(kind="edit", output=written)], brain.layers).edits
+            assert (edit.path, edit.before) == ("src/a.py", "- old = 1")
+
+
 def test_a_call_by_an_unknown_tool_may_have_done_anything(root: pathlib.Path) -> None:
     with Brain.open(root) as brain:
         for tool, complete in (("TodoWrite", True), ("mcp__shell__run", False)):
