@@ -193,7 +193,12 @@ class Tools:
             str, Field(min_length=1, description="Why it happened: the concrete mechanism.")
         ],
         prevention: Annotated[
-            list[str], Field(min_length=1, description="Checkable items, one line each.")
+            list[str],
+            Field(
+                min_length=1,
+                description="Checkable items, one line each; `<!-- shown-by: regex -->` behind one "
+                "finds its evidence in edits and commands.",
+            ),
         ],
         symptoms: Annotated[
             list[str], Field(description="Two or three phrases a future task would use.")
