@@ -1,4 +1,4 @@
-"""How often an item that is named was indeed not addressed, and how many of those are found."""
+"""How often each state of the post-check is right, and how many cases it finds."""
 
 from __future__ import annotations
 
@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import EXAMPLE, HERE, DataError
-from lessons_kb.brain.evidence import find_evidence
-from lessons_kb.check.items import find_unaddressed_items
-from lessons_kb.model import Card, Event
+from lessons_kb.brain.evidence import find_evidence, read_command
+from lessons_kb.check.items import check_items, find_unaddressed_items
+from lessons_kb.check.places import read_texts
+from lessons_kb.model import (
+    CONTRADICTED,
+    DENIED,
+    OPEN,
+    SHOWN,
+    STATES,
+    Card,
+    Edit,
+    Event,
+    Evidence,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -21,10 +32,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 CASES = HERE / "labelled" / "postcheck.jsonl"
+STATE_CASES = HERE / "labelled" / "postcheck_cases.jsonl"
 SPLITS = ("dev", "fresh", "hard", "untouched", "held-out")
-ALL = "all"
-DENIED, NOT_SHOWN = "denied", "not shown"
-NAMED = {DENIED: "the answer denies it: named in agents", NOT_SHOWN: "not shown: `lessons check`"}
+BY_STATE = "by state"
+"""The cases of STATE_CASES: their label is a state, and what was done is told in full."""
 
 _WORDS = (300, 1_500, 5_000)
 _CARDS = 3
@@ -35,55 +46,64 @@ _ROUNDS, _QUICK_ROUNDS = 30, 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A checklist item, what an agent said and did, and whether a reader finds it addressed."""
+    """A checklist item, what an agent said and did, and what a reader finds."""
 
     item: str
     answer: str
-    evidence: tuple[str, ...]
-    addressed: bool
-    lang: str
-    kind: str
+    evidence: Evidence
+    labels: frozenset[str]
+    """The states that are right: where a reader only says whether an item is addressed, SHOWN, or
+    every other."""
     split: str
+    kind: str = ""
+    lang: str = "en"
+    reads: tuple[str, ...] = ()
+    """Outputs of what was read, if the case has its own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counts:
-    """How many cases there are, how many are not addressed, flagged, and both."""
+    """How many cases a state is right for, how many are given it, and both."""
 
     cases: int
-    unaddressed: int
-    flagged: int
+    due: int
+    given: int
     right: int
 
     @property
     def precision(self) -> float | None:
-        """Return the part of the flags that are right, None without a flag."""
-        return self.right / self.flagged if self.flagged else None
+        """Return the part of those given the state that are right, None without one."""
+        return self.right / self.given if self.given else None
 
     @property
     def recall(self) -> float | None:
-        """Return the part of the unaddressed cases that are flagged, None if there are none."""
-        return self.right / self.unaddressed if self.unaddressed else None
+        """Return the part of those the state is right for that are given it, None without one."""
+        return self.right / self.due if self.due else None
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Print precision and recall of what is named, by split, kind and language, and the time."""
+    """Print precision and recall of each state by split, and the time."""
     cases = read_cases()
     reads = read_outputs()
     plain = [judge(case, case.evidence) for case in cases]
-    among = [judge(case, find_evidence(surround(case, reads), ())) for case in cases]
-    figures: dict[str, Any] = {}
-    for what, title in NAMED.items():
-        figures[what] = _count_all(cases, [what in named for named in plain])
-        _print(title, figures[what])
-        figures[f"{what}, among reads"] = _count_all(cases, [what in named for named in among])
-    chars = sum(map(len, reads))
-    rows = [
-        [what, *(_shares(groups["split"][split]) for split in (*SPLITS, ALL))]
-        for what, groups in figures.items()
+    among = [
+        judge(case, find_evidence(surround(case, reads), (), complete=case.evidence.complete))
+        for case in cases
     ]
-    title = f"Precision / recall, and with reads of {chars:,} characters around each case"
-    report.print_table(title, ("named", *SPLITS, ALL), rows)
+    figures: dict[str, Any] = {
+        "alone": _count_all(cases, plain),
+        "among reads": _count_all(cases, among),
+        "different among reads": sum(a != b for a, b in zip(plain, among, strict=True)),
+    }
+    splits = (*SPLITS, BY_STATE)
+    for what in ("alone", "among reads"):
+        rows = [
+            [state, *(_shares(figures[what][split][state]) for split in splits)] for state in STATES
+        ]
+        title = f"Precision / recall (cases given the state), {what}"
+        report.print_table(title, ("state", *splits), rows)
+    chars = sum(map(len, reads))
+    print(f"reads of {chars:,} characters change {figures['different among reads']} verdicts")
     figures = json.loads(json.dumps(figures, default=_plain))
     rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
     times = {words: measure(cases, rounds, words=words) for words in _WORDS}
@@ -96,18 +116,44 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def read_cases() -> list[Case]:
     """Read the labelled cases; DataError if they are not there."""
-    if not CASES.is_file():
-        raise DataError(f"no labelled cases in {CASES}; run from a checkout of the project")
+    if not CASES.is_file() or not STATE_CASES.is_file():
+        raise DataError(f"no labelled cases in {CASES.parent}; run from a checkout of the project")
     with CASES.open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    return [Case(**row | {"evidence": tuple(row["evidence"])}) for row in rows]
+        cases = [_case(json.loads(line)) for line in file]
+    with STATE_CASES.open(encoding="utf-8") as file:
+        return [*cases, *(_state_case(json.loads(line)) for line in file)]
 
 
-def judge(case: Case, evidence: Sequence[str]) -> set[str]:
-    """Return what is said of the item, alone on a card: DENIED, NOT_SHOWN, both or neither."""
-    check = find_unaddressed_items(case.answer, [make_card((case.item,))], evidence)
-    named = {NOT_SHOWN for _ in check.unaddressed}
-    return named | {DENIED for item in check.unaddressed if item.denied}
+def _case(row: dict[str, Any]) -> Case:
+    labels = {SHOWN} if row["addressed"] else {DENIED, CONTRADICTED, OPEN}
+    names = ("item", "answer", "split", "kind", "lang")
+    return Case(
+        **{name: row[name] for name in names},
+        labels=frozenset(labels),
+        evidence=read_texts(row["evidence"]),
+    )
+
+
+def _state_case(row: dict[str, Any]) -> Case:
+    edits = (Edit(path=e["path"], text=e["text"], before=e["before"]) for e in row["edits"])
+    return Case(
+        item=row["item"],
+        answer=row["answer"],
+        evidence=Evidence(
+            edits=tuple(edits),
+            commands=tuple(map(read_command, row["commands"])),
+            complete=True,
+        ),
+        labels=frozenset({row["label"]}),
+        split=BY_STATE,
+        reads=tuple(row["reads"]),
+    )
+
+
+def judge(case: Case, evidence: Evidence) -> str:
+    """Return the state that the item is given, alone on a card."""
+    items = check_items([make_card((case.item,))], case.answer, evidence).items
+    return items[0].state if items else OPEN
 
 
 def read_outputs() -> list[str]:
@@ -122,15 +168,30 @@ def surround(case: Case, reads: Sequence[str]) -> list[Event]:
     """
     seen = [
         Event(kind="command", id=f"read {number}", text=f"cat {number}", output=output)
-        for number, output in enumerate((*reads, f"notes.txt:7: {case.item}\n"))
+        for number, output in enumerate((*reads, *case.reads, f"notes.txt:7: {case.item}\n"))
     ]
     seen += [replace(event, kind="read", id=f"also {event.id}", text="") for event in seen]
-    done = []
-    for number, text in enumerate(case.evidence):
-        is_edit = "\n" in text.strip()
-        call = Event(kind="edit" if is_edit else "command", id=f"done {number}")
-        done.append(replace(call, output=text) if is_edit else replace(call, text=text))
+    done = [
+        Event(kind="edit", id=f"edit {number}", targets=(edit.path,), output=format_patch(edit))
+        for number, edit in enumerate(case.evidence.edits)
+    ]
+    done += [
+        Event(kind="command", id=f"run {number}", text=command.line)
+        for number, command in enumerate(case.evidence.commands)
+    ]
     return [*seen[::2], *done, *seen[1::2]]
+
+
+def format_patch(edit: Edit) -> str:
+    """Return an edit as an agent's hook tells of it."""
+    marks = [
+        (mark, line)
+        for mark, text in (("-", edit.before), ("+", edit.text))
+        if text
+        for line in text.split("\n")
+    ]
+    lines = "\n".join(f"{mark}{line}" for mark, line in marks)
+    return f"*** Begin Patch\n*** Update File: {edit.path}\n@@\n{lines}\n*** End Patch"
 
 
 def make_card(items: tuple[str, ...]) -> Card:
@@ -138,13 +199,13 @@ def make_card(items: tuple[str, ...]) -> Card:
     return Card(id="lessons/case.md", kind="lesson", title="case", checklist=items)
 
 
-def count(pairs: Iterable[tuple[Case, bool]]) -> Counts:
-    """Count cases and whether they were flagged."""
-    found = Counter((not case.addressed, flag) for case, flag in pairs)
+def count(pairs: Iterable[tuple[Case, str]], state: str) -> Counts:
+    """Count cases, those a state is due to, and those that are given it."""
+    found = Counter((state in case.labels, given == state) for case, given in pairs)
     return Counts(
         cases=found.total(),
-        unaddressed=found[True, True] + found[True, False],
-        flagged=found[True, True] + found[False, True],
+        due=found[True, True] + found[True, False],
+        given=found[True, True] + found[False, True],
         right=found[True, True],
     )
 
@@ -164,41 +225,26 @@ def measure(cases: Sequence[Case], rounds: int, *, words: int) -> dict[str, floa
     return {"first": times[0], "median": median(times)}
 
 
-def _count_all(cases: Sequence[Case], flags: Sequence[bool]) -> dict[str, dict[str, Counts]]:
-    """Return the counts by split, kind and language; each with those of all cases."""
-    pairs = list(zip(cases, flags, strict=True))
-    found: dict[str, dict[str, Counts]] = {}
-    for by in ("split", "kind", "lang"):
-        groups: dict[str, list[tuple[Case, bool]]] = {}
-        for case, flag in pairs:
-            groups.setdefault(getattr(case, by), []).append((case, flag))
-        found[by] = {name: count(own) for name, own in sorted(groups.items())}
-        found[by][ALL] = count(pairs)
-    return found
-
-
-def _print(title: str, groups: dict[str, dict[str, Counts]]) -> None:
-    headers = ("cases", "not addressed", "named", "precision", "recall")
-    for by, counts in groups.items():
-        rows = [_row(name, own) for name, own in counts.items()]
-        report.print_table(f"{title}, by {by}", (by, *headers), rows)
-
-
-def _row(name: str, counts: Counts) -> list[str]:
-    numbers = (counts.cases, counts.unaddressed, counts.flagged)
-    shares = (counts.precision, counts.recall)
-    return [name, *map(str, numbers), *("" if s is None else f"{s:.2f}" for s in shares)]
+def _count_all(cases: Sequence[Case], given: Sequence[str]) -> dict[str, dict[str, Counts]]:
+    """Return the counts by split and state."""
+    pairs = list(zip(cases, given, strict=True))
+    groups: dict[str, list[tuple[Case, str]]] = {}
+    for case, state in pairs:
+        groups.setdefault(case.split, []).append((case, state))
+    return {split: {state: count(own, state) for state in STATES} for split, own in groups.items()}
 
 
 def _shares(counts: Counts) -> str:
-    return f"{counts.precision or 0:.2f} / {counts.recall or 0:.2f}"
+    precision = "–" if counts.precision is None else f"{counts.precision:.2f}"
+    recall = "–" if counts.recall is None else f"{counts.recall:.2f}"
+    return f"{precision} / {recall} ({counts.given})"
 
 
 def _plain(counts: Counts) -> dict[str, Any]:
     return {
         "cases": counts.cases,
-        "unaddressed": counts.unaddressed,
-        "flagged": counts.flagged,
+        "due": counts.due,
+        "given": counts.given,
         "right": counts.right,
         "precision": counts.precision,
         "recall": counts.recall,

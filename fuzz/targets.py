@@ -117,7 +117,7 @@ def _check_lines(text: str, result: str, wanted: Mapping[str, Any]) -> None:
 
 def settings(data: bytes) -> None:
     """A lessons.toml is refused in one line, or read, and survives the catalogue."""
-    from lessons_kb.learn.bounded import MAX_PATTERNS, check_pattern
+    from lessons_kb.text.bounded import MAX_PATTERNS, check_pattern
 
     try:
         found, origins = parse_settings(_text(data))
@@ -137,7 +137,7 @@ _HOSTILE = ("a" * 300, "aaab" * 60 + "!", "x y " * 70, "0" * 299 + "\n", "ㅏ" *
 def _check_pattern(pattern: str, refused: str) -> None:
     if refused:
         return
-    from lessons_kb.learn.bounded import search_any
+    from lessons_kb.text.bounded import search_any
 
     began = time.process_time()
     for text in _HOSTILE:
@@ -147,7 +147,7 @@ def _check_pattern(pattern: str, refused: str) -> None:
 
 def pattern(data: bytes) -> None:
     """A pattern that the settings admit ends in time on any sentence."""
-    from lessons_kb.learn.bounded import check_pattern
+    from lessons_kb.text.bounded import check_pattern
 
     text = _text(data)[:400]
     _check_pattern(text, check_pattern(text))

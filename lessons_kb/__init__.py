@@ -15,31 +15,34 @@ if TYPE_CHECKING:
     from lessons_kb.errors import LessonsError as LessonsError
     from lessons_kb.model import Card as Card
     from lessons_kb.model import Check as Check
+    from lessons_kb.model import CheckedItem as CheckedItem
+    from lessons_kb.model import Evidence as Evidence
     from lessons_kb.model import Finding as Finding
     from lessons_kb.model import Hit as Hit
     from lessons_kb.model import Preflight as Preflight
-    from lessons_kb.model import Unaddressed as Unaddressed
 
 _HOMES = {
     "Brain": "lessons_kb.brain.brain",
     "Card": "lessons_kb.model",
     "Check": "lessons_kb.model",
+    "CheckedItem": "lessons_kb.model",
+    "Evidence": "lessons_kb.model",
     "Finding": "lessons_kb.model",
     "Hit": "lessons_kb.model",
     "LessonsError": "lessons_kb.errors",
     "Preflight": "lessons_kb.model",
-    "Unaddressed": "lessons_kb.model",
 }
 
 __all__ = [
     "Brain",
     "Card",
     "Check",
+    "CheckedItem",
+    "Evidence",
     "Finding",
     "Hit",
     "LessonsError",
     "Preflight",
-    "Unaddressed",
 ]
 
 

@@ -128,7 +128,7 @@ class Triggers:
     """``[triggers]``: what a user may say to call for a lesson."""
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions of RE2 beyond our own: see ``lessons_kb.learn.bounded``."""
+    """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.bounded``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,6 +147,14 @@ class EffectSettings:
 
     withhold_harmful: bool = False
     """Give no card whose verdict is ``harms``; `lessons stats` names them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckSettings:
+    """``[check]``: what is asked of the agent for the post-check."""
+
+    closings: bool = False
+    """The block asks for a line per item in the last message, such as ``L1.2 done src/a.py:41``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,6 +177,7 @@ class Settings:
     triggers: Triggers = Triggers()
     learn: Learn = Learn()
     effect: EffectSettings = EffectSettings()
+    check: CheckSettings = CheckSettings()
 
 
 DEFAULTS = Settings()
@@ -184,7 +193,10 @@ SECTIONS: Mapping[str, type[Any]] = {
     "triggers": Triggers,
     "learn": Learn,
     "effect": EffectSettings,
+    "check": CheckSettings,
 }
+USERS_OWN = ("check.command", "check.seconds")
+"""Keys of the user's own settings: a brain is others' data, and may not make us run a command."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("en", "ko"),
@@ -289,6 +301,11 @@ def _folders(value: Any, name: str, lines: Mapping[str, int]) -> dict[str, str]:
 
 
 def _checked(dotted: str, value: Any, where: str) -> Any:
+    if dotted in USERS_OWN:
+        raise ConfigError(
+            f"{where}: {dotted} is not a setting of a brain; put it into your own settings.toml "
+            "(see `lessons check --help`)"
+        )
     valid = [key for key in flat_settings(DEFAULTS) if not key.startswith("folders.")]
     if dotted not in valid:
         import difflib

@@ -51,6 +51,10 @@ class Card:
     """First sentence of Root Cause, else of Mistake / Risk; one line, not yet cut."""
     checklist: tuple[str, ...] = ()
     """Items to verify, plain text, one line each. Empty for notes."""
+    shown_by: tuple[str, ...] = ()
+    """Regular expression that finds each item's evidence, "" without one; empty = no item has."""
+    conditional: bool = False
+    """The items say when the card applies: nothing to check."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,26 +148,119 @@ class Preflight:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unaddressed:
-    """A checklist item that is not visible in an answer or in what the agent did."""
+class Edit:
+    """A file that was written, with the text that this put into it."""
+
+    path: str
+    """POSIX, "" if not known."""
+    text: str = ""
+    """The lines added; all lines of a creation."""
+    before: str = ""
+    """The lines removed."""
+    numbers: tuple[int, ...] = ()
+    """1-based line in the file of each line of ``text``; empty = not known."""
+    earlier: bool = False
+    """Written before the turn that is checked: it can bear out a claim, but shows nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """A command line that was run."""
+
+    line: str
+    failed: bool = False
+    tests: bool = False
+    """Whether it runs tests."""
+    earlier: bool = False
+    """As of ``Edit``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What an agent did: never what it read."""
+
+    edits: tuple[Edit, ...] = ()
+    commands: tuple[Command, ...] = ()
+    complete: bool = False
+    """Nothing else was done, so that a claim of anything else is contradicted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Detected:
+    """A ``detect`` pattern of a card that was found in a change."""
+
+    card: str
+    """Its id."""
+    where: str
+    """``path:line``, or ``command``."""
+    quote: str
+    """The line."""
+
+
+ANSWER, COMMAND = "answer", "command"
+"""Where a quote stands that is no line of a file."""
+
+SHOWN, DENIED, CONTRADICTED, OPEN = STATES = ("shown", "denied", "contradicted", "open")
+"""What a post-check says of an item: done, with the evidence; not done, in the agent's own words;
+done, as the agent says, against what happened; nothing found."""
+
+
+DETECTED, NO_TEST_RUN, TESTS_FAILED, NOT_RUN, NOT_CHANGED, NO_TEST_WRITTEN, NO_CHANGE = REASONS = (
+    "detected",
+    "no test run",
+    "tests failed",
+    "command not run",
+    "file not changed",
+    "no test written",
+    "no change",
+)
+"""Why an item is contradicted: its mistake is in the change; the answer says that tests pass, and
+none ran, or the last run failed; names a command that did not run, a file that was not changed, a
+test where none was written, a change where none was made."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedItem:
+    """What became of one checklist item."""
 
     card: Card
     item: str
-    terms: tuple[str, ...]
-    """The significant terms looked for and not found."""
-    sentence: str = ""
-    """The best matching sentence of the answer, "" if none matched at all."""
-    denied: bool = False
-    """Whether ``sentence`` says that it was not done."""
+    state: str
+    """One of STATES."""
+    quote: str = ""
+    """The line of an edit, the command or the sentence that decided; of an open item the nearest
+    sentence, if any."""
+    where: str = ""
+    """Where ``quote`` stands: ``path:line``, ``path``, ANSWER or COMMAND."""
+    reason: str = ""
+    """Of a contradicted item: one of REASONS."""
+    terms: tuple[str, ...] = ()
+    """Words of the item that were found nowhere."""
+
+    @property
+    def denied(self) -> bool:
+        """Whether the answer says that it was not done."""
+        return self.state == DENIED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
     """The outcome of a post-check."""
 
-    unaddressed: tuple[Unaddressed, ...]
-    checked: int
-    """How many checklist items were looked for."""
+    items: tuple[CheckedItem, ...] = ()
+    """In the order of cards and checklists; conditions and statements are left out."""
+    trouble: str = ""
+    """One line: why the program that the user named had no say."""
+
+    @property
+    def unaddressed(self) -> tuple[CheckedItem, ...]:
+        """All items that are not shown."""
+        return tuple(item for item in self.items if item.state != SHOWN)
+
+    @property
+    def checked(self) -> int:
+        """How many items were looked for."""
+        return len(self.items)
 
 
 CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lessons_kb.model import Card, Check, Finding, Hit, Preflight, Unaddressed
+from lessons_kb.model import (
+    ANSWER,
+    CONTRADICTED,
+    DENIED,
+    DETECTED,
+    OPEN,
+    SHOWN,
+    Card,
+    Check,
+    CheckedItem,
+    Finding,
+    Hit,
+    Preflight,
+)
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang
@@ -15,9 +29,24 @@ from lessons_kb.text.sanitize import clean_line, defang
 _WORDS = {
     "en": {
         "footer": "Lessons: {count} ({ids})",
-        "unaddressed": "⚠ Checklist items not visible in the answer:",
-        "denied": "⚠ Checklist items that the answer says were not done:",
-        "addressed": "✓ All {count} checklist items are visible in the answer.",
+        "checked": "Checklist: {told}",
+        "checklist": "Checklist",
+        "shown": "shown",
+        "denied": "denied",
+        "contradicted": "contradicted",
+        "open": "open",
+        "left out": "“{item}” left out (“{quote}”)",
+        "more": "{count} more like this",
+        "few open": "not seen: {items}",
+        "many open": "{count} items open",
+        "the mistake": "the lesson's mistake is in the change",
+        "detected": "“{item}”: the mistake is in the change ({quote})",
+        "no test run": "“{item}”: “{quote}”, but no test was run",
+        "tests failed": "“{item}”: “{quote}”, but the last test run failed",
+        "command not run": "“{item}”: “{quote}”, but this command was not run",
+        "file not changed": "“{item}”: “{quote}”, but this file was not changed",
+        "no test written": "“{item}”: “{quote}”, but no test was written",
+        "no change": "“{item}”: “{quote}”, but nothing was changed",
         "nothing": "No checklist items to check.",
         "not seen": "not seen: {terms}",
         "nearest": "nearest: {sentence}",
@@ -30,9 +59,24 @@ _WORDS = {
     },
     "ko": {
         "footer": "교훈 {count}개 ({ids})",
-        "unaddressed": "⚠ 답변에서 확인되지 않은 체크리스트 항목:",
-        "denied": "⚠ 답변이 하지 않았다고 밝힌 체크리스트 항목:",
-        "addressed": "✓ 체크리스트 {count}개 항목이 모두 답변에서 확인됩니다.",
+        "checked": "체크리스트: {told}",
+        "checklist": "체크리스트",
+        "shown": "확인됨",
+        "denied": "하지 않음",
+        "contradicted": "사실과 다름",
+        "open": "미확인",
+        "left out": "“{item}” 빠짐 (“{quote}”)",
+        "more": "비슷한 항목 {count}개 더",
+        "few open": "확인되지 않음: {items}",
+        "many open": "미확인 항목 {count}개",
+        "the mistake": "이 교훈의 실수가 변경에 있습니다",
+        "detected": "“{item}”: 변경에 실수가 그대로 있습니다 ({quote})",
+        "no test run": "“{item}”: “{quote}”, 그러나 실행된 테스트가 없습니다",
+        "tests failed": "“{item}”: “{quote}”, 그러나 마지막 테스트는 실패했습니다",
+        "command not run": "“{item}”: “{quote}”, 그러나 이 명령은 실행되지 않았습니다",
+        "file not changed": "“{item}”: “{quote}”, 그러나 이 파일은 바뀌지 않았습니다",
+        "no test written": "“{item}”: “{quote}”, 그러나 작성된 테스트가 없습니다",
+        "no change": "“{item}”: “{quote}”, 그러나 바뀐 것이 없습니다",
         "nothing": "확인할 체크리스트 항목이 없습니다.",
         "not seen": "보이지 않는 말: {terms}",
         "nearest": "가장 가까운 문장: {sentence}",
@@ -172,55 +216,108 @@ _TERMS = re.compile(r"(terms: |matched \()([^()]+)")
 
 
 def check_text(check: Check, language: str = "en") -> str:
-    """Return the post-check as lines, the first one its verdict."""
+    """Return the post-check as lines, the first one its verdict: what is wrong comes first."""
     words = _WORDS[language]
     if not check.checked:
         return words["nothing"]
-    if not check.unaddressed:
-        return words["addressed"].format(count=check.checked)
-    lines = [words["unaddressed"]]
-    for item in check.unaddressed:
-        lines.append(f"  - {clean_line(item.item)} ({clean_line(item.card.id)})")
-        if item.terms:
+    counts = Counter(item.state for item in check.items)
+    told = ", ".join(f"{counts[state]} {words[state]}" for state in _ORDER if counts[state])
+    lines = [f"{'⚠' if check.unaddressed else '✓'} {words['checked'].format(told=told)}"]
+    for item in sorted(check.items, key=lambda item: _ORDER.index(item.state)):
+        mark, name = _MARKS[item.state], words[item.state]
+        lines.append(f"  {mark} {name}: {clean_line(item.item)} ({clean_line(item.card.id)})")
+        quote = clean_line(item.quote)
+        if item.state == OPEN and item.terms:
             terms = ", ".join(clean_line(term) for term in item.terms)
             lines.append(f"    {words['not seen'].format(terms=terms)}")
-        if item.sentence:
-            lines.append(f"    {words['nearest'].format(sentence=clean_line(item.sentence))}")
+        if item.state == OPEN and quote:
+            lines.append(f"    {words['nearest'].format(sentence=quote)}")
+        elif quote and item.where == ANSWER:
+            lines.append(f"    “{quote}”")
+        elif quote:
+            lines.append(f"    {clean_line(item.where)}: {quote}" if item.where else f"    {quote}")
+        if item.reason:
+            lines.append(f"    → {_because(item, words)}")
+    if check.trouble:
+        lines.append(f"lessons: {clean_line(check.trouble)}")
     return "\n".join(lines)
 
 
-def denied_text(check: Check, language: str = "en") -> str:
-    """Return what the answer itself says was not done, with its own sentences; "" for nothing."""
-    lines = [
-        f"  - {clean_line(item.item)} ({clean_line(item.card.id)})\n"
-        f"    “{clean_line(item.sentence)}”"
-        for item in check.unaddressed
-        if item.denied
-    ]
-    return "\n".join((_WORDS[language]["denied"], *lines)) if lines else ""
+def check_line(check: Check, language: str = "en") -> str:
+    """Return the post-check as the one line that a user sees in an agent; "" if all is shown.
+
+    Denied and contradicted items are told in words, open ones by name where they are few.
+    """
+    words = _WORDS[language]
+    parts: list[str] = []
+    told = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
+    for item in told[:_MAX_TOLD]:
+        form = words["left out" if item.state == DENIED else item.reason]
+        quote = _shortened(item.quote if item.where == ANSWER else f"{item.where}: {item.quote}")
+        parts.append(form.format(item=_shortened(item.item), quote=quote))
+    if more := len(told) - _MAX_TOLD:
+        parts += [words["more"].format(count=more)] if more > 0 else []
+    open_items = [item for item in check.items if item.state == OPEN]
+    if 0 < len(open_items) <= _MAX_NAMED:
+        names = ", ".join(f"“{_shortened(item.item)}”" for item in open_items)
+        parts.append(words["few open"].format(items=names))
+    elif open_items:
+        parts.append(words["many open"].format(count=len(open_items)))
+    if not parts:
+        return ""
+    mark = "⚠ " if told else ""
+    return f"{mark}{words['checklist']}: {'; '.join(parts)} — lessons check --last"
+
+
+def _because(item: CheckedItem, words: Mapping[str, str]) -> str:
+    """Return what refutes a claim: the end of the line in which an agent's user is told of it."""
+    if item.reason == DETECTED:
+        return words["the mistake"]
+    return words[item.reason].rsplit(", ", 1)[1]
+
+
+_ORDER = (CONTRADICTED, DENIED, OPEN, SHOWN)
+_MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", SHOWN: "✓"}
+_MAX_TOLD = 3
+_MAX_NAMED = 2
+_MAX_QUOTE = 80
+"""Characters of an item or a quote in a line."""
+
+
+def _shortened(text: str) -> str:
+    text = clean_line(text)
+    return text if len(text) <= _MAX_QUOTE else text[: _MAX_QUOTE - 1].rstrip() + "…"
 
 
 def check_data(check: Check) -> dict[str, Any]:
     """Return the post-check as JSON data."""
     return {
         "checked": check.checked,
-        "unaddressed": [
+        "items": [
             {
                 "id": item.card.id,
                 "title": item.card.title,
                 "item": item.item,
+                "state": item.state,
+                "quote": item.quote,
+                "where": item.where,
+                "reason": item.reason,
                 "terms": list(item.terms),
-                "sentence": item.sentence,
-                "denied": item.denied,
             }
-            for item in check.unaddressed
+            for item in check.items
         ],
+        "unaddressed": [item.item for item in check.unaddressed],
+        "trouble": check.trouble,
     }
 
 
-def unaddressed_message(item: Unaddressed) -> str:
-    """Return one line for an annotation."""
-    return f"Not visible in this change: {clean_line(item.item)} ({clean_line(item.card.title)})"
+def checked_message(item: CheckedItem) -> str:
+    """Return one line about an item for an annotation."""
+    name = f"{clean_line(item.item)} ({clean_line(item.card.title)})"
+    if item.state == OPEN:
+        return f"Not seen in this change: {name}"
+    reason = f" ({_because(item, _WORDS['en'])})" if item.reason else ""
+    return f"{item.state.capitalize()}: {name}: {_shortened(item.quote)}{reason}"
 
 
 def finding_line(finding: Finding) -> str:

@@ -31,7 +31,7 @@ def put_into_words(answer: Answer) -> Said:
         if answer.block is not None and answer.footer:
             lines.append(render.scope_footer(answer.block, answer.language))
         if answer.check is not None:
-            lines.append(render.denied_text(answer.check, answer.language))
+            lines.append(render.check_line(answer.check, answer.language))
     message = "\n".join(line for line in lines if line and line != answer.stop)
     if len(message) > MAX_MESSAGE_CHARS:
         message = message[: MAX_MESSAGE_CHARS - 1].rsplit("\n", 1)[0] + "\n…"

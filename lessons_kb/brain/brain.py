@@ -9,11 +9,14 @@ from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.exchange import Exchange
 from lessons_kb.brain.injected import find_given
 from lessons_kb.brain.journal import Journal
+from lessons_kb.brain.judging import judge
+from lessons_kb.brain.last_check import check_last
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.lint import lint
 from lessons_kb.brain.stats import Stats
-from lessons_kb.check.items import find_unaddressed_items
-from lessons_kb.model import Card, Check, Finding
+from lessons_kb.check.items import check_items
+from lessons_kb.check.places import read_texts
+from lessons_kb.model import Card, Check, Detected, Evidence, Finding
 
 
 class Brain(Layers):
@@ -53,17 +56,27 @@ class Brain(Layers):
         answer: str,
         *,
         cards: Sequence[str] | None = None,
-        evidence: Sequence[str] = (),
+        evidence: Sequence[str] | Evidence = (),
+        detected: Sequence[Detected] = (),
         session: str | None = None,
     ) -> Check:
-        """Return the checklist items that neither ``answer`` nor ``evidence`` shows.
+        """Return for each checklist item whether it is shown, denied, contradicted or open.
 
         ``cards`` are ids; without them those of the last preflight (of ``session``, if given) are
-        meant. ``evidence`` are texts of what was done: edits written, commands run.
+        meant. ``evidence`` is what was done: texts of edits written and commands run, or an
+        Evidence, which may say that it is complete; ``detected`` what `detect` found in it.
         """
-        if cards is None:
-            return find_unaddressed_items(answer, find_given(self.layers, session), evidence)
-        return find_unaddressed_items(answer, [self.cards.get(name) for name in cards], evidence)
+        chosen = (
+            find_given(self.layers, session)
+            if cards is None
+            else [self.cards.get(name) for name in cards]
+        )
+        done = evidence if isinstance(evidence, Evidence) else read_texts(evidence)
+        return judge(check_items(chosen, answer, done, detected), answer, done)
+
+    def check_last(self, session: str | None = None) -> Check:
+        """Return the check of the latest answer in an agent that lessons were given for."""
+        return check_last(self.layers, session)
 
     def create(
         self,

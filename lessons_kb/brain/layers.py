@@ -15,6 +15,7 @@ from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import Refresh
 from lessons_kb.brain.retrieve import find, merge
+from lessons_kb.check.closings import REQUEST
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
@@ -238,6 +239,7 @@ class Layers:
             counter=counter,
             max_chars=max_chars,
             in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
+            closings=REQUEST if self.layers[0].settings.check.closings else "",
         )
         if remember:
             memory.record(hits, block)

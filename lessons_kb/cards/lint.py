@@ -14,6 +14,7 @@ from lessons_kb.cards.sections import (
     read_sections,
 )
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.text.bounded import check_pattern
 
 MAX_ITEM = 240
 """Characters. The lessons share a budget of some 800 tokens."""
@@ -44,6 +45,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 
+_SHOWN_BY = re.compile(r"<!--\s*shown[-_ ]?by\b", re.IGNORECASE)
 _ODD_PATH = re.compile(r"^~|\\|^[A-Za-z]:|(?:^|/)\.\.(?:/|$)")
 
 
@@ -78,6 +80,7 @@ _FIXES = {
     "vague-item": "describe what a diff or an answer shows when it is done",
     "placeholder": "fill it in, or remove it",
     "long-item": "shorten it to one line and move the rest to the section Fix",
+    "shown-by": "write a regular expression of RE2: `<!-- shown-by: test\\w*reject -->`",
     "odd-path": "write it as in .gitignore, relative to the project root, such as src/**/*.py",
 }
 
@@ -156,4 +159,19 @@ def _check_items(card: Card, document: Document) -> list[Finding]:
         elif len(item) > MAX_ITEM and item != card.title:
             message = f"the item has {len(item)} characters: {shown}"
             found.append(_advise(card, "long-item", message, line, level="info"))
+    return found + _check_patterns(card, document)
+
+
+def _check_patterns(card: Card, document: Document) -> list[Finding]:
+    """Find `shown-by` comments that find nothing: no item's, misspelt, or not a usable pattern."""
+    lines = normal_newlines(document.body).split("\n")
+    patterns = dict(zip(document.checklist_lines, card.shown_by, strict=False))
+    found = []
+    for number, text in enumerate(lines, document.body_line):
+        if not _SHOWN_BY.search(text):
+            continue
+        pattern = patterns.get(number, "")
+        why = check_pattern(pattern) if pattern else "it belongs to no item, or holds no pattern"
+        if why:
+            found.append(_advise(card, "shown-by", f"shown-by is not usable: {why}", number))
     return found

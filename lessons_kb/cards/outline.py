@@ -46,6 +46,8 @@ class Item:
     """Plain, one line, without its checkbox."""
     line: int
     """From 0, in the part that was given."""
+    shown_by: str = ""
+    """The pattern of its ``<!-- shown-by: … -->``, "" without one."""
 
 
 def normal_newlines(body: str) -> str:
@@ -91,9 +93,12 @@ def find_items(part: str) -> list[Item]:
     items = []
     for place, token in enumerate(tokens):
         if token.type == "list_item_open" and token.map:
-            text = plain_text(_CHECKBOX.sub("", _content(tokens, place)))
+            content = _content(tokens, place)
+            text = plain_text(_CHECKBOX.sub("", content))
             if text:
-                items.append(Item(text=text, line=token.map[0]))
+                told = _SHOWN_BY.search(content)
+                pattern = told[1] if told else ""
+                items.append(Item(text=text, line=token.map[0], shown_by=pattern))
     return items
 
 
@@ -114,6 +119,7 @@ def first_paragraph(part: str) -> str:
     return ""
 
 
+_SHOWN_BY = re.compile(r"<!--[ \t]*shown-by:[ \t]*([^\n]*?)[ \t]*-->")
 _CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
 # Up to the first empty line after some text: nearly always the whole first paragraph.
 _CHUNK = re.compile(r"(?:[ \t]*\n)*(?:[^\n]*[^\s][^\n]*(?:\n|\Z))+")

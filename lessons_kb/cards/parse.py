@@ -89,14 +89,24 @@ def _card(
     values.setdefault("title", sections.title or _stem(path))
     if not values.get("topics"):
         values["topics"] = read_topics(sections)
-    items = read_checklist(sections).items
+    checklist = read_checklist(sections)
+    items = checklist.items
+    patterns = tuple(item.shown_by for item in items)
     texts = tuple(item.text for item in items)
     where = tuple(split.body_line + item.line for item in items)
     if not items:
         texts = (values["title"],)
         in_body = split.body_line + sections.title_line if sections.title else 1
         where = (in_body if title_line is None else title_line,)
-    card = Card(id=path, kind=kind, why=read_why(sections), checklist=texts, **values)
+    card = Card(
+        id=path,
+        kind=kind,
+        why=read_why(sections),
+        checklist=texts,
+        shown_by=patterns if any(patterns) else (),
+        conditional=checklist.conditional,
+        **values,
+    )
     return Document(
         card=card,
         fields=_fields(card, split.body, sections, search),

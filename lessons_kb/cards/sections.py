@@ -43,6 +43,9 @@ HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
 "When to Apply" is no check while a "Prevention" section holds some."""
 
+CONDITIONS = (PREVENTION, 2)
+"""The tier of "When to Apply"."""
+
 _TIERS = {
     heading: (role, tier)
     for role, tiers in HEADINGS.items()
@@ -81,6 +84,8 @@ class Checklist:
     """Lines count from 0 in the body."""
     origin: str
     """``prevention``, ``fix``, ``sentence``, or ``""`` where nothing was found."""
+    conditional: bool = False
+    """The items say when the card applies, not what to verify."""
 
 
 def read_sections(body: str) -> Sections:
@@ -110,7 +115,8 @@ def read_checklist(sections: Sections) -> Checklist:
         for tier in _tiers(sections, role):
             items = [item for section in tier for item in _items(section)]
             if items:
-                return Checklist(items=tuple(items), origin=origin)
+                conditional = (tier[0].role, tier[0].tier) == CONDITIONS
+                return Checklist(items=tuple(items), origin=origin, conditional=conditional)
     for section in _in_order(sections, PREVENTION):
         if sentence := first_sentence(first_paragraph(section.text)):
             line = section.line + _first_line(section.text)

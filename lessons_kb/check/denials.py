@@ -34,6 +34,9 @@ _SAID: dict[str, tuple[str, ...]] = {
         r"\b(?:would|i['\u2019]d|i|we)\s+(?:also\s+)?(?:suggest|recommend|advise|propose)\b",
         r"\b(?:we|you|one|someone|somebody)\s+(?:should|could|might|may\s+want)\b",
         r"\bshould\s+probably\b|\bcould\s+be\s+added\b|\bneeds?\s+to\s+be\b|\bplan(?:ned)?\s+to\b",
+        r"^\W*(?:i|we)\s+(?:considered|thought\s+about|wanted\s+to|meant\s+to|intended\s+to)\b",
+        r"\b(?:we|you|one|someone|somebody)(?:['\u2019]d)?\s+(?:may|might)\s+(?:also\s+)?want\s+to\b",
+        r"\b(?:feel\s+free|say\s+the\s+word)\b|\bplease\s+(?:run|check|test|add|do)\b",
         r"\bwould\s+be\s+(?:good|nice|better|wise)\b|\bhappy\s+to\b|\blet\s+me\s+know\b",
         r"\bif\s+you\s+(?:want|like)\b|\b(?:shall|should)\s+(?:i|we)\b[^?]*\?",
         "좋겠|권장|나중에|추후|다음에|다음\\s(?:작업|스프린트|배포)|향후|보류|예정입|까요",
@@ -49,6 +52,10 @@ _SAID: dict[str, tuple[str, ...]] = {
         rf"\bno\b[^.,;:]{{0,60}}\b(?:yet|so\s+far|(?:was|were)\s+{_DONE})\b",
         r"\bthere\s+(?:is|are)\s+no\b[^.;:]{0,60}\b(?:yet|for\s+(?:this|it|that))\b",
         r"\bstill\s+(?:open|missing|lacks?|needs?|to\s+do|to\s+be|has\s+to|have\s+to)\b",
+        r"\b(?:un(?:touched|changed|finished|done))\b|\bleft\b[^.;:]{0,40}\balone\b",
+        r"\b(?:remains?|stays?|is\s+still|are\s+still)\s+(?:as\s+(?:it|they|is|before)|off|there|hard-?coded)\b",
+        r"\bnot\s+(?:with|on|against|for)\s+(?:the|a|an|real)\b|\bthere\s+is\s+none\b",
+        r"\b(?:didn['\u2019]t|did\s+not)\s+(?:get\s+(?:to|around)|deal)\b",
         r"\b(?:is|are)\s+(?:still\s+)?missing\b|\bremains?\s+(?:open|to\s+be)\b",
         r"\bwithout\s+(?:adding|writing|running|checking|testing|a\s+test|tests)\b",
         "않았|지\\s?못했|못\\s?했|생략|건너뛰|건너뛴|제외했|빠졌|빠져|미뤘|미루|아직|손대지",
@@ -61,7 +68,7 @@ _SAID: dict[str, tuple[str, ...]] = {
 _PATTERNS = {what: "|".join(patterns) for what, patterns in _SAID.items()}
 _CLAUSE = (
     r";\s+|,?\s+[\u2013\u2014-]\s+|"
-    r",?\s+(?=(?:but|though|although|however|except|because|since|while|which|so)\s)|"
+    r",?\s+(?=(?:but|though|although|however|except|because|since|while|which|so(?!\s+far))\s)|"
     "(?:(?<=지만)|(?<=으나)|(?<=는데)|(?<=고)),?\\s+|[\uff0c\uff1b]"
 )
 _SUBORDINATE = r"\b(?:if|when|where|unless|that|which|who|whose|because|as|since|so)\b[^,;:]*$"

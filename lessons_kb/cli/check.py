@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lessons_kb import render
+from lessons_kb.brain.evidence import read_diff_evidence
+from lessons_kb.check.places import read_texts
 from lessons_kb.cli.diffs import Revision, Session, read_diff
 from lessons_kb.cli.options import (
     check_choice,
@@ -20,15 +23,17 @@ from lessons_kb.cli.options import (
 )
 from lessons_kb.errors import InputError
 from lessons_kb.importers.annotations import Annotation, format_github, format_sarif
+from lessons_kb.model import CONTRADICTED, DENIED, OPEN
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.model import Check, Unaddressed
+    from lessons_kb.model import Check, CheckedItem
 
 FORMATS = ("text", "json", "sarif", "github")
+FAILING = (DENIED, CONTRADICTED, OPEN)
 
 
 def check(
@@ -45,39 +50,72 @@ def check(
         ),
     ] = None,
     diff: Revision = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="Check the latest answer in an agent once more.")
+    ] = False,
     session: Session = None,
     form: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "text",
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            "--fail-on",
+            metavar="STATES",
+            help=f"Exit 1 for an item in one of these states: {', '.join(FAILING)}.",
+        ),
+    ] = "",
     fail: Annotated[
-        bool, typer.Option("--fail-on-unaddressed", help="Exit 1 if an item is not addressed.")
+        bool,
+        typer.Option("--fail-on-unaddressed", help=f"The same as --fail-on {','.join(FAILING)}."),
     ] = False,
 ) -> None:
-    """Report the checklist items that an answer or a diff does not address.
+    """Report which checklist items an answer or a diff shows, denies, contradicts or leaves open.
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github
     """
     check_choice("--format", form, FORMATS)
+    failing = FAILING if fail else tuple(filter(None, map(str.strip, fail_on.split(","))))
+    for state in failing:
+        check_choice("--fail-on", state, FAILING)
     brain = open_brain()
-    seen = [read_file(name) for name in evidence or ()]
+    if last:
+        if answer or card or evidence or diff is not None:
+            raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
+        result = brain.check_last(session)
+    else:
+        result = _check(brain, answer or [], card, evidence or [], diff, session)
+    _print_check(brain, result, "json" if options().json else form)
+    if any(item.state in failing for item in result.items):
+        raise typer.Exit(1)
+
+
+def _check(
+    brain: Brain,
+    answer: list[str],
+    card: list[str] | None,
+    evidence: list[str],
+    diff: str | None,
+    session: str | None,
+) -> Check:
+    seen = read_texts([read_file(name) for name in evidence])
     chosen: Sequence[str] | None = card
     if diff is None:
-        text = read_text(answer or [], what="answer")
-        if not text.strip() and not seen:
+        text = read_text(answer, what="answer")
+        if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     else:
         change = read_diff(brain, diff)
-        text = " ".join(answer or [])
-        seen += [*change.files, "\n".join(change.added)]
+        text = " ".join(answer)
+        changed = read_diff_evidence(change)
+        seen = replace(seen, edits=(*seen.edits, *changed.edits))
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
             hits = brain.preflight(query, paths=change.files, context=False).lessons
             chosen = [hit.card.id for hit in hits]
     result = brain.check(text, cards=chosen, evidence=seen, session=session)
-    _print_check(brain, result, "json" if options().json else form)
     if chosen is None and not result.checked:
         say("no lesson to check: none was injected for the last prompt; use --card ID")
-    if fail and result.unaddressed:
-        raise typer.Exit(1)
+    return result
 
 
 def _print_check(brain: Brain, result: Check, form: str) -> None:
@@ -96,15 +134,12 @@ def _print_check(brain: Brain, result: Check, form: str) -> None:
             print(text)
 
 
-def _annotation(brain: Brain, item: Unaddressed) -> Annotation:
+def _annotation(brain: Brain, item: CheckedItem) -> Annotation:
     path, document = brain.cards.read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
     if item.item in items and len(items) == len(document.checklist_lines):
         line = document.checklist_lines[items.index(item.item)]
     return Annotation(
-        path=relative_path(path),
-        line=line,
-        rule="unaddressed",
-        message=render.unaddressed_message(item),
+        path=relative_path(path), line=line, rule=item.state, message=render.checked_message(item)
     )

@@ -50,6 +50,7 @@ def pack(
     counter: TokenCounter,
     max_chars: int | None = None,
     in_context: Collection[str] = (),
+    closings: str = "",
 ) -> Preflight:
     """Write the lessons and notes that passed the gate into one block within the budget.
 
@@ -58,7 +59,8 @@ def pack(
     weigh what a shortened card or an excerpt keeps. ``max_chars`` is a second ceiling, in
     characters. ``in_context`` names what the session has been given, as `shown_name` does; it
     still takes its place among the ``max_lessons``, or a repeated prompt would bring up ever
-    weaker ones.
+    weaker ones. ``closings`` is the request that the agent close each item; with it, items have
+    numbers: ``L1.2`` is the second of the first lesson's checklist.
     """
 
     @cache
@@ -66,7 +68,7 @@ def pack(
 
         return weigh_terms(query, frequencies, size)
 
-    block = _Block(settings, counter, max_chars, weigh)
+    block = _Block(settings, counter, max_chars, weigh, closings)
     block.add_lessons(hits, in_context)
     block.add_notes(notes, in_context)
     return Preflight(
@@ -92,7 +94,9 @@ class _Block:
         counter: TokenCounter,
         max_chars: int | None,
         weigh: Callable[[], Mapping[str, float]],
+        closings: str,
     ) -> None:
+        self.closings = closings
         self.settings = settings
         self.count = lru_cache(maxsize=2)(counter)
         self.max_chars = max_chars
@@ -168,11 +172,12 @@ class _Block:
         return f"does not fit into {tokens}{characters}"
 
     def _add_lesson(self, hit: Hit) -> bool:
-        before = self.lines[:-1] or [LESSONS_OPEN]
-        form = _Form(hit, len(self.lessons) + 1)
+        last = [self.closings, LESSONS_CLOSE] if self.closings else [LESSONS_CLOSE]
+        before = self.lines[: -len(last)] or [LESSONS_OPEN]
+        form = _Form(hit, len(self.lessons) + 1, labelled=bool(self.closings))
 
         def attempt(shown: Sequence[int], *, why: bool = True) -> bool:
-            lines = [*before, *form.lines(shown, why=why), LESSONS_CLOSE]
+            lines = [*before, *form.lines(shown, why=why), *last]
             if fitting := self._fits(lines, self.share):
                 self.lines = lines
             return fitting
@@ -212,7 +217,7 @@ class _Block:
 class _Form:
     """The lines a lesson may take, every piece of the card made harmless."""
 
-    def __init__(self, hit: Hit, number: int) -> None:
+    def __init__(self, hit: Hit, number: int, *, labelled: bool) -> None:
         card = hit.card
         self.name = _name(hit)
         facts = [_safe(card.severity), self.name]
@@ -221,6 +226,9 @@ class _Form:
         self.title = f"{number}. {_safe(card.title) or self.name} ({' · '.join(facts)})"
         self.why = _shortened(_safe(card.why))
         cleaned = [_safe(item) for item in card.checklist[:_MAX_ITEMS]]
+        if labelled:
+            places = enumerate(cleaned, 1)
+            cleaned = [f"L{number}.{place} {item}" if item else "" for place, item in places]
         self.items = [item for item in cleaned if item]
         self.total = len(self.items) + max(0, len(card.checklist) - _MAX_ITEMS)
 

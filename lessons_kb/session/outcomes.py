@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from lessons_kb.brain.baseline import read_signs
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.check.items import find_terms
 from lessons_kb.learn.effect import ADDRESSED, RECURRED, UNADDRESSED
 from lessons_kb.learn.signs import Sign, is_about, phrases_of
 from lessons_kb.learn.words import find_marks
-from lessons_kb.model import Card, Check
+from lessons_kb.model import SHOWN, Card, Check
 from lessons_kb.session.event import OpenSession
 from lessons_kb.store.scan import SUFFIXES
 
@@ -22,9 +21,8 @@ _MAX_SIGNS = 300
 def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float) -> None:
     """Count for each card how many of its items were visible in the answer, and how many not."""
     for layer, card in given:
-        looked_for = sum(bool(find_terms(item)) for item in card.checklist)
-        missing = sum(item.card is card for item in check.unaddressed)
-        seen = {UNADDRESSED: missing, ADDRESSED: looked_for - missing}
+        states = [item.state == SHOWN for item in check.items if item.card is card]
+        seen = {UNADDRESSED: states.count(False), ADDRESSED: states.count(True)}
         with layer.session_journal.transaction():
             for what, times in seen.items():
                 if times > 0:

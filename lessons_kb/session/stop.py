@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.evidence import RUNS, WRITES, find_evidence
+from lessons_kb.brain.evidence import find_session_evidence, is_change
 from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.judging import judge
+from lessons_kb.brain.last_check import note_checked
 from lessons_kb.brain.layer import Layer
-from lessons_kb.check.items import find_unaddressed_items
-from lessons_kb.model import Card
+from lessons_kb.check.closings import read_closings
+from lessons_kb.check.items import check_items
+from lessons_kb.model import OPEN, Card
 from lessons_kb.session.drafts import order_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.observe import find_missed, journal_missed
@@ -16,7 +20,8 @@ from lessons_kb.session.outcomes import count_items, note_effects
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
 from lessons_kb.store.events import prepare
 
-_MAX_EVIDENCE = 300
+_JUDGE_SECONDS = 1.2
+"""For the user's program; the hook itself has to answer within two."""
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -49,16 +54,37 @@ def _checked(
     if not cards or not answer.text:
         return said
     given = _cards(open_session, cards)
-    done = journal.events.numbered(
-        session=hook_event.session, kinds=(*WRITES, *RUNS), after=after, limit=_MAX_EVIDENCE
-    )
-    evidence = find_evidence((event for _number, event in done), open_session.brain.layers)
-
-    check = find_unaddressed_items(answer.text, [card for _layer, card in given], evidence)
+    layers = open_session.brain.layers
+    evidence = find_session_evidence(journal, hook_event.session, layers, after=after)
+    ranks = _ranks(layers, hook_event.session) if layers[0].settings.check.closings else {}
+    told = [card for _layer, card in given]
+    numbered = {rank: card.id for layer, card in given if (rank := ranks.get((layer, card.id)))}
+    closings = read_closings(answer.text, numbered, {card.id: card.checklist for card in told})
+    check = check_items(told, answer.text, evidence, closings=closings)
+    if is_changed := is_change(evidence):
+        check = judge(check, answer.text, evidence, within=_JUDGE_SECONDS)
     count_items(given, check, at=now(hook_event))
-    language = open_session.brain.layers[0].settings.language
-    denied = any(item.denied for item in check.unaddressed)
-    return replace(said, check=check, language=language) if denied else said
+    note_checked(journal, row, cards, numbered)
+    if check.trouble:
+        said = replace(said, trouble=check.trouble)
+    if not is_changed:
+        return said
+    if answer.text.rstrip().endswith("?"):  # the turn goes on: what is open may still be done
+        check = replace(check, items=tuple(item for item in check.items if item.state != OPEN))
+    language = layers[0].settings.language
+    return replace(said, check=check, language=language) if check.unaddressed else said
+
+
+def _ranks(layers: Sequence[Layer], session: str) -> dict[tuple[Layer, str], int]:
+    """Return the number that each lesson had in the block, if no other has had the same."""
+    ranked = [(x, *row) for x in layers for row in x.session_journal.injections.ranked(session)]
+    latest = min((since for _layer, since, _rank, _card in ranked), default=0)
+    numbers = [rank for _layer, since, rank, _card in ranked if since == latest]
+    return {
+        (layer, card): rank
+        for layer, since, rank, card in ranked
+        if since == latest and numbers.count(rank) == 1
+    }
 
 
 def _cards(open_session: OpenSession, given: list[list[str]]) -> list[tuple[Layer, Card]]:

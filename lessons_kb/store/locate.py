@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from lessons_kb.errors import StorageError
 
+USER_SETTINGS_NAME = "settings.toml"
 CONFIG_NAME = "lessons.toml"
 CACHE_NAME = ".lessons"
 _FOREIGN_TOPS = (".hg", ".jj", ".sl", ".svn/wc.db", ".bzr")
@@ -25,6 +26,7 @@ _MAX_GIT_BYTES = 65_536
 _XDG = {
     "state": ("XDG_STATE_HOME", "~/.local/state"),
     "cache": ("XDG_CACHE_HOME", "~/.cache"),
+    "config": ("XDG_CONFIG_HOME", "~/.config"),
     "data": ("XDG_DATA_HOME", "~/.local/share"),
 }
 
@@ -118,6 +120,11 @@ def state_home() -> str:
         # behind a dot, no scan mistakes drafts for cards.
         return os.path.join(state, ".state")
     return state
+
+
+def user_settings_path() -> str:
+    """Return the path of the user's own settings, which need not exist."""
+    return os.path.join(_user_dir("config"), USER_SETTINGS_NAME)
 
 
 def cache_home() -> str:

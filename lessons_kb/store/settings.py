@@ -6,9 +6,9 @@ import os
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError
-from lessons_kb.learn.bounded import check_pattern, check_sum
 from lessons_kb.store.locate import CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME
+from lessons_kb.text.bounded import check_pattern, check_sum
 from lessons_kb.text.globs import compile_globs
 
 

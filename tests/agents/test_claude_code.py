@@ -219,18 +219,7 @@ def test_a_gate_asks_once_says_so_and_how_to_proceed(project, fire) -> None:
     assert again == {}
 
 
-def test_the_post_check_is_for_the_user_and_forces_nothing(project, fire) -> None:
-    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
-    answer = "I rejected every chat id as asked. I left the tests for a follow-up."
-    said = fire("claude-code", event(project, "Stop", last_assistant_message=answer))
-    assert said == {
-        "systemMessage": "⚠ Checklist items that the answer says were not done:\n"
-        "  - Cover the rejection with a test (lessons/telegram-allowlist.md)\n"
-        "    “I left the tests for a follow-up.”"
-    }
-
-
-def test_what_the_answer_is_silent_about_is_not_named(project, fire) -> None:
+def test_a_turn_that_changed_nothing_is_counted_and_not_told(project, fire) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     assert fire("claude-code", event(project, "Stop", last_assistant_message="All done.")) == {}
     assert addressed(project) == (2, 0)

@@ -210,6 +210,9 @@ def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(proje
     for folder in project.rglob("index-*"):
         (folder / "meta.json").write_text("{}")
     assert "Reject every chat id" in str(enter("claude-code", prompt(project, "s2"))[0])
+    arguments = {"file_path": str(project / "a.py"), "content": "x = 1"}
+    written = {"hook_event_name": "PostToolUse", "tool_name": "Write", "tool_input": arguments}
+    enter("claude-code", prompt(project, "s2") | written | {"tool_use_id": "1"})
     left = "I left the test that covers the rejection for a follow-up."
     stop = {"hook_event_name": "Stop", "last_assistant_message": left}
     said, _ = enter("claude-code", prompt(project, "s2") | stop)

@@ -25,7 +25,7 @@ def missing(item, answer="", *evidence):
 
 
 def denied(item, answer):
-    return [one.sentence for one in check(item, answer) if one.denied]
+    return [one.quote for one in check(item, answer) if one.denied]
 
 
 class TestShape:
@@ -37,17 +37,17 @@ class TestShape:
         assert one.card is cards[0]
         assert one.item == "Cover the rejection with a test"
         assert one.terms == ("Cover", "test")
-        assert one.sentence == "Unknown senders are now rejected."
+        assert one.quote == "Unknown senders are now rejected."
         assert not one.denied
 
     def test_nothing_matched_at_all(self):
         (one,) = find_unaddressed_items("Done.", [card("Rotate the tokens")]).unaddressed
-        assert (one.terms, one.sentence, one.denied) == (("Rotate", "tokens"), "", False)
+        assert (one.terms, one.quote, one.denied) == (("Rotate", "tokens"), "", False)
 
     def test_a_denied_item_comes_with_the_sentence_that_denies_it(self):
         answer = "The rejection is covered in the docs. I left the tests for a follow-up."
         (one,) = check("Cover the rejection with a test", answer)
-        assert (one.denied, one.sentence) == (True, "I left the tests for a follow-up.")
+        assert (one.denied, one.quote) == (True, "I left the tests for a follow-up.")
 
     def test_no_cards_nothing_missing(self):
         found = find_unaddressed_items("Anything.", [])

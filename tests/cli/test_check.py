@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -53,12 +55,133 @@ def test_a_korean_brain_is_answered_in_korean_alone(lessons: Run, brain: pathlib
     (brain / "lessons.toml").write_text('language = "ko"\n')
     done = lessons("--brain", brain, "check", "nothing done at all", "--card", "telegram")
     first, *lines = done.out.splitlines()
-    assert first.startswith("⚠ 답변에서")
-    assert not any("not seen" in line or "nearest" in line for line in lines)
+    assert first.startswith("⚠ 체크리스트: ")
+    assert not any("not seen" in line or "nearest" in line or "open" in line for line in lines)
     assert any(line.startswith("    보이지 않는 말: ") for line in lines)
     close = "I reject every chat id that is not on the allowlist."
     done = lessons("--brain", brain, "check", close, "--card", "telegram")
     assert "    가장 가까운 문장: " in done.out
+
+
+LEFT = "The handler rejects every chat id that is not on the allowlist. Tests are for a follow-up."
+
+
+def test_each_state_is_listed_with_its_evidence(lessons: Run, brain: object) -> None:
+    done = lessons("check", LEFT + " I cover the rejection later.", "--card", "telegram")
+    assert "✗ denied: Cover the rejection with a test" in done.out
+    assert "✓ shown: Reject every chat id that is not on the allowlist" in done.out
+    data = json.loads(lessons("check", LEFT, "--card", "telegram", "--json").out)
+    rows = {row["item"]: row for row in data["items"]}
+    assert len(rows) == data["checked"]
+    (shown,) = [row for row in rows.values() if row["state"] == "shown"]
+    assert (shown["where"], shown["quote"]) == ("answer", LEFT.partition(". ")[0] + ".")
+    assert data["unaddressed"] == [r["item"] for r in rows.values() if r["state"] != "shown"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "states", "code"),
+    [
+        ("nothing done", "open", 1),
+        ("nothing done", "denied,contradicted", 0),
+        ("I left the test that covers the rejection for a follow-up.", "denied", 1),
+        ("I left the test that covers the rejection for a follow-up.", "contradicted", 0),
+        ("I left the test that covers the rejection for a follow-up.", "contradicted, denied", 1),
+    ],
+)
+def test_it_fails_on_the_states_that_are_asked_for(
+    lessons: Run, brain: object, answer: str, states: str, code: int
+) -> None:
+    assert lessons("check", answer, "--card", "telegram", "--fail-on", states).code == code
+
+
+def test_it_fails_on_no_other_states(lessons: Run, brain: object) -> None:
+    done = lessons("check", "nothing", "--card", "telegram", "--fail-on", "shown")
+    assert (done.code, done.out) == (2, "")
+    assert "denied, contradicted, open" in done.err
+
+
+def test_without_an_answer_in_an_agent_there_is_no_last(lessons: Run, brain: object) -> None:
+    done = lessons("check", "--last")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert lessons("check", "--last", "an answer").code == 2
+
+
+def judge(tmp_path: pathlib.Path, code: str) -> str:
+    program = tmp_path / "judge.py"
+    program.write_text(f"import json, sys, time\nasked = json.load(sys.stdin)\n{code}\n")
+    return f"{sys.executable} {program}"
+
+
+def own_settings(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, command: str, seconds: float = 20
+) -> None:
+    folder = tmp_path / "config" / "lessons-kb"
+    folder.mkdir(parents=True)
+    text = f"[check]\ncommand = {json.dumps(command)}\nseconds = {seconds}\n"
+    (folder / "settings.toml").write_text(text)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+ANSWER_ALL = """print(json.dumps({"items": [{"id": one["id"], "state": STATE, "quote": asked["answer"]}
+                                     for one in asked["items"]]}))"""
+
+
+@pytest.mark.parametrize("state", ["shown", "denied", "open"])
+def test_a_program_of_the_users_judges(
+    lessons: Run, brain: object, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    command = judge(tmp_path, ANSWER_ALL.replace("STATE", repr(state)))
+    own_settings(tmp_path, monkeypatch, command)
+    data = json.loads(lessons("check", "Thirty cats.", "--card", "telegram", "--json").out)
+    assert {row["state"] for row in data["items"]} == {state}
+    assert data["trouble"] == ""
+
+
+def test_it_is_told_items_answer_edits_and_commands(
+    lessons: Run, brain: object, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = judge(tmp_path, f"open({str(tmp_path / 'asked')!r}, 'w').write(json.dumps(asked))")
+    own_settings(tmp_path, monkeypatch, command)
+    (tmp_path / "edit").write_text("a.py\nx = 1\n")
+    (tmp_path / "command").write_text("make lint")
+    seen = ["--evidence", tmp_path / "edit", "--evidence", tmp_path / "command"]
+    lessons("check", "Thirty cats.", "--card", "telegram", *seen)
+    asked = json.loads((tmp_path / "asked").read_text())
+    assert asked["answer"] == "Thirty cats."
+    assert asked["edits"] == [{"path": "a.py", "text": "x = 1\n", "before": ""}]
+    assert asked["commands"] == [{"line": "make lint", "failed": False}]
+    assert "Cover the rejection with a test" in [one["item"] for one in asked["items"]]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print('yes')",
+        "print('[]')",
+        'print(\'{"items": [{"id": "1", "state": "perfect"}]}\')',
+        'print(\'{"items": [{"id": "99", "state": "shown"}]}\')',
+        "sys.exit(3)",
+        "time.sleep(60)",
+        "print('x' * 2_000_000)",
+    ],
+)
+def test_where_the_program_fails_the_built_in_verdict_holds(
+    lessons: Run, brain: object, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    plain = lessons("check", LEFT, "--card", "telegram", "--json").out
+    own_settings(tmp_path, monkeypatch, judge(tmp_path, code), seconds=2)
+    told = json.loads(lessons("check", LEFT, "--card", "telegram", "--json").out)
+    assert told.pop("trouble").count("\n") == 0
+    assert told == {k: v for k, v in json.loads(plain).items() if k != "trouble"}
+    assert "lessons: check.command had no say: " in lessons("check", LEFT, "--card", "telegram").out
+
+
+def test_a_brain_names_no_program(lessons: Run, brain: pathlib.Path) -> None:
+    (brain / "lessons.toml").write_text('[check]\ncommand = "touch pwned"\n')
+    done = lessons("--brain", brain, "check", "nothing", "--card", "telegram")
+    assert done.code == 2
+    assert "lessons.toml:2: check.command is not a setting of a brain" in done.err
 
 
 @pytest.fixture

@@ -211,7 +211,8 @@ def test_check_names_what_is_not_visible(lessons: Lessons, brain: object) -> Non
     lessons("preflight", PROMPT)
     done = lessons("check", stdin="I reject every chat id that is not on the allowlist.")
     assert done.code == 0
-    assert done.out.startswith("⚠ Checklist items not visible in the answer:\n")
+    assert done.out.startswith("⚠ Checklist: 5 open, 1 shown\n")
+    assert "  ? open: Cover the rejection with a test" in done.out
     assert "Cover the rejection with a test" in done.out
     assert lessons("check", "nothing done", "--fail-on-unaddressed").code == 1
     sarif = json.loads(lessons("check", "nothing", "--card", "telegram", "--format", "sarif").out)
@@ -220,7 +221,7 @@ def test_check_names_what_is_not_visible(lessons: Lessons, brain: object) -> Non
     assert location["artifactLocation"]["uri"] == TELEGRAM
     assert location["region"]["startLine"] > 1
     github = lessons("check", "nothing", "--card", "telegram", "--format", "github").out
-    assert github.startswith(f"::warning file={TELEGRAM},title=lessons%3A unaddressed,line=")
+    assert github.startswith(f"::warning file={TELEGRAM},title=lessons%3A open,line=")
 
 
 def test_check_and_preflight_of_a_diff(

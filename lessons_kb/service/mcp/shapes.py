@@ -72,22 +72,26 @@ class CardText(TypedDict):
     text: str
 
 
-class Missing(TypedDict):
-    """A checklist item that is not visible."""
+class CheckedItem(TypedDict):
+    """What became of a checklist item."""
 
     id: str
     title: str
     item: str
+    state: str
+    quote: str
+    where: str
+    reason: str
     terms: list[str]
-    sentence: str
-    denied: bool
 
 
 class Checked(TypedDict):
     """The outcome of a post-check."""
 
     checked: int
-    unaddressed: list[Missing]
+    items: list[CheckedItem]
+    unaddressed: list[str]
+    trouble: str
 
 
 class Proposed(TypedDict):

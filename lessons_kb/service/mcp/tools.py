@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context  # the SDK reads it to register a tool
@@ -179,13 +179,12 @@ class Tools:
         session: Session = None,
         directory: Directory = None,
     ) -> Checked:
-        """Report the checklist items that neither the answer nor the evidence addresses."""
+        """Report for each checklist item: shown, denied, contradicted or open."""
         with _said():
             brain = self._workspace.find(directory)
             seen = evidence or ()
             result = brain.check(answer, cards=cards, evidence=seen, session=session)
-            data = render.check_data(result)
-            return Checked(checked=data["checked"], unaddressed=data["unaddressed"])
+            return cast(Checked, render.check_data(result))
 
     def lessons_propose(
         self,
@@ -194,7 +193,12 @@ class Tools:
             str, Field(min_length=1, description="Why it happened: the concrete mechanism.")
         ],
         prevention: Annotated[
-            list[str], Field(min_length=1, description="Checkable items, one line each.")
+            list[str],
+            Field(
+                min_length=1,
+                description="Checkable items, one line each; `<!-- shown-by: regex -->` behind one "
+                "finds its evidence in edits and commands.",
+            ),
         ],
         symptoms: Annotated[
             list[str], Field(description="Two or three phrases a future task would use.")

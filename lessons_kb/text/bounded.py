@@ -1,4 +1,4 @@
-"""Regular expressions of a ``lessons.toml``, run by RE2: no pattern and no text makes it slow.
+"""Regular expressions of a brain, run by RE2: no pattern and no text makes it slow.
 
 RE2 never goes back: its time is the length of the text times the size of the program. The sizes
 of all patterns together are bounded, and so is the sum of their time.
@@ -34,7 +34,7 @@ def check_pattern(pattern: str) -> str:
     if compiled.programsize > MAX_PROGRAM:
         return f"it is too large; use {_SMALLER}"
     if compiled.search("") is not None:
-        return "it matches an empty text, so every prompt"
+        return "it matches an empty text, so every text"
     return ""
 
 
@@ -50,6 +50,17 @@ def check_sum(patterns: Sequence[str]) -> str:
 def search_any(patterns: tuple[str, ...], text: str) -> bool:
     """Tell whether any of the patterns, which were checked, is found in a text, in any case."""
     return any(pattern.search(text) is not None for pattern in _compile_all(patterns))
+
+
+def find_line(pattern: str, lines: Sequence[str]) -> int | None:
+    """Return the place of the first line that a pattern is found in, in any case.
+
+    None as well for a pattern that may not be used: ``lint`` says why.
+    """
+    if check_pattern(pattern):
+        return None
+    compiled = _compile(pattern)
+    return next((place for place, line in enumerate(lines) if compiled.search(line)), None)
 
 
 _SMALLER = "smaller bounds such as .{0,20}"

@@ -1,0 +1,135 @@
+"""What a user is told when a turn ends: one line, only where something was changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessons_kb import Brain
+
+PROMPT = "Add a telegram command that restarts the service"
+LEFT = "Done. I left the tests for a follow-up."
+REJECT = "if chat.id not in allowlist:\n    reject(chat.id)  # every chat id\n"
+ITEMS = ("Reject every chat id that is not on the allowlist", "Cover the rejection with a test")
+
+
+@pytest.fixture
+def turn(project, fire):
+    """Play a turn of Claude Code: a prompt, some calls, an answer; return the line."""
+
+    def play(answer: str, *calls: tuple[str, dict[str, object]], prompt: str = PROMPT) -> str:
+        common = {"session_id": "s1", "cwd": str(project)}
+        ask = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "prompt_id": prompt}
+        fire("claude-code", common | ask)
+        for number, (tool, arguments) in enumerate(calls):
+            call = {"tool_name": tool, "tool_input": arguments, "tool_use_id": f"{prompt}{number}"}
+            called = common | call | {"hook_event_name": "PostToolUse", "tool_response": {}}
+            fire("claude-code", called)
+        stop = {"hook_event_name": "Stop", "last_assistant_message": answer}
+        said = fire("claude-code", common | stop)
+        assert set(said) <= {"systemMessage"}
+        return str(said.get("systemMessage", ""))
+
+    return play
+
+
+def write(project, name, text):
+    return "Write", {"file_path": str(project / name), "content": text}
+
+
+def run(command):
+    return "Bash", {"command": command}
+
+
+def test_what_is_denied_is_told_in_words(project, turn) -> None:
+    line = turn(LEFT, write(project, "bot/main.py", REJECT))
+    assert line == (
+        "⚠ Checklist: “Cover the rejection with a test” left out (“I left the tests for a "
+        "follow-up.”) — lessons check --last"
+    )
+
+
+def test_what_is_open_is_not_seen_and_no_warning(project, turn) -> None:
+    line = turn("Done.", write(project, "bot/main.py", REJECT))
+    assert line == "Checklist: not seen: “Cover the rejection with a test” — lessons check --last"
+    assert "not done" not in line
+
+
+def test_more_than_two_open_items_are_a_count(project, turn) -> None:
+    card = project / "lessons" / "telegram-allowlist.md"
+    card.write_text(card.read_text() + "- Rotate the tokens\n- Sign the release\n")
+    line = turn("Done.", write(project, "bot/main.py", REJECT))
+    assert line == "Checklist: 3 items open — lessons check --last"
+
+
+def test_a_claim_of_what_never_happened(project, turn) -> None:
+    answer = "Every chat id is checked. I added a test that covers the rejection."
+    line = turn(answer, write(project, "bot/main.py", REJECT), run("git status"))
+    assert line.startswith("⚠ Checklist: “Cover the rejection with a test”: “I added a test that ")
+    assert "but no test was written" in line
+
+
+def test_it_is_told_in_the_language_of_the_brain(project, turn) -> None:
+    (project / "lessons.toml").write_text('language = "ko"\n')
+    line = turn(LEFT, write(project, "bot/main.py", REJECT))
+    assert line.startswith(
+        "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"
+    )
+
+
+@pytest.mark.parametrize(
+    "calls", [(), [run("git status"), run("cat a.py")], [("Read", {"file_path": "a"})]]
+)
+def test_where_nothing_was_changed_nothing_is_said(turn, calls) -> None:
+    assert turn(LEFT, *calls) == ""
+
+
+def test_an_answer_that_ends_with_a_question_leaves_open_items_open(project, turn) -> None:
+    asks = "The handler is there. Is the bot for a group or for a private chat?"
+    assert turn(asks, write(project, "bot/main.py", "x = 1\n")) == ""
+
+
+def test_all_shown_is_silent(project, turn) -> None:
+    test = write(project, "tests/test_bot.py", "def test_rejection_of_a_stranger(): ...\n")
+    assert turn("Done.", write(project, "bot/main.py", REJECT), test) == ""
+
+
+def test_the_last_check_in_full_with_lines_of_files(project, turn) -> None:
+    code = "import os\n\n" + REJECT
+    (project / "bot" / "main.py").write_text(code)
+    turn(LEFT, write(project, "bot/main.py", code))
+    with Brain.open(project) as brain:
+        check = brain.check_last()
+    shown, denied = check.items
+    assert (shown.item, denied.item) == ITEMS
+    assert (shown.state, shown.where) == ("shown", "bot/main.py:3")
+    assert (denied.state, denied.quote) == ("denied", "I left the tests for a follow-up.")
+
+
+def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn) -> None:
+    card = project / "lessons" / "telegram-allowlist.md"
+    card.write_text(card.read_text() + "- Run the whole test suite\n")
+    turn("Done.", run("pytest -q"), prompt="run the tests of the telegram restart command")
+    assert "no test was run" not in turn("All tests pass.", write(project, "bot/a.py", "x = 1\n"))
+    fresh = turn("All tests pass.", write(project, "bot/a.py", "x = 2\n"), prompt=PROMPT + " now")
+    assert "no test was run" not in fresh
+
+
+def test_closings_are_asked_for_and_held_against_what_happened(project, fire, turn) -> None:
+    (project / "lessons.toml").write_text("[check]\nclosings = true\n")
+    ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
+    block = str(fire("claude-code", ask | {"prompt": PROMPT}))
+    assert "- [ ] L1.2 Cover the rejection with a test" in block
+    assert "L1.2 done src/bot.py:41" in block
+    answer = "Fine.\n\nL1.1 done bot/main.py:1\nL1.2 done tests/test_bot.py:9\n"
+    line = turn(answer, write(project, "bot/main.py", "x = 1\n"))
+    assert line == (
+        "⚠ Checklist: “Cover the rejection with a test”: “L1.2 done tests/test_bot.py:9”, but this "
+        "file was not changed — lessons check --last"
+    )
+    with Brain.open(project) as brain:
+        assert [item.state for item in brain.check_last().items] == ["shown", "contradicted"]
+
+
+def test_without_the_setting_nothing_is_asked_for(project, fire) -> None:
+    ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
+    assert "L1.2" not in str(fire("claude-code", ask | {"prompt": PROMPT}))
