@@ -19,12 +19,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from lessons_kb.errors import IndexBroken, StorageError
-from lessons_kb.model import Card, Finding, as_data
+from lessons_kb.model import Card, Finding, Pattern, as_data
 from lessons_kb.store.disk import storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
 
-FORMAT = 5
+FORMAT = 6
 """Version of the tables below; another number in a file makes it be rebuilt."""
 
 _TABLES = """
@@ -318,7 +318,13 @@ def card_from_json(path: str, text: str) -> Card:
     """Rebuild a card from its path and ``card_to_json``."""
     data: dict[str, Any] = json.loads(text)
     fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
+    if "detect" in data:
+        fields["detect"] = tuple(map(_pattern_from, data["detect"]))
     return Card(id=path, **fields)
+
+
+def _pattern_from(data: dict[str, Any]) -> Pattern:
+    return Pattern(**{**data, "files": tuple(data["files"])})
 
 
 _EMPTY: Mapping[str, Any] = {
