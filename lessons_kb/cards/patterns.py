@@ -8,11 +8,13 @@ from difflib import get_close_matches
 
 from lessons_kb.cards.header import Entry, Mapping, canonical
 from lessons_kb.detect.patterns import MAX_FILES, MAX_PATTERNS, check_pattern
+from lessons_kb.detect.syntax import find_language
 from lessons_kb.errors import InputError
 from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.globs import compile_globs
 
 _OPTIONS = ("files", "language", "unless")
+_LANGUAGES = "write one that ast-grep knows, such as python, typescript or go"
 _EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
 
 
@@ -70,6 +72,8 @@ def _read_pattern(mapping: Mapping | None, text: str) -> Pattern:
     )
     if pattern.language and pattern.kind != "ast":
         raise InputError("language is for ast patterns only; remove it, or use files")
+    if pattern.language and not find_language(pattern.language):
+        raise InputError(f"unknown language {pattern.language[:40]}; {_LANGUAGES}")
     if pattern.files and pattern.kind == "command":
         raise InputError("files has no meaning for a command; remove it")
     if len(pattern.files) > MAX_FILES:

@@ -14,15 +14,17 @@ MAX_PATTERNS = 20
 """Of one card."""
 MAX_TEXT = 500
 """Characters of one regular expression or syntax pattern."""
-MAX_PROGRAM = 1_000
-"""Instructions of one compiled regular expression."""
+MAX_PROGRAM = 2_000
+"""Instructions of one compiled regular expression: two Unicode classes, or some 200 characters."""
 MAX_FILES = 20
 """Globs of one pattern."""
 _MAX_MEMORY = 4 << 20
 """Bytes for one pattern; RE2 goes on without its fastest engine where they do not suffice."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _SINGLE_QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
-_WORD = re.compile(r"(?<![\w$])[^\W\d]\w{2,}")
+_SAFE_SIZE = 10
+"""What a pattern weighs that has no program."""
+_WORD = re.compile(r"(?<![\w$])[^\W\d]\w+")
 _METAVARIABLE = re.compile(r"\$\$?\$?[A-Z_][A-Z0-9_]*|\$\$\$")
 
 
@@ -57,6 +59,13 @@ def compile_pattern(text: str) -> Any:
     Raises InputError where it cannot be compiled.
     """
     return compile_regex(f"(?m){text}", max_memory=_MAX_MEMORY, captures=False)
+
+
+def measure(pattern: Pattern) -> int:
+    """Return how much a pattern that was checked costs to look for, in instructions of RE2."""
+    texts = (pattern.unless,) if pattern.kind == "ast" else (pattern.text, pattern.unless)
+    sizes = (int(compile_pattern(text).programsize) for text in texts if text)
+    return sum(sizes, _SAFE_SIZE)
 
 
 def _check_regex(name: str, text: str) -> str:

@@ -38,16 +38,23 @@ def compile_regex(
 def compile_set(patterns: Sequence[str], *, max_memory: int) -> Callable[[bytes], list[int]]:
     """Return what tells which of some valid patterns are found in a UTF-8 text, by their places.
 
-    One pass over the text answers for all of them.
+    One pass over the text answers for all of them, or a few where they do not fit in memory.
     """
     if not patterns:
         return lambda _text: []
     found = re2.Set.SearchSet(_options(max_memory))
     for pattern in patterns:
         found.Add(pattern.encode())
-    found.Compile()
-    match: Callable[[bytes], list[int]] = found.Match
-    return match
+    try:
+        found.Compile()
+    except re2.error as error:
+        half = len(patterns) // 2
+        if not half:
+            raise InputError(f"{patterns[0][:80]!r} is too large; use smaller bounds") from error
+        first = compile_set(patterns[:half], max_memory=max_memory)
+        second = compile_set(patterns[half:], max_memory=max_memory)
+        return lambda text: first(text) + [half + place for place in second(text)]
+    return lambda text: found.Match(text) or []  # None where there are none
 
 
 def _options(max_memory: int) -> Any:

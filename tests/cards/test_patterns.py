@@ -101,6 +101,8 @@ QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
         (f"detect:\n- regex: {'x' * 501}", "regex has 501 characters", "shorten it to 500"),
         ("detect:\n- ast: $A + $B", "ast contains no word to look for",
          "name at least one function or keyword"),
+        ("detect:\n- ast: foo\n  language: klingon", "unknown language klingon",
+         "write one that ast-grep knows, such as python, typescript or go"),
         ("detect:\n- command: rm\n  files: x", "files has no meaning for a command", "remove it"),
         ("detect:\n- regex: foo\n  language: go", "language is for ast patterns only",
          "remove it, or use files"),
