@@ -93,7 +93,7 @@ def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
     keys in ``ignore`` do not matter; "" for what is no JSON data. It tells the calls of one
     session apart and is no cryptographic hash.
     """
-    data = _parse(arguments)
+    data = parse_arguments(arguments)
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if key not in ignore}
     try:
@@ -118,7 +118,7 @@ def parse_call(
     paths start at ``cwd``, the directory before the call, else at the scope. A call that did not
     end well touched nothing else.
     """
-    data = _parse(arguments)
+    data = parse_arguments(arguments)
     data = data if isinstance(data, dict) else {"input": data}
     does = _kind(call, data, kinds or {})
     command = _command(data) if does == "command" else ""
@@ -163,7 +163,8 @@ def _kind(call: Event, data: Mapping[str, Any], kinds: Mapping[str, str]) -> str
     return kind_of_tool(call.tool, agent=call.agent)
 
 
-def _parse(arguments: object) -> object:
+def parse_arguments(arguments: object) -> object:
+    """Return what a call's arguments stand for: of JSON text its value, else what was given."""
     if isinstance(arguments, str):
         try:
             return json.loads(arguments)
