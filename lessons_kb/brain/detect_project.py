@@ -55,9 +55,14 @@ def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[Found]:
     Files that hold no text, or more than MAX_CHARS bytes of it, are passed over.
     """
     for path in paths:
-        text = read_text(os.path.join(brain.directory, path))
-        if text and "\0" not in text[:_HEAD]:
+        if text := read_source(os.path.join(brain.directory, path)):
             yield from flatten(find_detected(brain, [Change(path=path, after=text)]))
+
+
+def read_source(path: str) -> str:
+    """Return the text of a file, "" of one that is binary, too large or not there."""
+    text = read_text(path)
+    return "" if "\0" in text[:_HEAD] else text
 
 
 def detect_diff(brain: Layers, diff: str) -> list[Found]:
@@ -92,19 +97,19 @@ def detect_history(brain: Layers) -> list[History]:
     ]
 
 
-def list_tree(brain: Layers, paths: Sequence[str] = ()) -> list[str]:
+def list_tree(directory: str, paths: Sequence[str] = ()) -> list[str]:
     """Return the project's files, or those within ``paths``, from its root; ignored ones left out.
 
     Without git every file counts that is not hidden. A path of an ignored file counts, too.
     """
-    named = [path for path in paths if os.path.isfile(os.path.join(brain.directory, path))]
+    named = [path for path in paths if os.path.isfile(os.path.join(directory, path))]
     folders = [path for path in paths if path not in named]
     if paths and not folders:
         return sorted(set(named))
     try:
-        found = list_files(brain.directory, [path for path in folders if path != "."])
+        found = list_files(directory, [path for path in folders if path != "."])
     except GitError:
-        found = list(_walk(brain.directory, folders or ["."]))
+        found = list(_walk(directory, folders or ["."]))
     return sorted({*named, *found})
 
 

@@ -35,6 +35,13 @@ def find_language(name: str) -> str:
     return name if known else extensions.get(name) or names.get(name, "")
 
 
+def name_example(language: str) -> str:
+    """Return the name of a file that is in a language, by any name of it."""
+    language = find_language(language)
+    extensions = (name for name, value in _names()["extensions"].items() if value == language)
+    return ".".join(("example", *list(extensions)[:1]))
+
+
 def check_syntax(pattern: str, language: str) -> str:
     """Return why ast-grep does not take a pattern in a language, "" where it does."""
     try:

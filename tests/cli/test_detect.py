@@ -231,3 +231,33 @@ def test_wrong_uses(shop, lessons, arguments, message) -> None:
     done = lessons("detect", *arguments)
     assert message in done.err
     assert done.code == 2
+
+
+def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons) -> None:
+    (shop / "src" / "many.py").write_text("".join(f"step{n}({LINE})\n" for n in range(5)))
+    git(shop, "add", ".")
+    done = lessons("lint")
+    said = (
+        "detect: regex shell\\s*=\\s*True finds 6 places in the project, the first in src/many.py:1"
+    )
+    assert f"lessons/shell.md:6: warning finds-often: {said}" in done.out
+    (shop / "src" / "many.py").write_text("")
+    assert "finds-often" not in lessons("lint").out
+
+
+def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons) -> None:
+    text = SHELL.replace("os.system($$$)", "foo bar\n    language: python")
+    (shop / "lessons" / "shell.md").write_text(text)
+    assert "bad-pattern: detect: ast foo bar is not python: " in lessons("lint").out
+
+
+def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -> None:
+    from lessons_kb.detect import syntax
+
+    monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
+    syntax.is_available.cache_clear()
+    (shop / "lessons" / "other.md").write_text(SHELL)
+    done = lessons("lint")
+    assert done.out.count("info no-ast-grep: ") == 1
+    assert "pip install 'lessons-kb[ast]'" in done.out
+    syntax.is_available.cache_clear()
