@@ -100,7 +100,8 @@ def detect_history(brain: Layers) -> list[History]:
 def list_tree(directory: str, paths: Sequence[str] = ()) -> list[str]:
     """Return the project's files, or those within ``paths``, from its root; ignored ones left out.
 
-    Without git every file counts that is not hidden. A path of an ignored file counts, too.
+    Without git every file counts that is not hidden. No link is followed: a repository may hold
+    one that leads to a private file. A file that is named counts, whatever it is.
     """
     named = [path for path in paths if os.path.isfile(os.path.join(directory, path))]
     folders = [path for path in paths if path not in named]
@@ -110,7 +111,15 @@ def list_tree(directory: str, paths: Sequence[str] = ()) -> list[str]:
         found = list_files(directory, [path for path in folders if path != "."])
     except GitError:
         found = list(_walk(directory, folders or ["."]))
-    return sorted({*named, *found})
+    root = os.path.realpath(directory)
+    whole = (
+        path for path in found if os.path.realpath(os.path.join(root, path)) == _at(root, path)
+    )
+    return sorted({*named, *whole})
+
+
+def _at(root: str, path: str) -> str:
+    return os.path.join(root, *path.split("/"))
 
 
 def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:

@@ -51,6 +51,16 @@ def check_syntax(pattern: str, language: str) -> str:
     return ""
 
 
+def parse(text: str, language: str) -> Any:
+    """Return the root of a text's syntax tree, None without ast-grep or such a language."""
+    if not is_available():
+        return None
+    try:
+        return _parse(text.encode("utf-8", "replace").decode(), language)
+    except ValueError:
+        return None
+
+
 def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Yield (place of the pattern, start, end), in characters, of nodes that match.
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lessons_kb.detect.changes import parse_diff
+from lessons_kb.detect.learn import propose
 from lessons_kb.learn.failures import error_excerpt, find_failing
 from lessons_kb.learn.phrases import FEEDBACK, REQUEST
 from lessons_kb.learn.triggers import (
@@ -27,6 +29,11 @@ UNNAMED = "TODO name the mistake"
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500
+_PROPOSAL = """\
+<!-- What this change removed looks like this. If it is the mistake, move it to the header: the
+     lesson then arrives before such code is written (`lessons detect` shows where it is now)."""
+_UNQUOTED = re.compile(r"[\n\r]|--")
+"""What would end the comment, or a line of it."""
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
@@ -57,7 +64,7 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     change = diff or "\n".join(trigger.changes)
     sections = {SITUATION: _paragraphs(facts)}
     if change.strip():
-        sections[FIX] = _paragraphs([_FIXES.get(trigger.kind, _CHANGED), fence(change, "diff")])
+        sections[FIX] = _show_fix(_FIXES.get(trigger.kind, _CHANGED), change)
     return Sketch(
         title=f"{UNNAMED} ({_hint(trigger)})",
         sections=sections,
@@ -80,7 +87,7 @@ def sketch_session(events: Sequence[Event], *, diff: str = "", title: str = "") 
     facts.append(_changed(files or fixed))
     sections = {SITUATION: _paragraphs(facts)}
     if diff.strip():
-        sections[FIX] = _paragraphs([_CHANGED, fence(diff, "diff")])
+        sections[FIX] = _show_fix(_CHANGED, diff)
     both = tuple(path for path in fixed if path in files)
     return Sketch(
         title=title or UNNAMED,
@@ -97,10 +104,24 @@ def sketch_diff(path: str, hunks: str, *, line: int = 0, title: str = "") -> Ske
         title=title or UNNAMED,
         sections={
             SITUATION: f"Seen at {where}.",
-            FIX: _paragraphs([f"The change of {where}:", fence(hunks, "diff")]),
+            FIX: _show_fix(f"The change of {where}:", hunks),
         },
         paths=(path,),
     )
+
+
+def _show_fix(introduction: str, diff: str) -> str:
+    """Return a diff and, as a comment, the patterns of what it removed, for the header."""
+    shown = [introduction, fence(diff, "diff")]
+    patterns = [one for one in propose(parse_diff(diff)) if not _UNQUOTED.search(one.text)]
+    if patterns:
+        rows = [
+            row
+            for one in patterns
+            for row in (f"  - ast: {_single_quoted(one.text)}", f"    language: {one.language}")
+        ]
+        shown.append("\n".join((_PROPOSAL, "detect:", *rows, "-->")))
+    return _paragraphs(shown)
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -146,6 +167,10 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
 def split_files(diff: str) -> list[str]:
     """Return the parts of a unified diff, one a file."""
     return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part.strip()]
+
+
+def _single_quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _names(diff: str) -> tuple[str, ...]:
