@@ -40,8 +40,9 @@ def find_detected(
 ) -> list[Detected]:
     """Return the cards whose mistake is in what changes add or in commands, nearest brain first.
 
-    The last commit is looked at as it is. Changes to the brains' own files do not count: a card
-    that shows its mistake would find itself.
+    ``changes`` are not looked at where no card has patterns. The last commit is looked at as it
+    is. Changes to the brains' own cards do not count: a card that shows its mistake would find
+    itself.
     """
     if not has_detectors(brain):
         return []

@@ -16,9 +16,8 @@ _PANIC = "PanicException"
 """What a bug in the parser raises; its class can only be told by its name."""
 
 
-@cache
 def is_available() -> bool:
-    """Tell whether ast-grep is installed; its import takes 12 ms."""
+    """Tell whether ast-grep is installed; its import takes 12 ms, once."""
     return _ast_grep() is not None
 
 

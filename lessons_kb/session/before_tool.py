@@ -146,6 +146,10 @@ class _Call:
     changed: frozenset[str] = frozenset()
     """Those of them that it changes or runs."""
     changes: tuple[Change, ...] = ()
+    """What it writes, as its arguments tell: no file was looked at."""
+    scope: str = ""
+    whole: bool = False
+    """Whether each change writes a whole file."""
     commands: tuple[str, ...] = ()
 
 
@@ -174,13 +178,13 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     else:
         written = command if is_patch_command(command) else arguments
         changes = find_changes(written, scope=scope, cwd=hook_event.cwd)
-    whole = does == "create" or does in _COMMANDS
-    place = place_creation if whole else place_change
     most = max(_MAX_FILES, len(changed))
     return _Call(
         touched=tuple(dict.fromkeys((*changed, *touched)))[:most],
         changed=frozenset(changed),
-        changes=tuple(place(change, scope) for change in changes[:_MAX_FILES]),
+        changes=tuple(changes[:_MAX_FILES]),
+        scope=scope,
+        whole=does == "create" or does in _COMMANDS,
         commands=tuple(find_run(command)) if does in _COMMANDS else (),
     )
 
@@ -189,7 +193,9 @@ def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     guarding: list[Guarding] = []
     if call.touched:
         guarding = [found for one in brain.layers for found in _guarding(brain, one, call.touched)]
-    return guarding, find_detected(brain, call.changes, call.commands)
+    place = place_creation if call.whole else place_change
+    changes = (place(change, call.scope) for change in call.changes)  # only where it is asked for
+    return guarding, find_detected(brain, changes, call.commands)
 
 
 def _cards(guarding: Iterable[Guarding], detected: Iterable[Detected]) -> list[tuple[Layer, Card]]:

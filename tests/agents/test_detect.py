@@ -274,10 +274,8 @@ def test_syntax_patterns_without_the_extra_are_silent(project, fire, monkeypatch
     from lessons_kb.detect import syntax
 
     monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
-    syntax.is_available.cache_clear()
     sent = claude(project, "PreToolUse", "Edit", tool_input=edit(project, "    os.system(cmd)"))
     assert fire("claude-code", sent) == {}
-    syntax.is_available.cache_clear()
 
 
 def test_a_syntax_pattern_is_found(project, fire) -> None:

@@ -200,12 +200,10 @@ def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
     from lessons_kb.detect import syntax
 
     monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
-    syntax.is_available.cache_clear()
     done = lessons("detect")
     assert "lessons: 1 ast pattern not looked for; pip install 'lessons-kb[ast]'\n" in done.err
     assert "src/run.py:5" in done.out
     assert "src/old.py" not in done.out
-    syntax.is_available.cache_clear()
 
 
 def test_more_patterns_than_are_looked_for_are_told(shop, lessons) -> None:
@@ -255,9 +253,7 @@ def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -
     from lessons_kb.detect import syntax
 
     monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
-    syntax.is_available.cache_clear()
     (shop / "lessons" / "other.md").write_text(SHELL)
     done = lessons("lint")
     assert done.out.count("info no-ast-grep: ") == 1
     assert "pip install 'lessons-kb[ast]'" in done.out
-    syntax.is_available.cache_clear()

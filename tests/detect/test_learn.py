@@ -61,9 +61,7 @@ def test_at_most_three_are_proposed() -> None:
 
 def test_without_the_extra_nothing_is_proposed(monkeypatch) -> None:
     monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
-    syntax.is_available.cache_clear()
     assert propose([Change(path="a.py", before="os.system(x)\n", after="run(x)\n")]) == []
-    syntax.is_available.cache_clear()
 
 
 CODE = st.lists(
