@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from lessons_kb.brain.detection import Detected, find_detected, read_text
 from lessons_kb.brain.layers import Layers
 from lessons_kb.detect.changes import Change, parse_diff
-from lessons_kb.detect.matcher import Match
-from lessons_kb.detect.syntax import is_available
+from lessons_kb.detect.matcher import Match, Matcher, Rule
+from lessons_kb.detect.syntax import is_available, language_of
 from lessons_kb.errors import GitError
-from lessons_kb.model import Card
+from lessons_kb.model import Card, Pattern
 from lessons_kb.process.git import list_files, read_history
 
 
@@ -45,6 +45,8 @@ class History:
         return sum(since for _month, _before, since in self.months)
 
 
+MANY_PLACES = 5
+"""A pattern of one mistake that finds more places describes something ordinary."""
 _HEAD = 8_000
 """Characters in which a NUL tells a binary file, as git does."""
 
@@ -95,6 +97,18 @@ def detect_history(brain: Layers) -> list[History]:
         )
         for key, card in sorted(cards.items())
     ]
+
+
+def is_rare(directory: str, pattern: Pattern) -> bool:
+    """Tell whether a pattern finds at most MANY_PLACES in a project's files as they are now."""
+    matcher = Matcher([Rule(card="", pattern=pattern)])
+    found = 0
+    for path in list_tree(directory):
+        if not pattern.language or language_of(path) == pattern.language:
+            found += len(matcher.find_in_file(path, read_source(os.path.join(directory, path))))
+        if found > MANY_PLACES:
+            return False
+    return True
 
 
 def list_tree(directory: str, paths: Sequence[str] = ()) -> list[str]:

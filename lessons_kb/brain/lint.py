@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detect_project import list_tree, read_source
+from lessons_kb.brain.detect_project import MANY_PLACES, list_tree, read_source
 from lessons_kb.brain.digest import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
@@ -26,9 +26,6 @@ from lessons_kb.store.locate import CONFIG_NAME, git_top
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.text.globs import compile_globs
-
-MANY_PLACES = 5
-"""A pattern of one mistake that finds more places describes something ordinary."""
 
 
 def lint(layer: Layer, directory: str = "") -> list[Finding]:

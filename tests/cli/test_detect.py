@@ -257,3 +257,19 @@ def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -
     done = lessons("lint")
     assert done.out.count("info no-ast-grep: ") == 1
     assert "pip install 'lessons-kb[ast]'" in done.out
+
+
+def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons) -> None:
+    path = shop / "src" / "old.py"
+    path.write_text("run(['ls'])\n")
+    arguments = ("create", "Listing ran in a shell", "--from-diff", "src/old.py")
+    made = lessons(*arguments)
+    assert made.code == 0, made.err
+    text = (shop / made.out.strip().split(":")[0]).read_text()
+    assert "detect:\n  - ast: 'os.system'\n    language: python\n-->" in text
+    (shop / "src" / "many.py").write_text("os.system(x)\n" * 6)
+    git(shop, "add", ".")
+    made = lessons(*arguments, "--on-duplicate", "new")
+    text = (shop / made.out.strip().split(":")[0]).read_text()
+    assert "os.system" in text
+    assert "- ast:" not in text
