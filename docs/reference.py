@@ -99,6 +99,7 @@ KEY_MEANINGS = {
     "evidence": "Evidence for a claim of an imported review; the latter two rank lower.",
     "supported-by": "Support for an imported claim.",
     "reopen-when": "When to look at a deferred finding again.",
+    "detect": "How the mistake looks in code or in a command: see [detection](detect.md).",
 }
 FORMS = {
     "text": "text",
@@ -107,6 +108,7 @@ FORMS = {
     "globs": "list of globs",
     "count": f"whole number, 1 to {MAX_OCCURRENCES:,}",
     "date": "ISO date",
+    "patterns": "list of patterns",
 }
 OCCASIONS = ("prompt", "before", "after", "stop")
 

@@ -17,6 +17,26 @@ FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
 """Indexed fields. ``body`` holds the text of the whole file, the others repeat parts of it."""
 
 
+PATTERNS = ("regex", "ast", "command")
+"""What a pattern of ``detect`` is: a regular expression over code, a syntax pattern, or a regular
+expression over commands."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pattern:
+    """How a mistake looks in code or in a command."""
+
+    kind: str
+    """One of PATTERNS."""
+    text: str
+    files: tuple[str, ...] = ()
+    """Gitignore-style globs of the files it is looked for in; empty = every file."""
+    language: str = ""
+    """Of an ``ast`` pattern; "" = that of the file."""
+    unless: str = ""
+    """A regular expression; a match on a line that holds it does not count."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Card:
     """What the catalogue knows of a file: a lesson, playbook, finding or note."""
@@ -47,6 +67,8 @@ class Card:
     evidence: str | None = None
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
+    detect: tuple[Pattern, ...] = ()
+    """How the mistake looks, in the order of the header; unusable patterns are left out."""
     why: str = ""
     """First sentence of Root Cause, else of Mistake / Risk; one line, not yet cut."""
     checklist: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 NAMES = [str(path.relative_to(PACKAGE)) for path in FILES]
 
 PURE_ROOMS = (
-    *("text", "cards", "search", "duplicates", "relevance", "preflight", "check"),
+    *("text", "detect", "cards", "search", "duplicates", "relevance", "preflight", "check"),
     *("guards", "transcripts", "importers", "learn"),
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
@@ -27,6 +27,7 @@ OWN_A_DIRECTORY = (
 below store opens a file"."""
 
 HOMES = {
+    "ast_grep_py": ("detect",),
     "filelock": ("store", "brain/refresh.py"),
     "frontmatter": ("cards",),
     "jinja2": ("report",),
@@ -37,6 +38,7 @@ HOMES = {
     "pathspec": ("text",),
     "platformdirs": ("store",),
     "rank_bm25": ("search", "duplicates"),
+    "re2": ("text",),
     "rich": ("cli", "tui", "render.py"),
     "sqlite3": ("store", "brain", "search"),
     "Stemmer": ("text",),
@@ -50,7 +52,7 @@ HOMES = {
 }
 
 ON_FIRST_USE = {
-    *("jinja2", "markdown_it", "mcp", "numpy", "onnxruntime", "rank_bm25", "rich"),
+    *("ast_grep_py", "jinja2", "markdown_it", "mcp", "numpy", "onnxruntime", "rank_bm25", "rich"),
     *("textual", "tokenizers", "tomlkit", "typer", "watchdog"),
 }
 """Heavy packages: an event answered without a daemon loads none of them."""

@@ -71,8 +71,9 @@ def test_each_program_is_there() -> None:
 
 
 def test_the_hook_for_pre_commit_is_a_command_that_exists() -> None:
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-    assert hook["id"] == "lessons-lint"
+    hook, detect = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert (hook["id"], detect["id"]) == ("lessons-lint", "lessons-detect")
+    assert detect["entry"] == "lessons detect --diff"
     program, command = hook["entry"].split()
     names = {
         registered.callback.__name__

@@ -115,4 +115,4 @@ class Brain(Layers):
 
     def lint(self) -> list[Finding]:
         """Return everything wrong with any file of the brains, by path and line."""
-        return [finding for layer in self.layers for finding in lint(layer)]
+        return [finding for layer in self.layers for finding in lint(layer, self.directory)]

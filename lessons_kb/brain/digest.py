@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.slugs import normal_title
+from lessons_kb.detect.patterns import measure
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.model import NOTE, Document, Finding
-from lessons_kb.store.catalogue import Entry
+from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.store.catalogue import Detector, Entry
 from lessons_kb.store.files import read_bytes
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.globs import compile_globs
@@ -51,6 +52,16 @@ def check_globs(document: Document) -> list[Finding]:
     return []
 
 
+def build_detectors(card: Card) -> tuple[Detector, ...]:
+    """Return what is looked for on behalf of a card: nothing unless it is active."""
+    if card.status != "active":
+        return ()
+    return tuple(
+        Detector(pattern=one, globs=compile_globs(one.files), size=measure(one))
+        for one in card.detect
+    )
+
+
 def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: int) -> Entry:
     try:
         data, document = read_document(root, path, folders, max_bytes)
@@ -76,6 +87,7 @@ def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: in
         card=card,
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=globs,
+        detectors=build_detectors(card),
         terms={name: tuple(analyze(text)) for name, text in document.fields.items()},
         findings=tuple(findings),
     )

@@ -8,10 +8,12 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.compose import compose, find_lacks, redact_card
+from lessons_kb.brain.detect_project import is_rare
 from lessons_kb.brain.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
@@ -236,8 +238,10 @@ class Drafts:
             raise InputError(f"the journal has no {what}; see `lessons events`")
         failed = [event.at for event in events if event.outcome == "exec_error"]
         since = failed[-1] if failed else events[0].at
-        diff = find_fix(self._place(events[-1]), since=since, brains=self._brain.layers)
-        return sketch_session(events, diff=redact(diff), title=title)
+        place = self._place(events[-1])
+        diff = find_fix(place, since=since, brains=self._brain.layers)
+        rare = partial(is_rare, place)
+        return sketch_session(events, diff=redact(diff), title=title, is_rare=rare)
 
     def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
         """Return what the working diff of ``FILE`` or ``FILE:LINE`` tells; InputError if none."""
@@ -249,7 +253,8 @@ class Drafts:
         hunks = pick_hunks(read_diff(self._brain.directory).text, posix, line)
         if not hunks:
             raise InputError(f"{where} has no change against HEAD; give a changed file and line")
-        return sketch_diff(posix, redact(hunks), line=line, title=title)
+        rare = partial(is_rare, self._brain.directory)
+        return sketch_diff(posix, redact(hunks), line=line, title=title, is_rare=rare)
 
     def _events(self, session: str | None, *, since: float) -> list[Event]:
         return self._layer.journal.events.find(session=session, since=since, limit=_MAX_EVENTS)
@@ -307,7 +312,9 @@ class Drafts:
             since, until = trigger.failure.at, trigger.cause.at
             brains = self._brain.layers
             diff = find_fix(place, since=since, until=until, files=trigger.files, brains=brains)
-        return self._compose(sketch_trigger(trigger, diff=diff), at=trigger.cause.at)
+        rare = partial(is_rare, self._place(trigger.cause))
+        sketch = sketch_trigger(trigger, diff=diff, is_rare=rare)
+        return self._compose(sketch, at=trigger.cause.at)
 
     def _compose(
         self,

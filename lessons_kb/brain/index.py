@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from threading import RLock
 
 from lessons_kb.config import Settings, settings_from_dict
+from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import Card
 from lessons_kb.search.engine import Engine
@@ -22,6 +23,9 @@ from lessons_kb.store.tidy import GENERATION_NAME, measure_folder
 CATALOGUE_NAME = "catalogue.db"
 _SMALL_BYTES = 500_000
 """A catalogue or index up to this size, some 1,000 files, is verified by hooks too: 3 ms."""
+MAX_DETECTORS = 20_000
+"""Size of the patterns looked for, in instructions of RE2: some 500 of them. The worst that can be
+written takes 60 ms over an edit, and a process without a daemon compiles them in 20 ms."""
 _CACHED_CARDS = 20_000
 """Cards kept in memory by a process that asks again and again."""
 
@@ -51,6 +55,7 @@ class Index:
         self._catalogue_verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
+        self._matcher: Matcher | None = None
 
     @property
     def settings(self) -> Settings:
@@ -151,6 +156,19 @@ class Index:
             self._cards |= self.catalogue.cards(missing)
         return {number: self._cards[number] for number in wanted if number in self._cards}
 
+    def matcher(self) -> Matcher:
+        """Return the patterns of the last commit, compiled once; called within ``read``.
+
+        The name of a rule's card is the number of its file.
+        """
+        if self._matcher is None:
+            found = self.catalogue.detectors(most=MAX_DETECTORS)
+            self._matcher = Matcher(
+                Rule(card=str(number), pattern=one.pattern, globs=one.globs)
+                for number, one in found
+            )
+        return self._matcher
+
     def _discard_after(self, error: Exception) -> None:
         """Throw a damaged cache away, unless another process has just begun a new one."""
         if self._is_replaced():
@@ -193,6 +211,7 @@ class Index:
             self._engine.close()
         self._engine = None
         self._cards = {}
+        self._matcher = None
         self._state = state
         self._settings = None
 

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lessons_kb.brain.detect_project import MANY_PLACES, list_tree, read_source
 from lessons_kb.brain.digest import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
+from lessons_kb.cards.examples import FOUND_OFTEN, advise
 from lessons_kb.cards.lint import check_card
+from lessons_kb.detect.matcher import Matcher, Rule
+from lessons_kb.detect.syntax import (
+    INSTALL,
+    check_syntax,
+    find_language,
+    is_available,
+    language_of,
+)
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.model import NOTE, Finding
-from lessons_kb.store.locate import CONFIG_NAME
+from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.store.locate import CONFIG_NAME, git_top
+from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.settings import read_ignored, read_settings
+from lessons_kb.text.globs import compile_globs
 
 
-def lint(layer: Layer) -> list[Finding]:
-    """Read every file of a brain anew and return its findings, by path and line."""
+def lint(layer: Layer, directory: str = "") -> list[Finding]:
+    """Read every file of a brain anew and return its findings, by path and line.
+
+    With ``directory``, a project's root in git, its files are searched for patterns that find
+    too much.
+    """
     try:
         settings, _origins = read_settings(layer.root)
         ignored = read_ignored(layer.root)
@@ -22,6 +42,7 @@ def lint(layer: Layer) -> list[Finding]:
     seen = scan_brain(layer.root, settings, ignored)
     findings = list(seen.findings)
     limit = settings.index.max_file_bytes
+    detecting: list[tuple[Card, Document]] = []
     for path in seen.files:
         try:
             document = read_document(layer.root, path, settings.folders, limit)[1]
@@ -33,7 +54,76 @@ def lint(layer: Layer) -> list[Finding]:
         else:
             findings += document.findings
         findings += check_globs(document)
+        if document.card is not None and document.card.detect:
+            detecting.append((document.card, document))
+    findings += _check_syntax(detecting)
+    findings += (
+        _check_project(detecting, layer.root, directory) if directory and git_top(directory) else []
+    )
     return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.rule))
+
+
+def _check_syntax(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
+    """Return which ``ast`` patterns are no code, or, once, that nothing can tell."""
+    found = []
+    for card, document in detecting:
+        for pattern in card.detect:
+            if pattern.kind != "ast":
+                continue
+            line = document.key_lines.get("detect", 0)
+            if not is_available():
+                message = "detect: ast patterns are not looked for: ast-grep is not installed"
+                finding = Finding(
+                    path=card.id, line=line, rule="no-ast-grep", message=message, mend=INSTALL
+                )
+                return [replace(finding, level="info")]
+            languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
+            for language in sorted(languages):
+                if why := check_syntax(pattern.text, language):
+                    message = f"detect: ast {pattern.text[:60]} is not {language}: {why}"
+                    mend = "write it as code, with $X for what varies"
+                    found.append(
+                        Finding(
+                            path=card.id, line=line, rule="bad-pattern", message=message, mend=mend
+                        )
+                    )
+    return found
+
+
+def _check_project(
+    detecting: Sequence[tuple[Card, Document]], root: str, directory: str
+) -> list[Finding]:
+    """Return which patterns find more than a handful of places in a project."""
+    rules = {
+        Rule(card=f"{card.id} {place}", pattern=one, globs=compile_globs(one.files)): (
+            card,
+            document,
+        )
+        for card, document in detecting
+        if card.status == "active"
+        for place, one in enumerate(card.detect)
+        if one.kind != "command"
+    }
+    if not rules:
+        return []
+    matcher = Matcher(rules)
+    places: dict[Rule, list[str]] = {rule: [] for rule in rules}
+    for path in list_tree(directory):
+        full = os.path.join(directory, path)
+        if full.startswith(root + os.sep) and path.endswith(SUFFIXES):
+            continue
+        for match in matcher.find_in_file(path, read_source(full)):
+            places[match.rule].append(f"{path}:{match.line}")
+    return [
+        advise(
+            *rules[rule],
+            rule.pattern,
+            FOUND_OFTEN,
+            f"finds {len(found):,} places in the project, the first in {found[0]}",
+        )
+        for rule, found in places.items()
+        if len(found) > MANY_PLACES
+    ]
 
 
 def _config_finding(error: ConfigError) -> Finding:

@@ -171,6 +171,17 @@ def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
+def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
+    """Return the cards of some files that may be given in a project; called within ``read``."""
+    cards = {
+        number: card
+        for number, card in layer.cards(numbers).items()
+        if number > 0 and card.status == "active" and card.project in (None, project)
+    }
+    harmful = find_harmful(layer, cards.values())
+    return {number: card for number, card in cards.items() if card.id not in harmful}
+
+
 def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     """Return the ids of the harmful ones among some cards → why; none where all may be given."""
     wanted = list(cards)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from lessons_kb.cards.header import Entry, Header, Span, Split, canonical, line_starts, split_header
 from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.keys import KEYS, describe_form, read_value
-from lessons_kb.cards.lenient import read_lenient
-from lessons_kb.cards.reading import Reading, read_header
+from lessons_kb.cards.reading import Reading, read_header, read_leniently
 from lessons_kb.cards.scalars import format_flow, format_scalar
 from lessons_kb.errors import EditRefused, InputError
 
@@ -398,7 +397,7 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
     again = read_header(after)
     usable = again.reader != "none" and _is_text(new)
     if reading.reader == "lenient" and after.header is not None:
-        again = Reading(entries=read_lenient(after.header.lines)[0], reader="lenient")
+        again = Reading(entries=read_leniently(after.header.lines)[0], reader="lenient")
     intended = _meaning(reading.entries)
     for name, value in changes.items():
         if value is None:

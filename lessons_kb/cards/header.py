@@ -19,6 +19,8 @@ _KEY_FIRST = re.compile(
     r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*[ \t]*[{\"']?[^\W\d_][\w .-]*[\"']?[ \t]*:"
 )
 
+Mapping = tuple[tuple[str, "str | tuple[str, ...] | None"], ...]
+"""The keys of a nested mapping with their texts; None is YAML's null, or deeper still."""
 Span = tuple[int, int, int, int]
 """First line and column, last line and column after the last character; from 0."""
 
@@ -47,6 +49,8 @@ class Entry:
     """The whole value."""
     flow: bool = False
     """The value stands in brackets."""
+    mappings: tuple[Mapping | None, ...] = ()
+    """Beside each text what a nested mapping holds; empty where nothing is nested."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

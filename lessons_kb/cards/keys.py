@@ -16,9 +16,10 @@ from typing import Any
 
 from lessons_kb.cards.header import Entry, canonical
 from lessons_kb.cards.inline import one_line
-from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
+from lessons_kb.cards.patterns import read_patterns
+from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES, Pattern
 
-Read = str | int | tuple[str, ...] | None
+Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +29,7 @@ class Key:
     field: str
     """Field of Card that it fills."""
     form: str
-    """``text``, ``tags``, ``texts``, ``globs``, ``choice``, ``count`` or ``date``."""
+    """``text``, ``tags``, ``texts``, ``globs``, ``choice``, ``count``, ``date`` or ``patterns``."""
     choices: tuple[str, ...] = ()
     foreign: bool = False
     """Written by other systems; wrong values are passed over in silence."""
@@ -53,6 +54,7 @@ KEYS: Mapping[str, Key] = {
     "evidence": Key(field="evidence", form="choice", choices=EVIDENCE),
     "supported-by": Key(field="supported_by", form="texts"),
     "reopen-when": Key(field="reopen_when", form="text"),
+    "detect": Key(field="detect", form="patterns"),
     # Obsidian, docs/solutions, learnings …
     "tags": Key(field="topics", form="tags", foreign=True),
     "module": Key(field="topics", form="tags", foreign=True),
@@ -79,6 +81,7 @@ _EXPECTED = {
     "globs": "a list of globs",
     "count": f"a whole number from 1 to {MAX_OCCURRENCES:,}",
     "date": "a date such as 2026-01-31",
+    "patterns": "a list of patterns such as `- regex: 'shell=True'`",
 }
 
 
@@ -120,7 +123,9 @@ def read_keys(
             if not key.foreign:
                 problems.append(_wrong(found, key, name, str(error)))
             continue
-        if not key.foreign:
+        if key.form == "patterns":
+            problems += _check_patterns(found)
+        elif not key.foreign:
             problems += _check_items(found, name)
         if isinstance(value, tuple):
             fields[key.field] = (*fields.get(key.field, ()), *value)
@@ -173,6 +178,10 @@ def _tags(entry: Entry, key: Key, name: str) -> tuple[str, ...]:
     return tuple(tag for text in _globs(entry, key, name) if (tag := text.lstrip("#").strip()))
 
 
+def _patterns(entry: Entry, _key: Key, _name: str) -> tuple[Pattern, ...]:
+    return read_patterns(entry)[0]
+
+
 def _choice(entry: Entry, key: Key, name: str) -> str | None:
     text = _text(entry, key, name)
     if text is None:
@@ -215,6 +224,7 @@ _FORMS: Mapping[str, Callable[[Entry, Key, str], Read]] = {
     "choice": _choice,
     "count": _count,
     "date": _date,
+    "patterns": _patterns,
 }
 
 
@@ -244,6 +254,13 @@ def _check_items(entry: Entry, name: str) -> list[Problem]:
             problem = Problem(line=span[0], rule="unquoted-colon", message=message, mend=mend)
             found.append(replace(problem, level="info"))
     return found
+
+
+def _check_patterns(entry: Entry) -> list[Problem]:
+    return [
+        Problem(line=fault.line, rule="bad-pattern", message=fault.message, mend=fault.mend)
+        for fault in read_patterns(entry)[1]
+    ]
 
 
 def _wrong(entry: Entry, key: Key, name: str, given: str) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lessons_kb.cards.examples import EXAMPLE_RULES, check_examples
 from lessons_kb.cards.outline import normal_newlines
 from lessons_kb.cards.sections import (
     CAUSE,
@@ -60,6 +61,7 @@ def check_card(document: Document) -> tuple[Finding, ...]:
     if card is None or card.kind == NOTE:
         return document.findings
     advice = [*_check_parts(card, document), *_check_items(card, document)]
+    advice += check_examples(card, document)
     advice.sort(key=lambda finding: finding.line)
     return (*document.findings, *advice)
 
@@ -93,7 +95,7 @@ _FILLS = {
 """The suggested fix where the section or key exists already."""
 
 
-ADVICE = frozenset(_FIXES)
+ADVICE = frozenset((*_FIXES, *EXAMPLE_RULES))
 """Rules that say how a card could be better, where nothing is wrong with its file."""
 
 

@@ -166,7 +166,8 @@ def _united(base: Sequence[str], first: Sequence[str], second: Sequence[str]) ->
 
 def _texts(side: Side) -> tuple[str, ...]:
     value = _read(side)
-    return value if isinstance(value, tuple) else ()
+    items = value if isinstance(value, tuple) else ()
+    return tuple(item for item in items if isinstance(item, str))
 
 
 def _write(three: Three, value: int | tuple[str, ...]) -> str:

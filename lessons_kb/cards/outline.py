@@ -50,6 +50,20 @@ class Item:
     """The pattern of its ``<!-- shown-by: … -->``, "" without one."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fence:
+    """A fenced block of code."""
+
+    language: str
+    """The first word behind the fence."""
+    text: str
+    line: int
+    """From 0, in the body, of the opening fence."""
+    labels: tuple[str, ...]
+    """The paragraph right above it, if there is one, then the headings it stands under, the
+    nearest first; plain, one line each."""
+
+
 def normal_newlines(body: str) -> str:
     r"""Return a text whose lines end at ``\n``, with as many lines as before."""
     return body.replace("\r\n", "\n").replace("\r", "\n") if "\r" in body else body
@@ -85,6 +99,35 @@ def find_headings(body: str) -> list[Heading]:
     if {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
         return _headings(tokens, numbers)
     return _headings(_parser(_ALL).parse(body), range(body.count("\n") + 1))
+
+
+def find_fences(body: str) -> list[Fence]:
+    """Return the fenced blocks of a body, in order, each with what announces it."""
+    found: list[Fence] = []
+    headings: list[tuple[int, str]] = []
+    above: list[str] = []
+    tokens = _parser(_ALL).parse(body[:MAX_STRUCTURE])
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            headings = [one for one in headings if one[0] < level]
+            headings.append((level, plain_text(tokens[place + 1].content)))
+            above = []
+        elif token.type == "paragraph_open":
+            above = [plain_text(tokens[place + 1].content)]
+        elif token.type == "fence" and token.map:
+            labels = (*above, *(text for _level, text in reversed(headings)))
+            words = token.info.split()
+            found.append(
+                Fence(
+                    language=words[0] if words else "",
+                    text=token.content,
+                    line=token.map[0],
+                    labels=labels,
+                )
+            )
+            above = []
+    return found
 
 
 def find_items(part: str) -> list[Item]:

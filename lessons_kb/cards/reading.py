@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lessons_kb.cards.header import Entry, Header, Split, canonical, looks_like_keys
+from lessons_kb.cards.header import Entry, Header, Span, Split, canonical, looks_like_keys
 from lessons_kb.cards.keys import KEYS, Problem
 from lessons_kb.cards.lenient import read_lenient
 from lessons_kb.cards.yaml_reader import NotYamlError, RefusedError, read_yaml
@@ -42,11 +42,11 @@ def read_header(split: Split) -> Reading:
             refused.line, "header-refused", f"the header is not accepted: {refused}", mend
         )
     except NotYamlError as error:
-        return _read_leniently(split.header, error)
+        return _read_other(split.header, error)
 
 
-def _read_leniently(header: Header, error: NotYamlError) -> Reading:
-    entries, lost = read_lenient(header.lines)
+def _read_other(header: Header, error: NotYamlError) -> Reading:
+    entries, lost = read_leniently(header.lines)
     known = any(canonical(entry.key) in KEYS for entry in entries)
     if not entries or (lost and not known) or len(lost) > len(entries):
         what = "the header is not YAML" if looks_like_keys(header) else "the header has no keys"
@@ -59,6 +59,34 @@ def _read_leniently(header: Header, error: NotYamlError) -> Reading:
         mend=_QUOTE,
     )
     return Reading(entries=entries, reader="lenient", problems=(problem,))
+
+
+def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
+    """Return what ``read_lenient`` does, the patterns in it as YAML reads them."""
+    entries, lost = read_lenient(lines)
+    return tuple(_with_mappings(entry, lines) for entry in entries), lost
+
+
+def _with_mappings(entry: Entry, lines: tuple[str, ...]) -> Entry:
+    """Return an entry that holds mappings as YAML reads its own lines, if it can."""
+    key = KEYS.get(canonical(entry.key))
+    if key is None or key.form != "patterns":
+        return entry
+    try:
+        (own,) = read_yaml(lines[entry.line : entry.end])
+    except (NotYamlError, ValueError):
+        return entry
+
+    def below(span: Span) -> Span:
+        return (span[0] + entry.line, span[1], span[2] + entry.line, span[3])
+
+    return replace(
+        own,
+        line=entry.line,
+        end=entry.end,
+        span=below(own.span),
+        spans=tuple(map(below, own.spans)),
+    )
 
 
 _PROBLEMS = {

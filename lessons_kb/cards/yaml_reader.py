@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from lessons_kb.cards.header import Entry, Span
+from lessons_kb.cards.header import Entry, Mapping, Span
 from lessons_kb.cards.lenient import read_scalar
 
 MAX_DEPTH = 16
@@ -19,6 +19,11 @@ MAX_ALIASES = 32
 NULLS = ("", "~", "null", "Null", "NULL")
 # YAML 1.1 ends a line at these, we do not.
 _ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+
+
+_IN_VALUE = 2
+"""Depth of what a nested mapping's own values hold."""
+_Items = tuple[tuple[str | None, ...], tuple[Span, ...], str, Span, tuple[Mapping | None, ...]]
 
 
 class NotYamlError(Exception):
@@ -107,6 +112,7 @@ class _Reader:
 
     def _entry(self, key: Any, value: Any) -> Entry:
         kind = type(value)
+        mappings: tuple[Mapping | None, ...] = ()
         texts: tuple[str | None, ...]
         spans: tuple[Span, ...]
         if kind is self._scalar or kind is self._alias:
@@ -116,11 +122,12 @@ class _Reader:
             texts, spans, styles, flow = (text,), (span,), style, False
         elif kind is self._list:
             flow = bool(value.flow_style)
-            texts, spans, styles, span = self._items(value)
+            texts, spans, styles, span, mappings = self._items(value)
             shape = "list"
         else:
             flow = bool(value.flow_style)
-            span = self._skip(value)[0]
+            span, _style, mapping = self._skip(value)
+            mappings = () if mapping is None else (mapping,)
             shape, texts, spans, styles = "nested", (None,), (span,), "n"
         mark = key.start_mark
         return Entry(
@@ -134,6 +141,7 @@ class _Reader:
             column=mark.column,
             span=span,
             flow=flow,
+            mappings=mappings,
         )
 
     def _text(self, event: Any) -> tuple[str | None, str]:
@@ -151,19 +159,21 @@ class _Reader:
             self._anchors[event.anchor] = text
         return text, style
 
-    def _items(self, opening: Any) -> tuple[tuple[str | None, ...], tuple[Span, ...], str, Span]:
+    def _items(self, opening: Any) -> _Items:
         texts: list[str | None] = []
         spans: list[Span] = []
         styles = ""
+        mappings: list[Mapping | None] = []
         if opening.anchor:
             self._nested.add(opening.anchor)
         while type(item := self._get()) is not self._list_end:
             if type(item) is self._scalar or type(item) is self._alias:
                 text, style = self._text(item)
-                span = _span(item)
+                span, mapping = _span(item), None
             else:
-                span, style = self._skip(item)
+                span, style, mapping = self._skip(item)
                 text = None
+            mappings.append(mapping)
             texts.append(text)
             spans.append(span)
             styles += style
@@ -172,11 +182,15 @@ class _Reader:
         else:
             end = spans[-1][2:] if spans else (opening.end_mark.line, opening.end_mark.column)
         begin = (opening.start_mark.line, opening.start_mark.column)
-        return tuple(texts), tuple(spans), styles, (*begin, *end)
+        nested = tuple(mappings) if any(one is not None for one in mappings) else ()
+        return tuple(texts), tuple(spans), styles, (*begin, *end), nested
 
-    def _skip(self, opening: Any) -> tuple[Span, str]:
-        """Pass over a nested value; return its place and its style letter."""
+    def _skip(self, opening: Any) -> tuple[Span, str, Mapping | None]:
+        """Pass over a nested value; return its place, its style letter and what a mapping holds."""
         depth, last = 1, opening
+        pairs: list[tuple[str, str | tuple[str, ...] | None]] = []
+        key: str | None = None
+        items: list[str] | None = None
         begin = opening.start_mark
         if opening.anchor:
             self._nested.add(opening.anchor)
@@ -190,17 +204,30 @@ class _Reader:
                     raise RefusedError("it is nested too deeply", event.start_mark.line)
                 if event.anchor:
                     self._nested.add(event.anchor)
+                key = "" if key is None else key
+                items = [] if kind is self._list and depth == _IN_VALUE else None
             elif kind is self._list_end or kind is self._mapping_end:
                 depth -= 1
                 # A block ends where the next token begins, brackets where they close.
                 if event.end_mark.column > event.start_mark.column:
                     last = event
+                if depth == 1:
+                    pairs.append((key or "", None if items is None else tuple(items)))
+                    key = items = None
             else:
                 last = event
-                self._text(event)
+                text = self._text(event)[0]
+                if items is not None and depth == _IN_VALUE:
+                    items.append(text or "")
+                elif depth == 1 and key is None:
+                    key = text or ""
+                elif depth == 1:
+                    pairs.append((key or "", text))
+                    key = None
         end = _span(last)
         one_line = end[2] == begin.line
-        return (begin.line, begin.column, *end[2:]), "m" if mapping and one_line else "n"
+        held = tuple(pairs) if type(opening) is self._mapping else None
+        return (begin.line, begin.column, *end[2:]), "m" if mapping and one_line else "n", held
 
     def _count_alias(self, event: Any) -> None:
         self._aliases += 1

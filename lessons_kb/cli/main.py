@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "delete": "delete",
     "preflight": "preflight",
     "check": "check",
+    "detect": "detect",
     "search": "search",
     "why": "why",
     "run": "run",

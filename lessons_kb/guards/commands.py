@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from lessons_kb.data import read_mapping
-from lessons_kb.text.shell import without_documents, without_quotes
+from lessons_kb.text.shell import find_here_documents, without_documents, without_quotes
 
 _PROGRAMS = read_mapping("shell_programs.txt")
 READERS = _PROGRAMS["readers"]
@@ -31,6 +31,11 @@ WRITERS = _PROGRAMS["writers"]
 REMOVERS = ("rm", "unlink", "rmdir")
 COPIERS = _PROGRAMS["copiers"]
 """Programs that write their last operand → what becomes of the others."""
+
+TALKERS = (*READERS, *SEARCHERS, *_PROGRAMS["talkers"])
+"""Programs that run nothing: what they name is a text or a file."""
+TALKING_OPTIONS = {name: words.split() for name, words in _PROGRAMS["talking options"].items()}
+"""Program → its options whose value is prose, such as a commit's message."""
 
 LEADERS = _PROGRAMS["leaders"]
 """Words that stand before the program."""
@@ -114,6 +119,38 @@ def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
             _add(found["run"], step.folder, path)
         fed = [*fed, *(path for kind, path in touched if kind == "read")]
     return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
+
+
+def find_run(command: str) -> list[str]:
+    """Return the simple commands that a line runs, each with its words as one line.
+
+    Left out are programs that only print or search what they name, and prose such as a commit's
+    message; what is fed to a shell or a database client is among them. A command that cannot be
+    read to its end is returned as it stands.
+    """
+    steps = _parse_steps(command)
+    if not steps:
+        return [command[:_LONGEST]]
+    found = [line for step in steps for line in _run_by(step)]
+    for row, text in find_here_documents(command):
+        if any(_program(step.words)[0] in INPUT_RUNNERS for step in _parse_steps(row)):
+            found += [line for line in text.splitlines() if line.strip()]
+    return found
+
+
+def _run_by(step: _Step) -> list[str]:
+    program, arguments = _program(step.words)
+    if program in SHELLS and len(arguments) > 1 and arguments[0] in ("-c", "-lc"):
+        return find_run(arguments[1])
+    if not step.words or (program in TALKERS and program not in NOT_READERS):
+        return []
+    prose = TALKING_OPTIONS.get(program, ())
+    words = [
+        word
+        for before, word in itertools.pairwise(["", *step.words])
+        if before not in prose and not ("=" in word and word.partition("=")[0] in prose)
+    ]
+    return [" ".join(words)]
 
 
 def find_start(command: str, end: str) -> str:

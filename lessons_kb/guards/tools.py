@@ -98,7 +98,7 @@ def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
     keys in ``ignore`` do not matter; "" for what is no JSON data. It tells the calls of one
     session apart and is no cryptographic hash.
     """
-    data = _parse(arguments)
+    data = parse_arguments(arguments)
     if isinstance(data, dict):
         data = {key: value for key, value in data.items() if key not in ignore}
     try:
@@ -125,7 +125,7 @@ def parse_call(
     end well touched nothing else. A word of a command that something before it announces as a
     secret is no path, unless ``secrets`` asks for those, too: alone it could not be told any more.
     """
-    data = _parse(arguments)
+    data = parse_arguments(arguments)
     data = data if isinstance(data, dict) else {"input": data}
     does = _kind(call, data, kinds or {})
     command = _command(data) if does == "command" else ""
@@ -186,7 +186,8 @@ def _kind(call: Event, data: Mapping[str, Any], kinds: Mapping[str, str]) -> str
     return kind_of_tool(call.tool, agent=call.agent)
 
 
-def _parse(arguments: object) -> object:
+def parse_arguments(arguments: object) -> object:
+    """Return what a call's arguments stand for: of JSON text its value, else what was given."""
     if isinstance(arguments, str):
         try:
             return json.loads(arguments)

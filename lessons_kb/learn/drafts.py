@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lessons_kb.detect.changes import parse_diff
+from lessons_kb.detect.learn import propose
 from lessons_kb.learn.failures import error_excerpt, find_failing
 from lessons_kb.learn.phrases import FEEDBACK, REQUEST
 from lessons_kb.learn.triggers import (
@@ -17,7 +19,7 @@ from lessons_kb.learn.triggers import (
     STAGE,
     Trigger,
 )
-from lessons_kb.model import Event
+from lessons_kb.model import Event, Pattern
 from lessons_kb.text.sanitize import clean, clean_line
 
 SITUATION = "Situation"
@@ -27,6 +29,13 @@ UNNAMED = "TODO name the mistake"
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500
+IsRare = Callable[[Pattern], bool]
+"""Whether a pattern finds no more than a handful of places in the project after the fix."""
+_PROPOSAL = """\
+<!-- What this change removed looks like this. If it is the mistake, move it to the header: the
+     lesson then arrives before such code is written (`lessons detect` shows where it is now)."""
+_UNQUOTED = re.compile(r"[\n\r]|--")
+"""What would end the comment, or a line of it."""
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
@@ -46,8 +55,15 @@ class Sketch:
     """The task in which it happened, one line."""
 
 
-def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
-    """Return what a trigger tells; ``diff`` is the change that put it right, where one did."""
+def _any_pattern(_pattern: Pattern) -> bool:
+    return True
+
+
+def sketch_trigger(trigger: Trigger, *, diff: str = "", is_rare: IsRare = _any_pattern) -> Sketch:
+    """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
+
+    Patterns of what the change removed are proposed where they are rare in the project now.
+    """
     files = trigger.files or tuple(filter(None, _names(diff)))
     facts = [_asked(trigger.request), _headline(trigger)]
     if trigger.failure is not None and trigger.kind != REJECTION:
@@ -57,7 +73,7 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     change = diff or "\n".join(trigger.changes)
     sections = {SITUATION: _paragraphs(facts)}
     if change.strip():
-        sections[FIX] = _paragraphs([_FIXES.get(trigger.kind, _CHANGED), fence(change, "diff")])
+        sections[FIX] = _show_fix(_FIXES.get(trigger.kind, _CHANGED), change, is_rare)
     return Sketch(
         title=f"{UNNAMED} ({_hint(trigger)})",
         sections=sections,
@@ -67,7 +83,9 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     )
 
 
-def sketch_session(events: Sequence[Event], *, diff: str = "", title: str = "") -> Sketch:
+def sketch_session(
+    events: Sequence[Event], *, diff: str = "", title: str = "", is_rare: IsRare = _any_pattern
+) -> Sketch:
     """Return what a session tells: its last request, its last failure, what it changed."""
     asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
     failures = [event for event in events if event.kind in _RUNS and event.outcome == "exec_error"]
@@ -80,7 +98,7 @@ def sketch_session(events: Sequence[Event], *, diff: str = "", title: str = "") 
     facts.append(_changed(files or fixed))
     sections = {SITUATION: _paragraphs(facts)}
     if diff.strip():
-        sections[FIX] = _paragraphs([_CHANGED, fence(diff, "diff")])
+        sections[FIX] = _show_fix(_CHANGED, diff, is_rare)
     both = tuple(path for path in fixed if path in files)
     return Sketch(
         title=title or UNNAMED,
@@ -90,17 +108,34 @@ def sketch_session(events: Sequence[Event], *, diff: str = "", title: str = "") 
     )
 
 
-def sketch_diff(path: str, hunks: str, *, line: int = 0, title: str = "") -> Sketch:
+def sketch_diff(
+    path: str, hunks: str, *, line: int = 0, title: str = "", is_rare: IsRare = _any_pattern
+) -> Sketch:
     """Return what a change of one file tells; ``line`` 0 means all of it."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
     return Sketch(
         title=title or UNNAMED,
         sections={
             SITUATION: f"Seen at {where}.",
-            FIX: _paragraphs([f"The change of {where}:", fence(hunks, "diff")]),
+            FIX: _show_fix(f"The change of {where}:", hunks, is_rare),
         },
         paths=(path,),
     )
+
+
+def _show_fix(introduction: str, diff: str, is_rare: IsRare) -> str:
+    """Return a diff and, as a comment, the patterns of what it removed, for the header."""
+    shown = [introduction, fence(diff, "diff")]
+    proposed = (one for one in propose(parse_diff(diff)) if not _UNQUOTED.search(one.text))
+    patterns = [one for one in proposed if is_rare(one)]
+    if patterns:
+        rows = [
+            row
+            for one in patterns
+            for row in (f"  - ast: {_single_quoted(one.text)}", f"    language: {one.language}")
+        ]
+        shown.append("\n".join((_PROPOSAL, "detect:", *rows, "-->")))
+    return _paragraphs(shown)
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -146,6 +181,10 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
 def split_files(diff: str) -> list[str]:
     """Return the parts of a unified diff, one a file."""
     return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part.strip()]
+
+
+def _single_quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _names(diff: str) -> tuple[str, ...]:

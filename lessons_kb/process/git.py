@@ -7,6 +7,7 @@ missing. All of them are switched off here, for the repository may be anyone's.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 from lessons_kb.errors import GitError
 from lessons_kb.process.programs import find_program
@@ -47,11 +49,12 @@ _DROPPED = (
     *("GIT_DIFF_OPTS", "GIT_EXTERNAL_DIFF", "GIT_TRACE", "GIT_ASKPASS"),
     *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
 )
-_DIFF = (
-    *("diff", "--patch-with-raw", "-z", "--find-renames", "--unified=3"),
+_FORM = (
+    *("--find-renames", "--unified=3"),
     *("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}", "--output-indicator-new=+"),
 )
+_DIFF = ("diff", "--patch-with-raw", "-z", *_FORM)
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
@@ -92,6 +95,87 @@ def read_diff(
     if revision is None:
         return repository.diff(repository.head(), paths, untracked=True)
     return repository.diff(revision, paths, untracked=False)
+
+
+def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
+    """Return the files of the work tree around ``cwd`` that git does not ignore, POSIX, sorted.
+
+    They start from git's top folder, and so do ``paths``, files or folders to stay within.
+    Raises GitError where there is no git or no repository.
+    """
+    repository = _Repository(find_git(", or name the files"), cwd)
+    inside = [f":(top,literal){path}" for path in paths]
+    names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
+    found = repository.ask(*names, *inside)
+    return sorted(name for part in found.split(b"\0") if (name := _decode(part)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """One commit of a history."""
+
+    date: str
+    """ISO date on which it was made."""
+    text: str
+    """Its unified diff; "" of one longer than MAX_BYTES."""
+
+
+def read_history(cwd: str) -> Iterator[Commit]:
+    """Yield the commits that lead to HEAD, oldest first, merges left out.
+
+    Nothing the repository configures is run. Raises GitError where there is no git, no
+    repository or no commit.
+    """
+    repository = _Repository(find_git(""), cwd)
+    if repository.head() != "HEAD":
+        raise GitError("no commits yet; commit something first")
+    options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
+    form = f"--format=tformat:%x00{_COMMIT}%cs"
+    command = ("log", *options, form, *_FORM, "--end-of-options", "HEAD")
+    with _started(repository.git, repository.cwd, command) as output:
+        for part in _split_commits(output):
+            date, _, patch = part.partition(b"\n")
+            fits = len(part) <= MAX_BYTES
+            yield Commit(date=_decode(date), text=_decode(patch) if fits else "")
+
+
+_COMMIT = "lessons-commit "
+_CHUNK = 1 << 16
+
+
+def _split_commits(output: IO[bytes]) -> Iterator[bytes]:
+    """Yield what stands between the marks of commits; of one too long a little more than fits."""
+    mark = b"\0" + _COMMIT.encode()
+    rest, begun = b"", False
+    while chunk := output.read(_CHUNK):
+        *whole, rest = (rest + chunk).split(mark)
+        for part in whole:
+            if begun:
+                yield part
+            begun = True
+        if len(rest) > 2 * MAX_BYTES:
+            rest = rest[: MAX_BYTES + 1] + rest[-len(mark) :]
+    if begun:
+        yield rest
+
+
+@contextlib.contextmanager
+def _started(git: str, cwd: str, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
+    """Lend what a run of git prints while it prints it; the run ends with the loan."""
+    kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
+    with subprocess.Popen(
+        [git, "--no-pager", *_SAFE, *arguments],
+        cwd=cwd,
+        env=kept | _ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            if process.stdout is not None:
+                yield process.stdout
+        finally:
+            process.kill()
 
 
 def find_git(else_: str = "") -> str:

@@ -1,4 +1,4 @@
-"""After a tool call: the guards see it."""
+"""After a tool call: the guards see it, and a mistake that went in is told once more."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lessons_kb.guards.tools import parse_call
-from lessons_kb.model import Event, Signal
+from lessons_kb.learn.effect import RECURRED
+from lessons_kb.model import DONE, Event, Signal
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.matches import name_call
 from lessons_kb.session.observe import missed_events, outcome_of, prepared, see
 from lessons_kb.session.state import (
     GUARD,
+    MATCH,
     TurnState,
     now,
     turn_state,
@@ -46,16 +49,40 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     with turn_state(journal, hook_event.session) as state:
         missed.note(state)
         signals = see(journal, events, hook_event, scope, state)
-        return answer_signals(signals, state, capabilities)
+        made: list[list[str]] = []
+        if state.matched:
+            made = state.take_matched(name_call(hook_event), made=event.outcome in DONE)
+        texts = [text for _call, _brain, _card, text in made if text]
+        said = answer_signals(signals, state, capabilities, texts)
+    _note_recurrences(open_session, hook_event, made)
+    return said
+
+
+def _note_recurrences(
+    open_session: OpenSession, hook_event: HookEvent, made: Sequence[Sequence[str]]
+) -> None:
+    """Count what was found in a change that went in: it is known, not guessed."""
+    for layer in open_session.brain.layers if made else ():
+        for _call, alias, card, _text in made:
+            if alias == layer.alias:
+                outcomes = layer.session_journal.outcomes
+                outcomes.note(hook_event.session, card, RECURRED, at=now(hook_event))
 
 
 def answer_signals(
-    signals: Sequence[Signal], state: TurnState, capabilities: Capabilities
+    signals: Sequence[Signal],
+    state: TurnState,
+    capabilities: Capabilities,
+    matches: Sequence[str] = (),
 ) -> Answer:
-    """Put what the guards said into an answer: guidance, lines for the user, a stop."""
+    """Put what was seen into an answer: guidance, lines for the user, a stop.
+
+    ``matches`` is what to say about mistakes that the call has made.
+    """
     loud = [signal for signal in signals if signal.level == "escalate"]
     stop = loud[-1].user_line if loud and capabilities.stop else ""
     texts = [(GUARD, signal.message) for signal in signals]
+    texts += [(MATCH, text) for text in matches]
     context = state.deliver(texts, capabilities)
     lines = tuple(signal.user_line for signal in signals if signal.user_line)
     if not (context or lines or stop):

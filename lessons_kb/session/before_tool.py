@@ -1,4 +1,4 @@
-"""Before an edit or a command: the cards that guard the files it is about.
+"""Before an edit or a command: the cards that guard its files, and those whose mistake it makes.
 
 Who may ask for permission is asked before changes alone: what only reads is never held.
 """
@@ -8,22 +8,27 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from zlib import crc32
 
+from lessons_kb.brain.detection import Detected, find_detected, place_change, place_creation
 from lessons_kb.brain.injected import card_digest
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.retrieve import find_harmful
-from lessons_kb.guards.commands import find_changed, is_known
+from lessons_kb.brain.retrieve import find_usable
+from lessons_kb.detect.changes import Change
+from lessons_kb.guards.changes import find_changes, find_documents
+from lessons_kb.guards.commands import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.guards.paths import relative_path, show_path
 from lessons_kb.guards.tools import find_folder, parse_call
 from lessons_kb.model import SEVERITIES, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.matches import name_call, name_card, name_place, tell_after, tell_before
 from lessons_kb.session.prompt import freshen
-from lessons_kb.session.state import BLOCK, GUARD, now, pack_known, turn_state
+from lessons_kb.session.state import BLOCK, GUARD, MATCH, TurnState, now, pack_known, turn_state
 from lessons_kb.store.scan import signature
-from lessons_kb.text.sanitize import clean_line, defang
 
 _CHANGES = ("edit", "create", "remove")
 _COMMANDS = ("command", "test")
@@ -39,50 +44,59 @@ Guarding = tuple["Layer", "Card", tuple[str, ...]]
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
-    """Return the cards whose ``paths`` match, once per session and file, and who must be asked."""
-    touched, changed = _files(open_session, hook_event)
-    if not touched:
+    """Return the cards about a call and who must be asked.
+
+    Those are the cards whose ``paths`` match, once per session and file, and those whose mistake
+    the call is about to make, with its lines.
+    """
+    call = _read_call(open_session, hook_event)
+    if not (call.touched or call.changes or call.commands):
         return NOTHING
     brain = open_session.brain
-    guarding = [found for layer in brain.layers for found in _guarding(brain, layer, touched)]
-    if any(_is_stale(layer, card) for layer, card, _files in guarding):
+    guarding, detected = _find(brain, call)
+    if any(_is_stale(layer, card) for layer, card in _cards(guarding, detected)):
         brain = freshen(brain)[0]
-        guarding = [found for layer in brain.layers for found in _guarding(brain, layer, touched)]
-    if not guarding:
+        guarding, detected = _find(brain, call)
+    if not guarding and not detected:
         return NOTHING
     severity = SEVERITIES.index
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
+    detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
     journal = open_session.journal
-    call = hook_event.id if capabilities.ask else ""
+    asked_by = hook_event.id if capabilities.ask else ""
     with turn_state(journal, hook_event.session) as state:
         # What another process noted for this call, and did not get to say, is new once more.
         unsaid = state.take_back(hook_event.id) if hook_event.again and hook_event.id else set()
-        asking = _asking(guarding, changed, state.asked_about())
-        state.asked += [[call, key] for found in asking for key in _keys(found)]
-        shown = {key for _call, key in state.shown}
-        new = [found for found in guarding if not shown.issuperset(_keys(found))]
-        keys = dict.fromkeys(key for found in new for key in _keys(found))
-        state.shown += [[hook_event.id, key] for key in keys if key not in shown]
+        asking, stopping = _note_asked(state, asked_by, guarding, detected, call.changed)
+        new, seen = _note_shown(state, hook_event.id, guarding, detected)
     for layer in brain.layers if unsaid else ():
         layer.session_journal.forget_context(hook_event.session, unsaid)
     texts: list[tuple[str, str]] = []
     context, block = "", None
     given: list[list[str]] = []
-    if new:
-        block, given = _block(brain, hook_event, capabilities, new)
-        texts = [(BLOCK, block.text)] if block.text else []
-    question = _question(asking, open_session.directory) if asking else ""
+    if new or seen:
+        cards = list(dict.fromkeys(_cards([], seen) + _cards(new, [])))
+        block, given = _block(brain, hook_event, capabilities, cards)
+        texts = [(MATCH, tell_before(seen, open_session.directory))] if seen else []
+        texts += [(BLOCK, block.text)] if block.text else []
+    question = _question(asking, stopping, open_session.directory)
+    proceed = _PROCEED_FILE if asking else _PROCEED
+    ask = f"{_PERMISSION} {question} {proceed}" if question and capabilities.ask else ""
     if question and not capabilities.ask and capabilities.context:
         texts.append((GUARD, f"{_NOBODY} {question}"))
-    if new or texts:
+    if detected or new or texts:
         with turn_state(journal, hook_event.session) as state:
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
             state.brought += [[hook_event.id, card] for _root, card in given]
             context = state.deliver(texts, capabilities)
-            if context and call and question:
-                state.held.append([call, context])
-    ask = f"{_PERMISSION} {question} {_PROCEED}" if question and capabilities.ask else ""
+            if context and asked_by and question:
+                state.held.append([asked_by, context])
+            # What a human decides, or is told with the result anyway, is not told once more.
+            told = bool(ask) or any(about == MATCH for about, _text in state.waiting)
+            for one in detected if call.changes else ():
+                text = "" if told else tell_after(one, open_session.directory)
+                state.expect(name_call(hook_event), one.layer.alias, one.card.id, text)
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING
     settings = brain.layers[0].settings
@@ -95,30 +109,98 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     )
 
 
-def _files(
-    open_session: OpenSession, hook_event: HookEvent
-) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the files that a call touches, and those of them that it changes or runs."""
+def _note_asked(
+    state: TurnState,
+    asked_by: str,
+    guarding: Sequence[Guarding],
+    detected: Sequence[Detected],
+    changed: frozenset[str],
+) -> tuple[list[Guarding], list[Detected]]:
+    """Return what a human is to be asked about, and was not asked about in this session."""
+    asked = state.asked_about()
+    asking = _asking(guarding, changed, asked)
+    stopping = [d for d in detected if _may_ask(d.card) and not asked.issuperset(_marks([d]))]
+    keys = [key for found in asking for key in _keys(found)]
+    state.asked += [[asked_by, key] for key in (*keys, *_marks(stopping))]
+    return asking, stopping
+
+
+def _note_shown(
+    state: TurnState, call: str, guarding: Sequence[Guarding], detected: Sequence[Detected]
+) -> tuple[list[Guarding], list[Detected]]:
+    """Return what was not shown in this session."""
+    shown = {key for _call, key in state.shown}
+    new = [found for found in guarding if not shown.issuperset(_keys(found))]
+    seen = [found for found in detected if not shown.issuperset(_marks([found]))]
+    keys = dict.fromkeys([key for found in new for key in _keys(found)] + _marks(seen))
+    state.shown += [[call, key] for key in keys if key not in shown]
+    return new, seen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Call:
+    """What a call is about to do."""
+
+    touched: tuple[str, ...] = ()
+    """Files, relative to the project root."""
+    changed: frozenset[str] = frozenset()
+    """Those of them that it changes or runs."""
+    changes: tuple[Change, ...] = ()
+    """What it writes, as its arguments tell: no file was looked at."""
+    scope: str = ""
+    whole: bool = False
+    """Whether each change writes a whole file."""
+    commands: tuple[str, ...] = ()
+
+
+def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     scope = open_session.scope
     call = Event(
         kind="tool", agent=hook_event.agent, scope=scope, tool=hook_event.tool, outcome="unknown"
     )
     arguments = hook_event.arguments if isinstance(hook_event.arguments, (dict, str)) else {}
     events = parse_call(call, arguments, cwd=hook_event.cwd, secrets=True)
-    does = events[0].kind
+    does, command = events[0].kind, events[0].text
     if does not in (*_CHANGES, *_COMMANDS):
-        return (), frozenset()
+        return _Call()
     touched = dict.fromkeys(target for event in events for target in event.targets)
     changed = dict.fromkeys(
         target for event in events if event.kind in _CHANGES for target in event.targets
     )
+    folder = find_folder(arguments, hook_event.cwd) if isinstance(arguments, dict) else ""
+    begin = folder or hook_event.cwd
     if does in _COMMANDS:
-        folder = find_folder(arguments, hook_event.cwd) if isinstance(arguments, dict) else ""
-        for path in _changed_by(events[0].text, scope, folder or hook_event.cwd):
+        for path in _changed_by(command, scope, begin):
             changed[path] = None
-    several = (*changed, *touched)
+        changes = find_documents(command, scope=scope, cwd=begin)
+    elif does == "remove":
+        changes = []
+    else:
+        written = command if is_patch_command(command) else arguments
+        changes = find_changes(written, scope=scope, cwd=hook_event.cwd)
     most = max(_MAX_FILES, len(changed))
-    return tuple(dict.fromkeys(several))[:most], frozenset(changed)
+    return _Call(
+        touched=tuple(dict.fromkeys((*changed, *touched)))[:most],
+        changed=frozenset(changed),
+        changes=tuple(changes[:_MAX_FILES]),
+        scope=scope,
+        whole=does == "create" or does in _COMMANDS,
+        commands=tuple(find_run(command)) if does in _COMMANDS else (),
+    )
+
+
+def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
+    guarding: list[Guarding] = []
+    if call.touched:
+        guarding = [found for one in brain.layers for found in _guarding(brain, one, call.touched)]
+    place = place_creation if call.whole else place_change
+    changes = (place(change, call.scope) for change in call.changes)  # only where it is asked for
+    return guarding, find_detected(brain, changes, call.commands)
+
+
+def _cards(guarding: Iterable[Guarding], detected: Iterable[Detected]) -> list[tuple[Layer, Card]]:
+    cards = [(layer, card) for layer, card, _files in guarding]
+    return cards + [(one.layer, one.card) for one in detected]
 
 
 def _changed_by(command: str, scope: str, cwd: str) -> Iterator[str]:
@@ -161,12 +243,16 @@ def _asking(
     """Return those who ask before a change, with the files that nobody was asked about yet."""
     asking = []
     for layer, card, files in guarding:
-        if card.gate == "ask" and card.severity == "high":
+        if _may_ask(card):
             new = [file for file in files if file in changed]
             new = [file for file in new if _key(layer, card, file) not in asked]
             if new:
                 asking.append((layer, card, tuple(new)))
     return asking
+
+
+def _may_ask(card: Card) -> bool:
+    return card.gate == "ask" and card.severity == "high"
 
 
 def _guarding(brain: Layers, layer: Layer, files: Sequence[str]) -> list[Guarding]:
@@ -176,22 +262,9 @@ def _guarding(brain: Layers, layer: Layer, files: Sequence[str]) -> list[Guardin
         return []
 
     def search(one: Layer) -> list[Guarding]:
-        matching = {
-            number: touched
-            for number, touched in one.catalogue.guarding(files).items()
-            if number > 0
-        }
-        cards = one.catalogue.cards(matching)
-        harmful: dict[str, str] = {}
-        if matching and one.settings.effect.withhold_harmful:
-            harmful = find_harmful(one, cards.values())
-        return [
-            (one, card, matching[number])
-            for number, card in cards.items()
-            if card.status == "active"
-            and card.project in (None, brain.project)
-            and card.id not in harmful
-        ]
+        matching = one.catalogue.guarding(files)
+        cards = find_usable(one, matching, brain.project)
+        return [(one, card, matching[number]) for number, card in cards.items()]
 
     return layer.read(search)
 
@@ -214,16 +287,28 @@ def _key(layer: Layer, card: Card, file: str) -> str:
     return f"{layer.alias}:{card.id}:{file}"[:300]
 
 
+def _marks(detected: Iterable[Detected]) -> list[str]:
+    """Return what tells matches from others in a session: card, file and the line's text."""
+    return [
+        f"{_key(one.layer, one.card, match.path)[:280]}:{crc32(match.text.encode()):08x}"
+        for one in detected
+        for match in one.matches
+    ]
+
+
 def _block(
-    brain: Layers, hook_event: HookEvent, capabilities: Capabilities, found: Sequence[Guarding]
+    brain: Layers,
+    hook_event: HookEvent,
+    capabilities: Capabilities,
+    found: Sequence[tuple[Layer, Card]],
 ) -> tuple[Preflight, list[list[str]]]:
     """Return the block of these cards, those left out that the session has in its context."""
     settings = brain.layers[0].settings.preflight
     hits: list[Hit] = []
     homes: dict[str, tuple[Layer, int]] = {}
     known: set[str] = set()
-    ids = [card.id for _layer, card, _files in found]
-    for layer, card, _files in found:
+    ids = [card.id for _layer, card in found]
+    for layer, card in found:
         alias = layer.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
         turn = layer.session_journal.next_turn(hook_event.session, by=0)
@@ -245,20 +330,21 @@ def _block(
     return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]
 
 
-def _question(asking: Sequence[Guarding], directory: str) -> str:
-    """Return which lessons want a permission for which files, and where their cards lie."""
+def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], directory: str) -> str:
+    """Return which lessons want a permission for which files or lines, and where they lie."""
     files = list(dict.fromkeys(file for _layer, _card, files in asking for file in files))
-    more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
-    names = ", ".join(map(show_path, files[:_MAX_NAMED]))
-    lessons = []
-    for layer, card, _files in asking[:_MAX_NAMED]:
-        place = relative_path(os.path.join(layer.root, card.id), directory)
-        lessons.append(f"“{defang(clean_line(card.title))[:_MAX_TITLE]}” ({show_path(place)})")
-    return f"before {names}{more} is changed or run: {'; '.join(lessons)}."
+    places = [f"{name_place(one.matches[0])} is added or run" for one in stopping[:_MAX_NAMED]]
+    if files:
+        more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
+        names = ", ".join(map(show_path, files[:_MAX_NAMED]))
+        places.append(f"{names}{more} is changed or run")
+    cards = list(dict.fromkeys(_cards([], stopping) + _cards(asking, [])))[:_MAX_NAMED]
+    lessons = [name_card(layer, card, directory) for layer, card in cards]
+    return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
 _MAX_NAMED = 3
-_MAX_TITLE = 160
 _PERMISSION = "A lesson asks for your permission"
-_PROCEED = "Approve to go on, or decline to leave the file as it is."
+_PROCEED = "Approve to go on, or decline to leave things as they are."
+_PROCEED_FILE = "Approve to go on, or decline to leave the file as it is."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Event, Hit, Preflight
@@ -21,7 +22,7 @@ _MAX_WAITING = 8
 _MAX_BROUGHT = 64
 _MAX_HELD = 8
 _ENDLESS = 1_000_000_000
-BLOCK, FILES, GUARD, DECLINED = "block", "files", "guard", "declined"
+BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
 declined. A new prompt leaves only files and that waiting."""
 
@@ -42,6 +43,9 @@ class TurnState:
         """[call id, card and file] of every card that was looked up for a file in this session."""
         self.asked: list[list[str]] = _pairs(data.get("asked"))
         """[call id, card and file] of everything that the user was asked about."""
+        self.matched: list[list[str]] = _lists(data.get("matched"), size=4)
+        """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
+        to the model if the change is made all the same, "" where it has been told enough."""
         self.brought: list[list[str]] = _pairs(data.get("brought"))
         """[call id, card id] of what a call put in front of the model."""
         self.held: list[list[str]] = _pairs(data.get("held"))
@@ -62,6 +66,7 @@ class TurnState:
             "cards": self.cards[-_MAX_LISTED:],
             "shown": self.shown[-_MAX_LISTED:],
             "asked": self.asked[-_MAX_LISTED:],
+            "matched": self.matched[-_MAX_HELD:],
             "brought": self.brought[-_MAX_BROUGHT:],
             "held": self.held[-_MAX_HELD:],
             "waiting": self.waiting[-_MAX_WAITING:],
@@ -118,6 +123,23 @@ class TurnState:
             elif text and (given or not capabilities.context):  # what is too long alone never fits
                 self.waiting.append([about, text])
         return "\n\n".join(given)
+
+    def expect(self, call: str, brain: str, card: str, text: str) -> None:
+        """Note that a call is about to make a card's mistake; ``text`` is told once a session."""
+        mark = f"after {crc32(text.encode()):08x}"
+        if text and any(key == mark for _call, key in self.shown):
+            text = ""
+        self.matched.append([call, brain, card, text])
+
+    def take_matched(self, call: str, *, made: bool) -> list[list[str]]:
+        """Return what was found in a call before it was made, nothing if it was not made."""
+        taken = [one for one in self.matched if one[0] == call]
+        if not taken:
+            return []
+        self.matched = [one for one in self.matched if one[0] != call]
+        texts = [text for *_names, text in taken if made and text]
+        self.shown += [[call, f"after {crc32(text.encode()):08x}"] for text in texts]
+        return taken if made else []
 
     def tell_drafted(self, capabilities: Capabilities) -> tuple[str, ...]:
         """Return one line about drafts that are new, once it can be shown."""
@@ -215,5 +237,9 @@ def _texts(value: object) -> list[str]:
 
 
 def _pairs(value: object) -> list[list[str]]:
-    pairs = value if isinstance(value, list) else []
-    return [pair for pair in map(_texts, pairs) if len(pair) == 2]  # noqa: PLR2004
+    return _lists(value, size=2)
+
+
+def _lists(value: object, *, size: int) -> list[list[str]]:
+    lists = value if isinstance(value, list) else []
+    return [texts for texts in map(_texts, lists) if len(texts) == size]

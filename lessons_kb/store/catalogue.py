@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from lessons_kb.errors import IndexBroken, StorageError
-from lessons_kb.model import Card, Finding, as_data
+from lessons_kb.model import Card, Finding, Pattern, as_data
 from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
@@ -46,7 +46,27 @@ CREATE TABLE guards (
   checksum INTEGER NOT NULL,
   PRIMARY KEY (number, hint)
 ) WITHOUT ROWID;
+CREATE TABLE detectors (
+  number INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  pattern TEXT NOT NULL,
+  globs TEXT NOT NULL,
+  checksum INTEGER NOT NULL,
+  PRIMARY KEY (number, place)
+) WITHOUT ROWID;
 """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Detector:
+    """One pattern of a card as the catalogue keeps it."""
+
+    pattern: Pattern
+    globs: tuple[tuple[str, bool], ...] = ()
+    """``pattern.files`` compiled."""
+    size: int
+    """What it costs to look for, in instructions of RE2."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +80,8 @@ class Entry:
     title_key: str = ""
     globs: tuple[tuple[str, bool], ...] = ()
     """``card.paths`` compiled."""
+    detectors: tuple[Detector, ...] = ()
+    """Those of ``card.detect``; none of a card that is not active."""
     terms: dict[str, tuple[str, ...]]
     """Field → its terms in order, for the engine; the catalogue does not keep them."""
     findings: tuple[Finding, ...] = ()
@@ -85,6 +107,8 @@ class State:
     cards: int = 0
     notes: int = 0
     """How many usable files of each sort there are; ``Catalogue.commit`` counts."""
+    detectors: int = 0
+    """How many patterns there are, counted likewise."""
 
 
 class Catalogue:
@@ -187,6 +211,7 @@ class Catalogue:
             if afresh:
                 self._db.execute("DELETE FROM docs")
                 self._db.execute("DELETE FROM guards")
+                self._db.execute("DELETE FROM detectors")
             self._db.executemany("DELETE FROM docs WHERE number = ?", [(n,) for n in removed])
             self._db.executemany(
                 "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -202,11 +227,21 @@ class Catalogue:
                     for hint in get_hints(entry.globs)
                 ],
             )
+            self._db.executemany("DELETE FROM detectors WHERE number = ?", changed)
+            self._db.executemany(
+                "INSERT INTO detectors VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    _marked((number, place, one.size, _pattern_json(one), json.dumps(one.globs)))
+                    for number, entry in entries
+                    for place, one in enumerate(entry.detectors)
+                ],
+            )
             (cards, notes) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
                 " FROM docs WHERE card IS NOT NULL"
             ).fetchone()
-            state = replace(state, cards=cards, notes=notes)
+            ((detectors,),) = self._db.execute("SELECT count(*) FROM detectors")
+            state = replace(state, cards=cards, notes=notes, detectors=detectors)
             head = {
                 name: getattr(state, name)
                 for name in (f.name for f in fields(State))
@@ -270,6 +305,23 @@ class Catalogue:
                 found[number] = guarded
         return found
 
+    def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
+        """Return (number of the file, pattern) of the oldest patterns, up to ``most`` in size."""
+        with _one_transaction(self._db, "BEGIN"):
+            self._check_sums("detectors")
+            rows = self._db.execute("SELECT * FROM detectors ORDER BY number, place")
+            found, left = [], most
+            for number, _place, size, pattern, globs, _sum in map(_checked, rows):
+                left -= size
+                if left < 0:
+                    break
+                compiled = tuple((source, include) for source, include in json.loads(globs))
+                one = Detector(
+                    pattern=_pattern_from(json.loads(pattern)), globs=compiled, size=size
+                )
+                found.append((number, one))
+        return found
+
     def all_cards(self) -> list[Card]:
         """Return every usable file, notes included, by path."""
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
@@ -290,7 +342,7 @@ class Catalogue:
 
 
 _SIDES = ("", "-wal", "-shm", "-journal")
-_CHECKED = ("docs", "guards")
+_CHECKED = ("docs", "guards", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 _POLL_SECONDS = 0.01
@@ -317,7 +369,17 @@ def card_from_json(path: str, text: str) -> Card:
     """Rebuild a card from its path and ``card_to_json``."""
     data: dict[str, Any] = json.loads(text)
     fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
+    if "detect" in data:
+        fields["detect"] = tuple(map(_pattern_from, data["detect"]))
     return Card(id=path, **fields)
+
+
+def _pattern_json(one: Detector) -> str:
+    return _text(json.dumps(as_data(one.pattern), ensure_ascii=False))
+
+
+def _pattern_from(data: dict[str, Any]) -> Pattern:
+    return Pattern(**{**data, "files": tuple(data["files"])})
 
 
 _EMPTY: Mapping[str, Any] = {

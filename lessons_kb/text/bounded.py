@@ -1,7 +1,7 @@
 """Regular expressions of a brain, run by RE2: no pattern and no text makes it slow.
 
-RE2 never goes back: its time is the length of the text times the size of the program. The sizes
-of all patterns together are bounded, and so is the sum of their time.
+The time of RE2 is the length of the text times the size of the program. The sizes of all patterns
+together are bounded, and so is the sum of their time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import re2
+from lessons_kb.errors import InputError
+from lessons_kb.text.linear_regex import compile_regex
 
 MAX_PATTERN = 200
 MAX_PATTERNS = 50
@@ -18,7 +19,6 @@ MAX_PROGRAM = 5_000
 """Instructions of all patterns; on 40 sentences of 400 characters they take some 30 ms."""
 _MAX_MEMORY = 1 << 20
 """Bytes that RE2 may use for one pattern, and for what it keeps while it searches."""
-_SYNTAX = "https://github.com/google/re2/wiki/Syntax"
 
 
 def check_pattern(pattern: str) -> str:
@@ -28,9 +28,8 @@ def check_pattern(pattern: str) -> str:
 
     try:
         compiled = _compile(pattern)
-    except re2.error as error:
-        why = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
-        return f"it is not a valid RE2 regular expression ({why}); see {_SYNTAX}"
+    except InputError as error:
+        return str(error)
     if compiled.programsize > MAX_PROGRAM:
         return f"it is too large; use {_SMALLER}"
     if compiled.search("") is not None:
@@ -72,8 +71,4 @@ def _compile_all(patterns: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _compile(pattern: str) -> Any:
-    options = re2.Options()
-    options.case_sensitive = False
-    options.log_errors = False
-    options.max_mem = _MAX_MEMORY
-    return re2.compile(pattern, options)
+    return compile_regex(pattern, max_memory=_MAX_MEMORY, any_case=True)

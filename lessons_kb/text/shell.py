@@ -76,6 +76,23 @@ def _unquote(found: re.Match[str]) -> str:
     return str(single if single is not None else escaped)
 
 
+def find_here_documents(line: str) -> list[tuple[str, str]]:
+    """Return each row of a command line that has here-documents, without them, and their text."""
+    if "<<" not in line:
+        return []
+    found: list[tuple[str, str]] = []
+    ends: list[str] = []
+    for row in line[:_LONGEST].split("\n"):
+        if not ends:
+            ends = [end for _, end in re.findall(_DOCUMENT, row)]
+            found += [(re.sub(_DOCUMENT, " ", row), "")] if ends else []
+        elif row.strip() == ends[0]:
+            del ends[0]
+        else:
+            found[-1] = (found[-1][0], f"{found[-1][1]}{row}\n")
+    return found
+
+
 def without_documents(line: str) -> str:
     """Return a command line without the text of its here-documents."""
     if "<<" not in line:

@@ -6,7 +6,7 @@ import pytest
 
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Card, Document
+from lessons_kb.model import Card, Document, Pattern
 
 
 def parse(header: str, *, path: str = "lessons/a.md", body: str = "# T\n") -> Document:
@@ -40,6 +40,7 @@ gate: ask
 evidence: disputed
 supported-by: [a review]
 reopen-when: the bot is opened to groups
+detect: [{regex: trusted_sender, files: [bot/**]}]
 house-rule: kept untouched"""
 
 
@@ -66,6 +67,7 @@ def test_every_key_of_the_table() -> None:
         evidence="disputed",
         supported_by=("a review",),
         reopen_when="the bot is opened to groups",
+        detect=(Pattern(kind="regex", text="trusted_sender", files=("bot/**",)),),
         checklist=("Sender is trusted",),
     )
 

@@ -11,11 +11,36 @@ from hypothesis import strategies as st
 from lessons_kb.guards.commands import (
     find_changed,
     find_patched,
+    find_run,
     find_start,
     find_touched,
     is_known,
     is_patch_command,
 )
+
+
+@pytest.mark.parametrize(
+    ("command", "run"),
+    [
+        ("alembic stamp head", ["alembic stamp head"]),
+        ("cd app && FOO=1 alembic 'stamp' head; ls", ["FOO=1 alembic stamp head"]),
+        ("bash -lc 'alembic stamp head && pytest'", ["alembic stamp head", "pytest"]),
+        ("ssh host 'alembic stamp head'", ["ssh host alembic stamp head"]),
+        ("psql -c 'DROP TABLE a'", ["psql -c DROP TABLE a"]),
+        ("psql db <<EOF\nDROP TABLE a;\nEOF", ["psql db", "DROP TABLE a;"]),
+        ("cat > a.md <<EOF\nalembic stamp\nEOF", []),
+        ("grep -rn 'alembic stamp' .", []),
+        ("echo alembic stamp", []),
+        ("git commit -am x -m 'No alembic stamp'", ["git commit -am x -m"]),
+        ("git commit --message='No alembic stamp'", ["git commit"]),
+        ("gh pr create --title 'No alembic stamp' --body x", ["gh pr create --title --body"]),
+        ("git push --force", ["git push --force"]),
+        ("alembic stamp 'head", ["alembic stamp 'head"]),
+        ("", []),
+    ],
+)
+def test_what_a_line_runs(command: str, run: list[str]) -> None:
+    assert find_run(command) == run
 
 
 def touched(command: str) -> dict[str, tuple[str, ...]]:

@@ -124,3 +124,24 @@ def test_hunks_are_picked_by_file_and_line() -> None:
     sketch = sketch_diff("cart.py", near, line=41)
     assert sketch.paths == ("cart.py",)
     assert "line 41 of `cart.py`" in sketch.sections["Situation"]
+
+
+def test_a_fix_proposes_how_the_mistake_looks_as_a_comment() -> None:
+    diff = (
+        "diff --git a/run.py b/run.py\n--- a/run.py\n+++ b/run.py\n@@ -1,2 +1,2 @@\n"
+        " def run(cmd):\n-    subprocess.run(cmd, shell=True)\n+    subprocess.run([cmd])\n"
+    )
+    fix = sketch_diff("run.py", diff).sections["Fix"]
+    comment = fix[fix.index("<!--") :]
+    assert comment.endswith(
+        "detect:\n  - ast: 'subprocess.run($$$, shell=True)'\n    language: python\n-->"
+    )
+    header = comment[comment.index("detect:") : comment.index("-->")]
+    document = parse_card(f"---\n{header}---\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
+    assert document.card is not None
+    assert [one.text for one in document.card.detect] == ["subprocess.run($$$, shell=True)"]
+    assert document.findings == ()
+
+
+def test_a_fix_that_shows_nothing_telling_proposes_nothing() -> None:
+    assert "<!--" not in sketch_diff("cart.py", DIFF).sections["Fix"]

@@ -10,9 +10,10 @@ import pytest
 
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import StorageError
-from lessons_kb.model import Card, Finding, as_data
+from lessons_kb.model import Card, Finding, Pattern, as_data
 from lessons_kb.store.catalogue import (
     Catalogue,
+    Detector,
     Entry,
     State,
     card_from_json,
@@ -90,6 +91,28 @@ def test_removing_and_starting_afresh(path: str) -> None:
     assert sorted(catalogue.numbers()) == ["b.md"]
     catalogue.commit(STATE, entries=[(1, entry("c.md"))], afresh=True)
     assert sorted(catalogue.numbers()) == ["c.md"]
+    catalogue.close()
+
+
+def test_patterns_are_kept_and_counted_without_reading_cards(path: str) -> None:
+    regex = Pattern(kind="regex", text='say "no" 한글', files=("*.py",))
+    first = Detector(pattern=regex, globs=compile_globs(regex.files), size=70)
+    second = Detector(pattern=Pattern(kind="command", text="rm", unless="-i"), size=20)
+    catalogue = Catalogue.open(path)
+    assert catalogue.commit(STATE, entries=[(1, entry("a.md"))]).detectors == 0
+    state = catalogue.commit(
+        STATE,
+        entries=[
+            (1, entry("a.md", detectors=(first, second))),
+            (2, entry("b.md", detectors=(first,))),
+        ],
+    )
+    assert state.detectors == 3
+    assert catalogue.detectors(most=1_000) == [(1, first), (1, second), (2, first)]
+    assert catalogue.detectors(most=90) == [(1, first), (1, second)]
+    catalogue.verify()
+    assert catalogue.commit(STATE, removed=[1]).detectors == 1
+    assert catalogue.detectors(most=1_000) == [(2, first)]
     catalogue.close()
 
 

@@ -43,6 +43,10 @@ GOOD_CARD = """\
 type: lesson
 title: Telegram remote execution must require an allowlist
 severity: high
+detect:
+  - regex: '(s+)?ecret|(a|aa)+b'
+  - ast: os.system($$$)
+  - command: touch
 ---
 
 ## Root Cause
@@ -156,6 +160,8 @@ def _cards(repo: pathlib.Path, outside: pathlib.Path) -> None:
     (lessons / "up.md").symlink_to("../../outside/secret.md")
     (lessons / "folder").symlink_to(outside)
     (lessons / "round").symlink_to("..")
+    (repo / "leak.txt").symlink_to(outside / "secret.md")
+    (repo / "leaks").symlink_to(outside)
     (repo / "playbooks").symlink_to(outside)
     (repo / "qa-findings").mkdir()
     (repo / "a.txt").write_text("one\n")
@@ -245,6 +251,11 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("check", "Done.", "--card", "hostile"),
     ("check", "--diff", "HEAD", "--card", "hostile", "--format", "sarif"),
     ("check", "Done.", "--card", "hostile", "--format", "github"),
+    ("detect", "--exit-zero"),
+    ("detect", ".", "lessons", "--format", "sarif"),
+    ("detect", "--diff", "HEAD", "--format", "github"),
+    ("detect", "--diff=--output=pwned"),
+    ("detect", "--history"),
     ("lint",),
     ("lint", "."),
     ("lint", ".", "--format", "github"),

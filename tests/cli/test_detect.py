@@ -1,0 +1,275 @@
+"""`lessons detect`: a linter over the tree, a change and the history (SPEC §6a)."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from lessons_kb.brain.init import make_brain
+
+SHELL = r"""---
+type: lesson
+title: A command line built from input ran a stranger's command
+severity: high
+created: 2026-02-10
+detect:
+  - regex: 'shell\s*=\s*True'
+    files: ["*.py"]
+  - ast: os.system($$$)
+---
+
+## Bad
+
+```python
+subprocess.run(cmd, shell=True)
+```
+"""
+LINE = "subprocess.run(cmd, shell=True)"
+SAID = "— A command line built from input ran a stranger's command (lessons/shell.md)"
+
+
+def git(folder: pathlib.Path, *arguments: str, date: str = "2026-01-05") -> None:
+    stamp = f"{date}T12:00:00+00:00"
+    subprocess.run(
+        ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *arguments],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder),
+             "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    folder = tmp_path / "shop"
+    (folder / "src").mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    make_brain(str(folder))
+    (folder / "lessons" / "shell.md").write_text(SHELL)
+    (folder / ".gitignore").write_text("build/\n")
+    (folder / "src" / "run.py").write_text(f"import os\n\n\ndef run(cmd):\n    {LINE}\n")
+    (folder / "src" / "old.py").write_text("os.system('ls')  # os.system\n")
+    (folder / "notes.txt").write_text(f"{LINE}\n")
+    (folder / "build").mkdir()
+    (folder / "build" / "x.py").write_text(LINE)
+    (folder / "src" / "data.py").write_bytes(b"shell=True\0")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+Run = Callable[..., object]
+
+
+def test_the_tree(shop, lessons) -> None:
+    done = lessons("detect")
+    assert done.out == (
+        f"src/old.py:1:1: os.system('ls')  # os.system {SAID}\nsrc/run.py:5:25: {LINE} {SAID}\n"
+    )
+    assert done.err == "lessons: 2 matches of 1 card\n"
+    assert done.code == 1
+    assert lessons("detect", "--exit-zero").code == 0
+
+
+@pytest.mark.parametrize(
+    ("paths", "found"),
+    [
+        (["src/run.py"], ["src/run.py"]),
+        (["src"], ["src/old.py", "src/run.py"]),
+        (["src", "src/run.py"], ["src/old.py", "src/run.py"]),
+        (["build/x.py"], ["build/x.py"]),  # ignored, but named
+        (["notes.txt", "lessons"], []),
+        (["."], ["src/old.py", "src/run.py"]),
+    ],
+)
+def test_some_of_it(shop, lessons, paths, found) -> None:
+    done = lessons("detect", *paths, "--json")
+    assert [one["path"] for one in json.loads(done.out)] == found
+    assert done.code == bool(found)
+
+
+def test_from_a_folder_below(shop, lessons, monkeypatch) -> None:
+    monkeypatch.chdir(shop / "src")
+    assert lessons("detect", "run.py").out.startswith("run.py:5:25: ")
+
+
+def test_a_project_without_git(tmp_path, lessons, monkeypatch) -> None:
+    make_brain(str(tmp_path))
+    (tmp_path / "lessons" / "shell.md").write_text(SHELL)
+    (tmp_path / "a.py").write_text(f"{LINE}\n")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "b.py").write_text(f"{LINE}\n")
+    monkeypatch.chdir(tmp_path)
+    assert lessons("detect").out == f"a.py:1:21: {LINE} {SAID}\n"
+
+
+def test_json(shop, lessons) -> None:
+    (one,) = json.loads(lessons("detect", "src/run.py", "--json").out)
+    assert one == {
+        "card": "lessons/shell.md",
+        "title": "A command line built from input ran a stranger's command",
+        "severity": "high",
+        "path": "src/run.py",
+        "line": 5,
+        "column": 25,
+        "text": LINE,
+        "pattern": {
+            "kind": "regex",
+            "text": "shell\\s*=\\s*True",
+            "files": ["*.py"],
+            "language": "",
+            "unless": "",
+        },
+    }
+
+
+def test_github_and_sarif(shop, lessons) -> None:
+    done = lessons("detect", "src/run.py", "--format", "github")
+    assert done.out == (
+        "::error file=src/run.py,title=lessons%3A lessons/shell.md,line=5::"
+        f"A command line built from input ran a stranger's command: {LINE}\n"
+    )
+    log = json.loads(lessons("detect", "src/run.py", "--format", "sarif").out)
+    (result,) = log["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("lessons/shell.md", "error")
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 5}
+
+
+def test_a_change_is_held_against_what_it_adds(shop, lessons) -> None:
+    path = shop / "src" / "run.py"
+    path.write_text(
+        path.read_text().replace("import os", "import os, sys") + f"    again({LINE})\n"
+    )
+    (shop / "src" / "new.py").write_text(f"{LINE}\n")
+    done = lessons("detect", "--diff")
+    assert done.out == (f"src/new.py:1:21: {LINE} {SAID}\nsrc/run.py:6:31: again({LINE}) {SAID}\n")
+    assert done.code == 1
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "second")
+    assert lessons("detect", "--diff").out == ""
+    assert lessons("detect", "--diff", "HEAD~1..HEAD").out == done.out
+
+
+def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons) -> None:
+    path = shop / "src" / "old.py"
+    rows = "".join(f"    {n},\n" for n in range(20))
+    path.write_text(f"x = os.path(\n{rows})\n")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "second")
+    path.write_text(f"os.system(\n{rows})\n")
+    assert lessons("detect", "--diff").out == f"src/old.py:1:1: os.system( {SAID}\n"
+
+
+def test_history_counts_before_and_since_the_card(shop, lessons) -> None:
+    path = shop / "src" / "run.py"
+    for month, date in enumerate(("2026-01-20", "2026-02-09", "2026-02-10", "2026-03-01")):
+        path.write_text(path.read_text() + f"    step{month}({LINE})\n")
+        git(shop, "add", ".")
+        git(shop, "commit", "-qm", f"change {month}", date=date)
+    path.write_text("")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "all gone", date="2026-04-01")
+    done = lessons("detect", "--history")
+    assert [line.split() for line in done.out.splitlines()] == [
+        ["ID", "CREATED", "MONTH", "BEFORE", "SINCE"],
+        ["lessons/shell.md", "2026-02-10", "2026-01", "3", "0"],
+        ["lessons/shell.md", "2026-02-10", "2026-02", "1", "1"],
+        ["lessons/shell.md", "2026-02-10", "2026-03", "0", "1"],
+    ]
+    assert done.err == "lessons: added 4× before the cards were created, 2× since\n"
+    assert done.code == 0
+    (one,) = json.loads(lessons("detect", "--history", "--json").out)
+    assert (one["before"], one["since"], len(one["months"])) == (4, 2, 3)
+
+
+def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
+    make_brain(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    done = lessons("detect")
+    assert (done.code, done.out) == (0, "")
+    assert "no card has patterns; add `detect:` to a card" in done.err
+
+
+def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
+    from lessons_kb.detect import syntax
+
+    monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
+    done = lessons("detect")
+    assert "lessons: 1 ast pattern not looked for; pip install 'lessons-kb[ast]'\n" in done.err
+    assert "src/run.py:5" in done.out
+    assert "src/old.py" not in done.out
+
+
+def test_more_patterns_than_are_looked_for_are_told(shop, lessons) -> None:
+    rows = "\n".join(rf"  - regex: 'word{n}.{{0,150}}x'" for n in range(20))
+    for name in "abc":
+        (shop / "lessons" / f"{name}.md").write_text(f"---\ndetect:\n{rows}\n---\n# {name}\n")
+    done = lessons("detect", "src")
+    assert "beyond the limit were not looked for" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["src", "--diff"], "use one of PATHS, --diff and --history"),
+        (["--history", "--diff"], "use one of PATHS, --diff and --history"),
+        (["--history", "--format", "sarif"], "--history is printed as text or json"),
+        (["gone.py"], "no file or folder gone.py"),
+        (["--format", "xml"], "--format must be one of"),
+        (["--diff", "nowhere"], "unknown revision"),
+    ],
+)
+def test_wrong_uses(shop, lessons, arguments, message) -> None:
+    done = lessons("detect", *arguments)
+    assert message in done.err
+    assert done.code == 2
+
+
+def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons) -> None:
+    (shop / "src" / "many.py").write_text("".join(f"step{n}({LINE})\n" for n in range(5)))
+    git(shop, "add", ".")
+    done = lessons("lint")
+    said = (
+        "detect: regex shell\\s*=\\s*True finds 6 places in the project, the first in src/many.py:1"
+    )
+    assert f"lessons/shell.md:6: warning finds-often: {said}" in done.out
+    (shop / "src" / "many.py").write_text("")
+    assert "finds-often" not in lessons("lint").out
+
+
+def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons) -> None:
+    text = SHELL.replace("os.system($$$)", "foo bar\n    language: python")
+    (shop / "lessons" / "shell.md").write_text(text)
+    assert "bad-pattern: detect: ast foo bar is not python: " in lessons("lint").out
+
+
+def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -> None:
+    from lessons_kb.detect import syntax
+
+    monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
+    (shop / "lessons" / "other.md").write_text(SHELL)
+    done = lessons("lint")
+    assert done.out.count("info no-ast-grep: ") == 1
+    assert "pip install 'lessons-kb[ast]'" in done.out
+
+
+def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons) -> None:
+    path = shop / "src" / "old.py"
+    path.write_text("run(['ls'])\n")
+    arguments = ("create", "Listing ran in a shell", "--from-diff", "src/old.py")
+    made = lessons(*arguments)
+    assert made.code == 0, made.err
+    text = (shop / made.out.strip().split(":")[0]).read_text()
+    assert "detect:\n  - ast: 'os.system'\n    language: python\n-->" in text
+    (shop / "src" / "many.py").write_text("os.system(x)\n" * 6)
+    git(shop, "add", ".")
+    made = lessons(*arguments, "--on-duplicate", "new")
+    text = (shop / made.out.strip().split(":")[0]).read_text()
+    assert "os.system" in text
+    assert "- ast:" not in text

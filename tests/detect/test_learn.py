@@ -1,0 +1,80 @@
+"""Patterns learnt from a fix match before it and not after (SPEC §6a)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessons_kb.detect import syntax
+from lessons_kb.detect.changes import Change
+from lessons_kb.detect.learn import propose
+from lessons_kb.detect.matcher import Matcher, Rule
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "patterns"),
+    [
+        ("a.py", "subprocess.run(cmd, shell=True)", "subprocess.run(shlex.split(cmd))",
+         ["subprocess.run($$$, shell=True)"]),
+        ("a.py", "requests.get(url, verify=False, timeout=3)", "requests.get(url, timeout=3)",
+         ["requests.get($$$, verify=False, $$$)", "requests.get($$$, verify=False)"]),
+        ("a.py", "x = os.system('rm ' + name)", "x = subprocess.run(['rm', name])", ["os.system"]),
+        ("a.py", "when = datetime.utcnow()", "when = datetime.now(UTC)", ["datetime.utcnow"]),
+        ("a.js", "el.innerHTML = value;", "el.textContent = value;", ["$A.innerHTML"]),
+        ("a.go", "t := time.Now()", "t := clock.Now()", ["time.Now()"]),
+        # Nothing telling was removed.
+        ("a.py", "x = 1", "x = 2", []),
+        ("a.py", "total(a)", "total(b)", []),
+        ("a.py", "assert x == None", "assert x is None", []),
+        ("a.py", "open(path)", "open(path, encoding='utf-8')", []),
+        ("a.txt", "subprocess.run(cmd, shell=True)", "x", []),
+        ("a.py", "", "import os", []),
+        ("a.py", "import os", "", []),
+    ],
+)  # fmt: skip
+def test_what_a_fix_removed_becomes_a_pattern(path, before, after, patterns) -> None:
+    change = Change(path=path, before=f"{before}\n", after=f"{after}\n")
+    found = propose([change])
+    assert [one.text for one in found] == patterns
+    for pattern in found[:1]:
+        matcher = Matcher([Rule(card="a", pattern=pattern)])
+        assert matcher.find_in_file(path, change.before)
+        assert not matcher.find_in_file(path, change.after)
+
+
+def test_a_pattern_finds_the_next_instance_elsewhere() -> None:
+    fix = Change(
+        path="a.py", before="subprocess.run(cmd, shell=True)\n", after="subprocess.run([cmd])\n"
+    )
+    matcher = Matcher([Rule(card="a", pattern=propose([fix])[0])])
+    assert matcher.find_in_file("b.py", "out = subprocess.run(f'ls {x}', cwd=here, shell=True)\n")
+    assert not matcher.find_in_file("b.py", "subprocess.run(['ls'], check=True)\n")
+
+
+def test_at_most_three_are_proposed() -> None:
+    changes = [
+        Change(path="a.py", before=f"mod.bad{n}(x)\n", after=f"mod.good{n}(x)\n") for n in range(9)
+    ]
+    assert len(propose(changes)) == 3
+
+
+def test_without_the_extra_nothing_is_proposed(monkeypatch) -> None:
+    monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
+    assert propose([Change(path="a.py", before="os.system(x)\n", after="run(x)\n")]) == []
+
+
+CODE = st.lists(
+    st.sampled_from(
+        ["f", "(", ")", ",", "x", "=", "'s'", ".", "\n", "    ", "def ", "1", "é", "{"]
+    ),
+    max_size=25,
+).map("".join)
+
+
+@given(CODE | st.text(), CODE | st.text())
+@settings(max_examples=150, deadline=None)
+def test_any_fix_is_read(before: str, after: str) -> None:
+    for pattern in propose([Change(path="a.py", before=before, after=after)]):
+        matcher = Matcher([Rule(card="a", pattern=pattern)])
+        assert not matcher.find_in_file("a.py", after)

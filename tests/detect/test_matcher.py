@@ -1,0 +1,200 @@
+"""What a change adds is matched, what was there before is not (SPEC §6a)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lessons_kb.detect.changes import Change, parse_diff
+from lessons_kb.detect.matcher import Match, Matcher, Rule
+from lessons_kb.detect.patterns import check_pattern
+from lessons_kb.model import Pattern
+from lessons_kb.text.globs import compile_globs
+
+CALL = "subprocess.run(cmd, shell=True)"
+
+
+def rule(text: str, kind: str = "regex", card: str = "a.md", **more: object) -> Rule:
+    pattern = Pattern(kind=kind, text=text, **more)  # type: ignore[arg-type]
+    assert check_pattern(pattern) == ""
+    return Rule(card=card, pattern=pattern, globs=compile_globs(pattern.files))
+
+
+def places(matches: list[Match]) -> list[tuple[int, int, str]]:
+    return [(match.line, match.column, match.text) for match in matches]
+
+
+SHELL = rule(r"shell\s*=\s*True", files=("*.py",))
+RUN = rule("subprocess.run($$$, shell=True)", "ast")
+
+
+@pytest.mark.parametrize("one", [SHELL, RUN], ids=["regex", "ast"])
+class TestWhatAChangeAdds:
+    def added(self, one: Rule, before: str, after: str, **more: object) -> list[str]:
+        path = "src/run.py"
+        change = Change(path=path, before=before, after=after, **more)  # type: ignore[arg-type]
+        return [f"{m.path}:{m.line}: {m.text}" for m in Matcher([one]).find_added(change)]
+
+    def test_a_new_file(self, one: Rule) -> None:
+        after = f"import subprocess\n\n\ndef run(cmd):\n    {CALL}\n"
+        assert self.added(one, "", after) == [f"src/run.py:5: {CALL}"]
+
+    def test_a_line_that_was_there_before(self, one: Rule) -> None:
+        assert self.added(one, f"{CALL}\n", f"x = 1\n{CALL}\n") == []
+
+    def test_a_line_that_is_only_indented_or_moved(self, one: Rule) -> None:
+        after = f"if ready:\n    {CALL}\n"
+        assert self.added(one, f"{CALL}\nready = 1\n", after) == []
+
+    def test_a_second_one_beside_the_first(self, one: Rule) -> None:
+        after = f"{CALL}\nx = 1\n    {CALL}  # again\n"
+        assert self.added(one, f"{CALL}\n", after) == [f"src/run.py:3: {CALL}  # again"]
+
+    def test_a_fix(self, one: Rule) -> None:
+        assert self.added(one, f"{CALL}\n", "subprocess.run(cmd)\n") == []
+
+    def test_the_line_in_the_whole_file(self, one: Rule) -> None:
+        assert self.added(one, "x\n", f"{CALL}\n", line=41) == [f"src/run.py:41: {CALL}"]
+
+    def test_an_unknown_line(self, one: Rule) -> None:
+        assert self.added(one, "x\n", f"{CALL}\n", line=0) == [f"src/run.py:0: {CALL}"]
+
+    def test_windows_line_ends(self, one: Rule) -> None:
+        after = f"x = 1\r\n{CALL}\r\n"
+        assert self.added(one, "x = 1\r\n", after) == [f"src/run.py:2: {CALL}"]
+
+    def test_letters_of_several_bytes_before_it(self, one: Rule) -> None:
+        matches = Matcher([one]).find_in_file("a.py", f"# 실수\né = '한'; {CALL}\n")
+        column = 10 if one is RUN else 10 + CALL.index("shell")
+        assert places(matches) == [(2, column, f"é = '한'; {CALL}")]
+
+    def test_another_kind_of_file(self, one: Rule) -> None:
+        assert Matcher([one]).find_in_file("notes.md", f"{CALL}\n") == []
+
+
+def test_syntax_spans_lines_and_reads_what_stands_around_the_change() -> None:
+    change = Change(
+        path="a.py",
+        before="    check=True,\n",
+        after="    shell=True,\n    check=True,\n",
+        prefix="subprocess.run(\n    cmd,\n",
+        suffix=")\n",
+        line=3,
+    )
+    one = rule("subprocess.run($$$, shell=True, $$$)", "ast")
+    assert places(Matcher([one]).find_added(change)) == [(3, 1, "shell=True,")]
+    assert Matcher([one]).find_added(replace(change, prefix="", suffix="")) == []
+
+
+def test_syntax_does_not_see_strings_and_comments() -> None:
+    text = f"# {CALL}\nx = '{CALL}'\n"
+    assert Matcher([RUN]).find_in_file("a.py", text) == []
+    assert len(Matcher([SHELL]).find_in_file("a.py", text)) == 2
+
+
+def test_syntax_of_another_language_is_not_looked_for() -> None:
+    one = rule("console.log($$$)", "ast", language="javascript")
+    assert len(Matcher([one]).find_in_file("a.js", "console.log(1)\n")) == 1
+    assert Matcher([one]).find_in_file("a.py", "console.log(1)\n") == []
+
+
+def test_a_language_is_known_by_several_names() -> None:
+    for name in ("javascript", "js", "JS"):
+        one = rule("console.log($$$)", "ast", language=name)
+        assert len(Matcher([one]).find_in_file("a.mjs", "console.log(1)\n")) == 1
+
+
+def test_unless_excuses_its_line_alone() -> None:
+    one = rule(r"shell=True", unless="noqa")
+    text = f"{CALL}  # noqa\n{CALL}\n"
+    assert [m.line for m in Matcher([one]).find_in_file("a.py", text)] == [2]
+
+
+def test_anchors_are_those_of_lines() -> None:
+    one = rule(r"^import os$")
+    assert [m.line for m in Matcher([one]).find_in_file("a.py", "x\nimport os\nimport oslo\n")] == [
+        2
+    ]
+
+
+def test_one_card_speaks_once_a_line() -> None:
+    matcher = Matcher([SHELL, rule("subprocess"), rule("subprocess", card="b.md")])
+    found = matcher.find_in_file("a.py", f"{CALL}\n")
+    assert [(m.rule.card, m.line) for m in found] == [("a.md", 1), ("b.md", 1)]
+
+
+def test_globs_are_those_of_gitignore() -> None:
+    one = rule("secret", files=("src/**", "!src/tests/**"))
+    found = [
+        p
+        for p in ("src/a.py", "src/tests/a.py", "a.py")
+        if Matcher([one]).find_in_file(p, "secret")
+    ]
+    assert found == ["src/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("commands", "found"),
+    [
+        (["alembic stamp head"], ["alembic stamp head"]),
+        (["cd app", "poetry run  alembic   stamp head"], ["poetry run alembic stamp head"]),
+        (["alembic stamp head --sql"], []),
+        (["alembic stamp head --sql", "alembic stamp head"], ["alembic stamp head"]),
+        (["alembic upgrade head"], []),
+        ([], []),
+    ],
+)
+def test_commands(commands: list[str], found: list[str]) -> None:
+    matcher = Matcher([rule(r"\balembic\s+stamp\b", "command", unless="--sql"), SHELL])
+    assert [m.text for m in matcher.find_in_commands(commands)] == found
+    assert matcher.find_in_commands(["python -c shell=True"]) == []
+
+
+def test_a_long_line_is_quoted_around_the_match() -> None:
+    (match,) = Matcher([SHELL]).find_in_file("a.py", f"{'x' * 5_000}{CALL}{'y' * 5_000}\n")
+    assert CALL in match.text
+    assert len(match.text) == 200
+    assert match.column == 5_000 + CALL.index("shell") + 1
+
+
+DIFF = """\
+diff --git a/src/run.py b/src/run.py
+--- a/src/run.py
++++ b/src/run.py
+@@ -1,3 +1,4 @@
+ import subprocess
+-x = 1
++x = 2
++--- y
+ z = 3
+@@ -40 +41,2 @@ def f():
+-a
++b
++c
+\\ No newline at end of file
+diff --git "a/\\353\\202\\230.py" "b/\\353\\202\\230.py"
+new file mode 100644
+--- /dev/null
++++ "b/\\353\\202\\230.py"
+@@ -0,0 +1 @@
++new
+diff --git a/gone.py b/gone.py
+--- a/gone.py
++++ /dev/null
+@@ -1 +0,0 @@
+-old
+"""
+
+
+def test_a_diff_is_read_piece_by_piece() -> None:
+    assert list(parse_diff(DIFF)) == [
+        Change(
+            path="src/run.py",
+            before="import subprocess\nx = 1\nz = 3\n",
+            after="import subprocess\nx = 2\n--- y\nz = 3\n",
+            line=1,
+        ),
+        Change(path="src/run.py", before="a\n", after="b\nc\n", line=41),
+        Change(path="나.py", before="", after="new\n", line=1),
+    ]
