@@ -9,6 +9,7 @@ from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.slugs import normal_title
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.model import NOTE, Document, Finding
+from lessons_kb.relevance.background import measure_background
 from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.files import read_bytes
 from lessons_kb.text.analyzer import analyze
@@ -70,12 +71,14 @@ def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: in
         findings += bad
     else:
         globs = compile_globs(card.paths)
+    terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
     return Entry(
         path=path,
         digest=digest,
         card=card,
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=globs,
-        terms={name: tuple(analyze(text)) for name, text in document.fields.items()},
+        terms=terms,
+        background=measure_background(terms.get("body", ())),
         findings=tuple(findings),
     )
