@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from benchmarks.data import RetrievalSet
-    from benchmarks.ours import Ours
 
 BRAINS = ("brain-example", "plate", "compound", "kitcn")
 _LONGEST = 1_500

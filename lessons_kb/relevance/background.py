@@ -59,6 +59,11 @@ def measure_background(terms: Sequence[str]) -> float:
     return round(log(drawn), 3)
 
 
+def is_background(term: str) -> bool:
+    """Tell whether any background prompt holds a term."""
+    return term in _background()[0]
+
+
 @cache
 def _background() -> tuple[dict[str, list[int]], list[float]]:
     """Return term → numbers of the prompts that hold it, and the nats of each prompt's terms."""

@@ -18,19 +18,19 @@ from math import exp, log, log1p
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Hit
-from lessons_kb.relevance.background import UNKNOWN
+from lessons_kb.relevance.background import UNKNOWN, is_background
 from lessons_kb.relevance.surprise import PASSAGE, compute_chance, share_of
 from lessons_kb.search.engine import K1
 
 # The log odds of a card are the sum of these times what each names.
-_BIAS = 1.2
+_BIAS = 1.6
 _LIMIT = 9.0
 """Log odds go no further: nothing here is surer than 1 in 8,000."""
 _ANSWERED = 2.5
 _HALF = 0.5
 """ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
-_RIVALS = -0.65
-"""ln(cards): the best of many shares more with any prompt, by chance alone."""
+_RIVALS = -0.75
+"""ln(cards that share a word with the query): the best of many shares more, by chance alone."""
 _SURPRISE = 0.45
 """Nats it takes to find the shared words in a card of this length by chance."""
 _ENOUGH = 8.0
@@ -40,6 +40,9 @@ _PHRASES = 1.9
 """ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
 _BACKGROUND = -0.4
 """Log of how many prompts about other things would draw the card."""
+_TOPIC = 1.0
+"""For a shared word of the card's title or tags that no prompt about other things holds."""
+_TOPIC_FIELDS = ("title", "tags")
 _GUARDED = 1.5
 """For a card whose globs match a file of the prompt. Not fitted: the sets name no files."""
 
@@ -126,7 +129,9 @@ class _Query:
         self.evidence = evidence
         self.shares = {term: share_of(term) for term in evidence.terms}
         self.surprises = {term: -log(share) for term, share in self.shares.items()}
-        self.rivals = log(max(evidence.rivals or evidence.size, 1))
+        # A card that shares no word, for it is in another language, is no rival.
+        sharing = sum(evidence.frequencies.get(term, 0) for term in evidence.terms)
+        self.rivals = log(max(min(evidence.rivals or evidence.size, sharing), 1))
         self.weights = {
             term: weight * _idf(evidence.frequencies.get(term, 0), evidence.size)
             for term, weight in evidence.terms.items()
@@ -137,7 +142,7 @@ class _Query:
     def _windows(self) -> list[tuple[Collection[str], float]]:
         parts = [self.weights.keys() & part for part in self.evidence.parts]
         windows = [*parts, *(one | other for one, other in pairwise(parts))]
-        return [(window, sum([self.weights[t] for t in window])) for window in windows if window]
+        return [(window, sum([self.weights[t] for t in window])) for window in windows]
 
     def covered(self, matched: Iterable[str]) -> float:
         """Return the share of the query's information that these terms make up."""
@@ -171,11 +176,11 @@ def _weigh(
     counts = _weigh_terms(hit, fields, matched)
     lengths = query.evidence.lengths.get(card, {})
     title = set(fields.get("title", ())) if "title" in lengths else set()
-    found = sum([query.weights[term] for term in matched])
+    found = sum([query.weights[term] for term in matched]) or 1.0
     best = -_LIMIT
     for window, whole in query.windows:
         here = {term: counts[term] for term in matched if term in window}
-        if not here or query.surprises[next(iter(here))] < _EVERYDAY:
+        if not here or whole <= 0 or query.surprises[next(iter(here))] < _EVERYDAY:
             continue
         # What a term adds to the score is taken to be in proportion to its weight.
         answered = hit.bm25 / (K1 + 1) * sum([query.weights[t] for t in here]) / found / whole
@@ -196,9 +201,14 @@ def _weigh(
         + _RIVALS * query.rivals
         + _PHRASES * log1p(query.evidence.phrases.get(card, 0))
         + _BACKGROUND * query.evidence.background.get(card, UNKNOWN)
+        + (_TOPIC if _names_topic(fields) else 0)
         + (_GUARDED if hit.matches_path else 0)
     )
     return max(least, round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4))
+
+
+def _names_topic(fields: Mapping[str, Iterable[str]]) -> bool:
+    return any(not is_background(term) for name in _TOPIC_FIELDS for term in fields.get(name, ()))
 
 
 def _idf(n: int, size: int) -> float:
