@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -233,5 +234,5 @@ def test_neighbours_are_words_that_stand_side_by_side(text, pairs):
 @given(st.text(max_size=200))
 def test_neighbours_follow_each_other_in_the_terms(text):
     terms = analyze(text)
-    side_by_side = set(zip(terms, terms[1:], strict=False))
+    side_by_side = set(pairwise(terms))
     assert set(find_neighbours(text)) <= side_by_side
