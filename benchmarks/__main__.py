@@ -22,6 +22,7 @@ _WORK = {
     "triggers": "prompts taken for a complaint",
     "history": "verdicts on lessons beside what they truly do",
     "stats": "time of `lessons stats` over a large journal",
+    "tables": "make the gate's data files from clones of public repositories",
     "trust": "races, kills, bad files, fuzzing, full disks, a hostile repository",
 }
 
@@ -64,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--part", choices=("dev", "held-out"), help="everyday prompts: only this half"
             )
+        if name == "tables":
+            command.add_argument("folders", nargs="*", metavar="FOLDER", help="a clone each")
         if name == "speed":
             command.add_argument(
                 "--rows", metavar="A,B", help="only rows whose name begins with one of these"

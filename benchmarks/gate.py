@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from benchmarks import metrics, report, sixcards
+from benchmarks import metrics, real_prompts, report, sixcards
 from benchmarks.data import Doc, RetrievalSet, read_everyday, read_sets, share_documents
 from benchmarks.generate import learn_statistics, make_card
 from benchmarks.ours import open_ours
@@ -43,6 +43,7 @@ _HEADERS = (
     "hit@3",
     "injected@3",
     "kept",
+    "in real prompts",
     "false: other sets",
     "everyday",
     "short",
@@ -60,6 +61,9 @@ class Tally:
     """hit@3 of the ranking for each own prompt."""
     kept: tuple[float, ...] = ()
     """hit@3 of what is injected for each own prompt."""
+    put_found: tuple[float, ...] = ()
+    """As ``found``, for own prompts that were put into recorded ones."""
+    put_kept: tuple[float, ...] = ()
     others: tuple[int, ...] = ()
     """Lessons injected for each query of another set."""
     everyday: tuple[int, ...] = ()
@@ -69,7 +73,9 @@ class Tally:
     """Beginnings of the foreign prompts that drew a lesson."""
 
     def __add__(self, other: Tally) -> Tally:
-        names = ("found", "kept", "others", "everyday", "short", "drew")
+        names = (
+            "found", "kept", "put_found", "put_kept", "others", "everyday", "short", "drew",
+        )  # fmt: skip
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
@@ -81,13 +87,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     full = {}
     for given in sets:
         own = _sample(rng, given.queries, 40 if options.quick else len(given.queries))
-        full[given.name] = measure(given, own, _foreign(given, sets, rng, options), everyday)
+        full[given.name] = measure(
+            given, own, _foreign(given, sets, rng, options), everyday, typed=not options.quick
+        )
         report.tell(f"{given.name}: {_cells(full[given.name])}")
     _print_full(full)
+    real = real_prompts.run(quick=options.quick)
     small = {}
     for size in SMALL_SIZES:
         small[str(size)] = _measure_small(sets, size, everyday, rng, options)
-    figures = {"sets": _summaries(full), "small": _summaries(small)}
+    figures = {"sets": _summaries(full), "small": _summaries(small), "real": real}
     if not options.quick:
         together = _measure_together(sets, everyday, rng)
         small["all sets"] = together
@@ -101,10 +110,15 @@ def measure(
     own: Iterable[Prompt],
     others: Iterable[Prompt],
     everyday: Iterable[Prompt],
+    *,
+    typed: bool = False,
 ) -> Tally:
-    """Make a brain of the set's documents and put every prompt to it."""
+    """Make a brain of the set's documents and put every prompt to it.
+
+    ``typed`` asks with own prompts inside recorded ones too.
+    """
     with open_ours(given.docs) as ours:
-        return ask(ours, given, own, others, everyday)
+        return ask(ours, given, own, others, everyday, typed=typed)
 
 
 def ask(
@@ -113,6 +127,8 @@ def ask(
     own: Iterable[Prompt],
     others: Iterable[Prompt],
     everyday: Iterable[Prompt],
+    *,
+    typed: bool = False,
 ) -> Tally:
     """Put every prompt to an open brain."""
     found, kept = [], []
@@ -120,12 +136,19 @@ def ask(
         relevant = given.relevant[prompt.id]
         found.append(metrics.compute_hit(ours.search(prompt.text, 3), relevant))
         kept.append(metrics.compute_hit(ours.inject(prompt.text), relevant))
+    put = real_prompts.put_into(given, 1) if typed else []
     strange = [(prompt, len(ours.inject(prompt.text))) for prompt in others]
     daily = [(prompt, len(ours.inject(prompt.text))) for prompt in everyday]
     return Tally(
         size=len(given.docs),
         found=tuple(found),
         kept=tuple(kept),
+        put_found=tuple(
+            metrics.compute_hit(ours.search(text, 3), given.relevant[name]) for name, text in put
+        ),
+        put_kept=tuple(
+            metrics.compute_hit(ours.inject(text), given.relevant[name]) for name, text in put
+        ),
         others=tuple(count for _, count in strange),
         everyday=tuple(count for _, count in daily),
         short=tuple(count for prompt, count in daily if len(prompt.text.split()) <= SHORT),
@@ -222,6 +245,7 @@ def _summary(tally: Tally) -> dict[str, Any]:
         "hit@3": metrics.mean(tally.found),
         "injected@3": metrics.mean(tally.kept),
         "kept": kept / found if found else 1.0,
+        "kept_in_real": sum(tally.put_kept) / sum(tally.put_found) if any(tally.put_found) else 1.0,
         "foreign": len(foreign),
         "false_others": _share(tally.others),
         "false_everyday": _share(tally.everyday),
@@ -242,6 +266,7 @@ def _average(tallies: dict[str, Tally]) -> dict[str, Any]:
         "hit@3",
         "injected@3",
         "kept",
+        "kept_in_real",
         "false_others",
         "false_everyday",
         "false_short",
@@ -263,8 +288,9 @@ def _cells(tally: Tally) -> list[str]:
     shares = [f"{row[name]:.1%}" for name in names]
     wrong = ("false_others", "false_everyday", "false_short", "false")
     shares += [f"{row[name]:.1%}" for name in wrong]
+    shares.insert(3, f"{row['kept_in_real']:.1%}" if tally.put_found else "-")
     if not tally.others:
-        shares[3] = "-"
+        shares[4] = "-"
     return [str(tally.size), str(row["own"]), *shares, f"{row['lessons_per_foreign_prompt']:.2f}"]
 
 

@@ -64,9 +64,9 @@ class PreflightSettings:
     """Tokens in all."""
     lesson_share: float = 0.25
     """Part of the budget reserved for lessons."""
-    max_lessons: int = 3
-    weakest: float = 0.4
-    """A lesson whose score is below this part of the first one's is left out."""
+    max_lessons: int = 2
+    weakest: float = 0.15
+    """A lesson whose odds are below this part of the first one's is left out."""
     context: bool = True
     max_notes: int = 2
     reinject_after: int = 12

@@ -10,6 +10,7 @@ from lessons_kb.cards.slugs import normal_title
 from lessons_kb.detect.patterns import measure
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.relevance.background import measure_background
 from lessons_kb.store.catalogue import Detector, Entry
 from lessons_kb.store.files import read_bytes
 from lessons_kb.text.analyzer import analyze
@@ -81,6 +82,7 @@ def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: in
         findings += bad
     else:
         globs = compile_globs(card.paths)
+    terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
     return Entry(
         path=path,
         digest=digest,
@@ -88,6 +90,7 @@ def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: in
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=globs,
         detectors=build_detectors(card),
-        terms={name: tuple(analyze(text)) for name, text in document.fields.items()},
+        terms=terms,
+        background=measure_background(terms.get("body", ())),
         findings=tuple(findings),
     )

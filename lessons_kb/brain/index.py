@@ -56,6 +56,7 @@ class Index:
         self._reading = False
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
+        self._backgrounds: dict[int, float] = {}
 
     @property
     def settings(self) -> Settings:
@@ -169,6 +170,16 @@ class Index:
             )
         return self._matcher
 
+    def backgrounds(self, numbers: Iterable[int]) -> dict[int, float]:
+        """Return number → the background of its card, as `cards` does the cards."""
+        wanted = list(numbers)
+        if missing := [number for number in wanted if number not in self._backgrounds]:
+            if len(self._backgrounds) > _CACHED_CARDS:
+                self._backgrounds.clear()
+                missing = wanted
+            self._backgrounds |= self.catalogue.backgrounds(missing)
+        return {n: self._backgrounds[n] for n in wanted if n in self._backgrounds}
+
     def _discard_after(self, error: Exception) -> None:
         """Throw a damaged cache away, unless another process has just begun a new one."""
         if self._is_replaced():
@@ -212,6 +223,7 @@ class Index:
         self._engine = None
         self._cards = {}
         self._matcher = None
+        self._backgrounds = {}
         self._state = state
         self._settings = None
 

@@ -12,10 +12,16 @@ from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.gate import Evidence, judge
 from lessons_kb.search.engine import Engine
 from lessons_kb.search.ranking import rank, reduce_terms
-from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.analyzer import analyze, find_neighbours
+from lessons_kb.text.prompts import split_sentences
 
 _FIRST_FETCH = 32
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
+
+
+_MOST_PARTS = 8
+"""A long prompt is looked at in so many parts: their number must not cost a log its time."""
+_MOST_PAIRS = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,14 +73,17 @@ def find(layer: Layer, query: Query) -> Found:
         if len(hits) >= wanted or len(scored) < asked:
             break
         asked *= 8
+    numbers = {card.id: n for n, card in cards.items()}
     evidence = Evidence(
         terms=reduced,
         frequencies=frequencies,
         size=size,
-        **_found_in(engine, hits, cards, reduced),
+        **_found_in(
+            layer, engine, {hit.card.id: numbers[hit.card.id] for hit in hits}, query.text, reduced
+        ),
+        parts=_parts(query.text),
         rivals=_rivals(layer, query),
     )
-    numbers = {card.id: n for n, card in cards.items()}
     if more:
         hits = [_without(hit, more.get(numbers[hit.card.id], 0.0)) for hit in hits]
     judged = judge(hits, evidence, settings.gate)
@@ -135,15 +144,31 @@ def _wanted(query: Query) -> Callable[[int], bool]:
 
 
 def _found_in(
-    engine: Engine, hits: Iterable[Hit], cards: Mapping[int, Card], terms: Iterable[str]
+    layer: Layer, engine: Engine, numbers: Mapping[str, int], text: str, terms: Iterable[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the gate's evidence about single cards: what was found where, and their lengths."""
-    wanted = {hit.card.id for hit in hits}
-    ids = {number: card.id for number, card in cards.items() if card.id in wanted}
-    return {
-        "found": {ids[n]: fields for n, fields in engine.find_terms(ids, terms).items()},
-        "lengths": {ids[n]: length for n, length in engine.lengths(ids).items()},
+    """Return the gate's evidence about single cards; ``numbers`` maps their ids to numbers."""
+    asked = list(numbers.values())
+    pairs = find_neighbours(text)[:_MOST_PAIRS]
+    by_number: dict[str, dict[int, Any]] = {
+        "found": engine.find_terms(asked, terms),
+        "lengths": engine.lengths(asked),
+        "phrases": engine.count_phrases(asked, pairs),
+        "background": layer.backgrounds(asked),
     }
+    return {
+        name: {card: values[n] for card, n in numbers.items() if n in values}
+        for name, values in by_number.items()
+    }
+
+
+def _parts(text: str) -> list[frozenset[str]]:
+    """Return the terms of each sentence, of several together where there are many."""
+    sentences = split_sentences(text)
+    at_once = -(-len(sentences) // _MOST_PARTS)
+    return [
+        frozenset(analyze(" ".join(sentences[start : start + at_once])))
+        for start in range(0, len(sentences), max(at_once, 1))
+    ]
 
 
 def _rivals(layer: Layer, query: Query) -> int:

@@ -7,15 +7,17 @@ import os
 Table = dict[str, list[tuple[str, list[str]]]]
 
 
+def read_lines(name: str) -> list[str]:
+    """Return the lines of a table without sections, comments and empty ones left out."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return [line.rstrip("\n") for line in file if not line.startswith("#") and line != "\n"]
+
+
 def read_table(name: str) -> Table:
     """Return section → its records, each a head and the indented lines below it."""
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
-        lines = [line.rstrip("\n") for line in file]
     table: Table = {}
     records: list[tuple[str, list[str]]] = []
-    for line in lines:
-        if not line or line.startswith("#"):
-            continue
+    for line in read_lines(name):
         if line.startswith("["):
             records = table.setdefault(line.strip("[]"), [])
         elif line.startswith(" "):

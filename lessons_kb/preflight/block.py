@@ -116,16 +116,15 @@ class _Block:
     def add_lessons(self, hits: Sequence[Hit], in_context: Collection[str]) -> None:
         """Give the hits their places in order; a smaller one may fit where a larger did not."""
         places = self.settings.max_lessons
-        first: dict[str, float] = {}
+        best = 0.0
         for hit in hits:
             if not hit.passed:
                 self.withheld.append(hit)
                 continue
-            # Raw scores of two brains cannot be compared: each brain has its own first.
-            best = first.setdefault(hit.brain, hit.score)
-            if hit.score < self.settings.weakest * best and not hit.matches_path:
+            best = max(best, hit.confidence)
+            if _odds(hit.confidence) < self.settings.weakest * _odds(best) and not hit.matches_path:
                 self.withhold(
-                    hit, f"far weaker than the best hit: {hit.score:.2f} against {best:.2f}"
+                    hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )
             elif places <= 0:
                 self.withhold(hit, f"beyond max_lessons = {self.settings.max_lessons}")
@@ -258,6 +257,10 @@ def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
         else:
             high = middle - 1
     return found
+
+
+def _odds(confidence: float) -> float:
+    return confidence / max(1 - confidence, 1e-9)
 
 
 def _name(hit: Hit) -> str:

@@ -11,27 +11,38 @@ without it. It is flat: a constant a fifth larger or smaller changes little, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, expm1, log, log1p
+from itertools import pairwise
+from math import exp, log, log1p
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Hit
+from lessons_kb.relevance.background import UNKNOWN, is_background
+from lessons_kb.relevance.surprise import PASSAGE, compute_chance, share_of
 from lessons_kb.search.engine import K1
-from lessons_kb.text.document_frequencies import get_share
 
 # The log odds of a card are the sum of these times what each names.
-_BIAS = 2.3
+_BIAS = 1.6
+_LIMIT = 9.0
+"""Log odds go no further: nothing here is surer than 1 in 8,000."""
 _ANSWERED = 2.5
 _HALF = 0.5
 """ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
-_RIVALS = -0.65
-"""ln(cards): the best of many shares more with any prompt, by chance alone."""
+_RIVALS = -0.75
+"""ln(cards that share a word with the query): the best of many shares more, by chance alone."""
 _SURPRISE = 0.45
 """Nats it takes to find the shared words in a card of this length by chance."""
 _ENOUGH = 8.0
 _LACKING = -0.5
 """Nats that the shared words lack in any text: common ones convince little in a short card too."""
+_PHRASES = 1.9
+"""ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
+_BACKGROUND = -0.4
+"""Log of how many prompts about other things would draw the card."""
+_TOPIC = 1.0
+"""For a shared word of the card's title or tags that no prompt about other things holds."""
+_TOPIC_FIELDS = ("title", "tags")
 _GUARDED = 1.5
 """For a card whose globs match a file of the prompt. Not fitted: the sets name no files."""
 
@@ -46,16 +57,6 @@ _IN_TITLE = 0.55
 is more than for the whole card, it counts. On the sets it keeps 1.3 % more of the right cards and
 draws next to no further wrong one; 0.7 draws some, and the same for symptoms draws many."""
 
-_FADING = 0.7
-"""Each further word counts this much of the one before, the rarest first: words come in company."""
-_SPREAD = 1.25
-"""A card ten times as long holds more than ten times as many common words: topics widen."""
-_PASSAGE = 150
-"""Terms of the passages in which the shares of common terms were counted."""
-_RARE = 0.0005
-_RARE_PIECE = 0.005
-"""Shares of terms that are not listed: of words, and of numbers and CJK bigrams."""
-_FIRST_BIGRAM = "\u0e00"
 _EVERYDAY = 2.2
 """Nats of words that stand in one of nine texts: a card that shares no other is not about it."""
 _TELLING = 4.0
@@ -81,36 +82,32 @@ class Evidence:
     """Id of a card → field → number of terms in it; 150 in a ``body`` that is not known."""
     rivals: int = 0
     """How many documents of the kinds asked for there are; 0 = all of ``size``."""
+    parts: Sequence[Collection[str]] = ()
+    """Terms of each part of the query, in order; () = it has but one."""
+    phrases: Mapping[str, int] = field(default_factory=dict)
+    """Id of a card → how many pairs of neighbouring words of the query are neighbours in it."""
+    background: Mapping[str, float] = field(default_factory=dict)
+    """Id of a card → how readily prompts about other things draw it; see `measure_background`."""
 
 
 def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
     """Return the hits, in their order, with ``matched``, ``confidence``, ``passed``, ``reason``.
 
     The confidence is a probability of "this card is about this query", 0.5 where the gate was
-    set: at about one false card in twenty prompts that no card is about. The size of the brain
-    and the lengths of prompt and card are accounted for, so that hits of two brains compare.
+    set: at about one false card in 25 prompts that people typed about something else. The size of
+    the brain and the lengths of prompt and card are accounted for, so that hits of two brains
+    compare.
     """
-    shares = {term: _share(term) for term in evidence.terms}
-    surprises = {term: -log(share) for term, share in shares.items()}
-    asked = sum(weight * surprises[term] for term, weight in evidence.terms.items()) or 1.0
-    best = (K1 + 1) * sum(
-        weight * _idf(evidence.frequencies.get(term, 0), evidence.size)
-        for term, weight in evidence.terms.items()
-    )
-    rivals = max(evidence.rivals or evidence.size, 1)
+    query = _Query(evidence)
     judged = []
     for hit in hits:
         fields = evidence.found.get(hit.card.id, {})
-        shared = surprises.keys() & set().union(*fields.values())
-        matched = tuple(sorted(sorted(shared), key=surprises.__getitem__, reverse=True))
-        weights = _weigh_terms(hit, fields, matched)
-        chance = _surprise(fields, weights, shares, evidence.lengths.get(hit.card.id, {}))
-        answered = hit.bm25 / best if best else 0.0
-        confidence = _weigh(hit, weights, surprises, answered, chance, rivals)
+        shared = query.surprises.keys() & set().union(*fields.values())
+        matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
+        confidence = _weigh(hit, fields, matched, query)
         passed = confidence >= gate.min_confidence
-        covered = sum([evidence.terms[term] * surprises[term] for term in matched]) / asked
-        rare = [term for term in matched if surprises[term] >= _TELLING]
-        reason = _put_into_words(matched, rare, covered, passed=passed)
+        rare = [term for term in matched if query.surprises[term] >= _TELLING]
+        reason = _put_into_words(matched, rare, query.covered(matched), passed=passed)
         if hit.matches_path:
             reason = "guards a file at hand" + (f"; {reason}" if evidence.terms else "")
         judged.append(
@@ -123,6 +120,35 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
             )
         )
     return judged
+
+
+class _Query:
+    """What is the same for every hit of a query."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.shares = {term: share_of(term) for term in evidence.terms}
+        self.surprises = {term: -log(share) for term, share in self.shares.items()}
+        # A card that shares no word, for it is in another language, is no rival.
+        sharing = sum(evidence.frequencies.get(term, 0) for term in evidence.terms)
+        self.rivals = log(max(min(evidence.rivals or evidence.size, sharing), 1))
+        self.weights = {
+            term: weight * _idf(evidence.frequencies.get(term, 0), evidence.size)
+            for term, weight in evidence.terms.items()
+        }
+        self.windows = [(evidence.terms.keys(), sum(self.weights.values())), *self._windows()]
+        """Each part of the query, each two neighbours, and all of it, with the sum of weights."""
+
+    def _windows(self) -> list[tuple[Collection[str], float]]:
+        parts = [self.weights.keys() & part for part in self.evidence.parts]
+        windows = [*parts, *(one | other for one, other in pairwise(parts))]
+        return [(window, sum([self.weights[t] for t in window])) for window in windows]
+
+    def covered(self, matched: Iterable[str]) -> float:
+        """Return the share of the query's information that these terms make up."""
+        terms = self.evidence.terms
+        asked = sum(weight * self.surprises[term] for term, weight in terms.items()) or 1.0
+        return sum([terms[term] * self.surprises[term] for term in matched]) / asked
 
 
 def _weigh_terms(
@@ -140,61 +166,49 @@ def _weigh_terms(
 
 
 def _weigh(
-    hit: Hit,
-    matched: Mapping[str, float],
-    surprises: Mapping[str, float],
-    answered: float,
-    chance: float,
-    rivals: int,
+    hit: Hit, fields: Mapping[str, Iterable[str]], matched: Sequence[str], query: _Query
 ) -> float:
+    """Return the confidence in a hit: of its best window, or of all of the query."""
+    card = hit.card.id
     least = _ONLY_FILES if hit.matches_path else 0.0
-    if answered <= 0 or max(map(surprises.__getitem__, matched), default=0.0) < _EVERYDAY:
+    if hit.bm25 <= 0 or not matched or query.surprises[matched[0]] < _EVERYDAY:
         return least
-    anywhere = sum([surprises[term] * weight for term, weight in matched.items()])
+    counts = _weigh_terms(hit, fields, matched)
+    lengths = query.evidence.lengths.get(card, {})
+    title = set(fields.get("title", ())) if "title" in lengths else set()
+    found = sum([query.weights[term] for term in matched]) or 1.0
+    best = -_LIMIT
+    for window, whole in query.windows:
+        here = {term: counts[term] for term in matched if term in window}
+        if not here or whole <= 0 or query.surprises[next(iter(here))] < _EVERYDAY:
+            continue
+        # What a term adds to the score is taken to be in proportion to its weight.
+        answered = hit.bm25 / (K1 + 1) * sum([query.weights[t] for t in here]) / found / whole
+        chance = compute_chance(here, query.shares, lengths.get("body", PASSAGE))
+        if titled := dict.fromkeys(here.keys() & title, 1.0):
+            of_title = compute_chance(titled, query.shares, lengths["title"])
+            chance = max(chance, _IN_TITLE * of_title)
+        anywhere = sum([query.surprises[term] * count for term, count in here.items()])
+        odds = (
+            _ANSWERED * log(answered / (_HALF + answered))
+            + _SURPRISE * chance
+            + _LACKING * max(_ENOUGH - anywhere, 0)
+        )
+        best = max(best, odds)
     odds = (
         _BIAS
-        + _ANSWERED * log(answered / (_HALF + answered))
-        + _RIVALS * log(rivals)
-        + _SURPRISE * chance
-        + _LACKING * max(_ENOUGH - anywhere, 0)
+        + best
+        + _RIVALS * query.rivals
+        + _PHRASES * log1p(query.evidence.phrases.get(card, 0))
+        + _BACKGROUND * query.evidence.background.get(card, UNKNOWN)
+        + (_TOPIC if _names_topic(fields) else 0)
         + (_GUARDED if hit.matches_path else 0)
     )
-    return max(least, round(1 / (1 + exp(-max(min(odds, 9), -9))), 4))
+    return max(least, round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4))
 
 
-def _surprise(
-    fields: Mapping[str, Iterable[str]],
-    matched: Mapping[str, float],
-    shares: Mapping[str, float],
-    lengths: Mapping[str, int],
-) -> float:
-    """Return the nats it takes to find by chance the shared words, or those of the title in it."""
-    anywhere = _chance(matched, shares, lengths.get("body", _PASSAGE))
-    if "title" not in lengths:
-        return anywhere
-    there = dict.fromkeys(matched.keys() & set(fields.get("title", ())), 1.0)
-    return max(anywhere, _IN_TITLE * _chance(there, shares, lengths["title"]))
-
-
-def _chance(matched: Mapping[str, float], shares: Mapping[str, float], length: int) -> float:
-    """Return how many nats it would take to find these terms, the rarest first, by chance.
-
-    A term that stands in the share p of passages of _PASSAGE terms stands in a card of n terms
-    with probability 1 - (1 - p) ** (n / _PASSAGE), were words strewn evenly.
-    """
-    passages = (max(length, 1) / _PASSAGE) ** _SPREAD
-    nats = sorted(
-        [-log(-expm1(log1p(-shares[t]) * passages)) * weight for t, weight in matched.items()],
-        reverse=True,
-    )
-    return sum([value * _FADING**place for place, value in enumerate(nats)])
-
-
-def _share(term: str) -> float:
-    share = get_share(term)
-    if share is not None:
-        return share
-    return _RARE_PIECE if term.isdigit() or term > _FIRST_BIGRAM else _RARE
+def _names_topic(fields: Mapping[str, Iterable[str]]) -> bool:
+    return any(not is_background(term) for name in _TOPIC_FIELDS for term in fields.get(name, ()))
 
 
 def _idf(n: int, size: int) -> float:

@@ -58,6 +58,14 @@ class Engine(Protocol):
         Fields without any are left out; terms keep the order given.
         """
 
+    def count_phrases(
+        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
+    ) -> dict[int, int]:
+        """Return, for each number that exists, how many of the pairs stand in its ``body`` so.
+
+        A pair is two terms; they stand so where the second follows the first.
+        """
+
     def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
         """Return, for each number that exists, field → how many terms it holds, if any."""
 

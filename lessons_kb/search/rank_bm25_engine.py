@@ -17,7 +17,7 @@ from rank_bm25 import BM25Okapi
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine import K1, B
-from lessons_kb.search.terms import check_stamp, join_terms, order_hits, plain_term
+from lessons_kb.search.terms import check_stamp, join_pairs, join_terms, order_hits, plain_term
 
 _FILE = "documents.sqlite"
 _APPLICATION = 0x6C6B6262  # tells our file from any other SQLite file
@@ -51,6 +51,8 @@ class RankBM25Engine:
         self._stamp = ""
         self._numbers: list[int] = []
         self._models: dict[str, _LuceneBM25] = {}
+        self._bodies: dict[int, str] = {}
+        """Number → its terms in order, between blanks."""
         try:
             self._prepare(create=create)
             self.reload()
@@ -143,6 +145,17 @@ class RankBM25Engine:
                     found[number][field] = here
         return found
 
+    def count_phrases(
+        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
+    ) -> dict[int, int]:
+        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
+        asked = join_pairs(pairs)
+        return {
+            number: sum(phrase in self._bodies[number] for _first, _second, phrase in asked)
+            for number in numbers
+            if number in self._bodies
+        }
+
     def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
         """Return, for each number that exists, field → how many terms it holds, if any."""
         places = {number: place for place, number in enumerate(self._numbers)}
@@ -198,6 +211,8 @@ class RankBM25Engine:
             raise self._error(error) from None
         self._stamp = f"{commit} {zlib.crc32(repr(rows).encode())}"
         self._numbers = [number for number, _ in rows]
+        bodies = [f" {document['body']} " for document in fields]
+        self._bodies = dict(zip(self._numbers, bodies, strict=True))
         # The library divides by the mean length: a field that is empty everywhere has no model.
         self._models = {name: _LuceneBM25(c, k1=K1, b=B) for name, c in corpora.items() if any(c)}
 
@@ -205,6 +220,7 @@ class RankBM25Engine:
         """Let go of files and memory; no other method may be called afterwards."""
         self._connection.close()
         self._models = {}
+        self._bodies = {}
 
     def _error(self, error: Exception) -> StorageError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -17,20 +17,21 @@ from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine import rounded
 from lessons_kb.search.term_scores import MOST_CARDS, TermScores
-from lessons_kb.search.terms import check_stamp, join_terms, order_hits, plain_term
+from lessons_kb.search.terms import check_stamp, join_pairs, join_terms, order_hits, plain_term
 
 _T = TypeVar("_T")
-_Stored = dict[str, tuple[frozenset[str], int]]
-"""Field → the different terms in it, and how many terms it holds."""
+_Stored = dict[str, tuple[frozenset[str], int, str]]
+"""Field → the different terms in it, how many terms it holds, and all of them in order."""
 
 
+_EMPTY: tuple[frozenset[str], int, str] = (frozenset(), 0, "")
 _KEY = "key"
-_FREQUENCY = "freq"  # postings without positions: half the disk, and nobody asks for phrases
+_FREQUENCY = "freq"  # postings without positions: half the disk; phrases are asked of a few hits
 
 _FEW_SEARCHES = 8
 """From the next one on numpy is loaded and scores are kept: a hook ends before that."""
 _DOCUMENTS_KEPT = 1_000
-"""About 15 kB each."""
+"""About 20 kB each."""
 _FREQUENCIES_KEPT = 50_000
 _FOOTER_BYTES = 64
 """Fewer than a footer has; they hold the checksum of all above it."""
@@ -199,16 +200,30 @@ class TantivyEngine:
         return {
             number: {
                 field: tuple(here)
-                for field, (words, _length) in fields.items()
+                for field, (words, _length, _text) in fields.items()
                 if (here := [term for term, plain in asked if plain in words])
             }
             for number, fields in self._read_documents(numbers).items()
         }
 
+    def count_phrases(
+        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
+    ) -> dict[int, int]:
+        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
+        asked = join_pairs(pairs)
+        found = {}
+        for number, fields in self._read_documents(numbers).items():
+            words, _length, text = fields.get("body", _EMPTY)
+            found[number] = sum(
+                first in words and second in words and phrase in text
+                for first, second, phrase in asked
+            )
+        return found
+
     def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
         """Return, for each number that exists, field → how many terms it holds, if any."""
         return {
-            number: {field: length for field, (_words, length) in fields.items()}
+            number: {field: length for field, (_words, length, _text) in fields.items()}
             for number, fields in self._read_documents(numbers).items()
         }
 
@@ -427,7 +442,7 @@ def _check_sum(name: str, data: bytes) -> None:
 
 def _read_fields(document: tantivy.Document) -> _Stored:
     return {
-        field: (frozenset(terms), len(terms))
+        field: (frozenset(terms), len(terms), f" {text} ")
         for field in FIELDS
         if (text := document.get_first(field)) and (terms := text.split(" "))
     }

@@ -21,6 +21,12 @@ def join_terms(terms: Sequence[str]) -> str:
     return " ".join(filter(None, map(plain_term, terms)))
 
 
+def join_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Return each pair as it is stored, and how it stands in a text of terms between blanks."""
+    plain = [(plain_term(first), plain_term(second)) for first, second in pairs]
+    return [(first, second, f" {first} {second} ") for first, second in plain if first and second]
+
+
 def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
     """Return the best hits first, those of equal score by number."""
     return sorted(hits, key=lambda hit: (-rounded(hit[1]), hit[0]))[:limit]

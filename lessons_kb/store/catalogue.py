@@ -24,7 +24,7 @@ from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
 
-FORMAT = 6
+FORMAT = 7
 """Version of the tables below; another number in a file makes it be rebuilt."""
 
 _TABLES = """
@@ -36,6 +36,7 @@ CREATE TABLE docs (
   title_key TEXT NOT NULL,
   card TEXT,
   findings TEXT NOT NULL,
+  background REAL,
   checksum INTEGER NOT NULL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
@@ -85,6 +86,8 @@ class Entry:
     terms: dict[str, tuple[str, ...]]
     """Field → its terms in order, for the engine; the catalogue does not keep them."""
     findings: tuple[Finding, ...] = ()
+    background: float | None = None
+    """How readily prompts about other things draw the card; None for a file that is none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,7 +217,7 @@ class Catalogue:
                 self._db.execute("DELETE FROM detectors")
             self._db.executemany("DELETE FROM docs WHERE number = ?", [(n,) for n in removed])
             self._db.executemany(
-                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [_marked(_row(number, entry)) for number, entry in entries],
             )
             changed = [(n,) for n in (*removed, *(number for number, _entry in entries))]
@@ -279,17 +282,24 @@ class Catalogue:
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers; unknown numbers and unusable files are left out."""
+        return {
+            number: card_from_json(path, card)
+            for number, path, _digest, _title, card, *_ in self._rows(numbers)
+            if card
+        }
+
+    def backgrounds(self, numbers: Iterable[int]) -> dict[int, float]:
+        """Return how readily prompts about other things draw these cards, where it is known."""
+        rows = ((row[0], row[-2]) for row in self._rows(numbers))
+        return {number: background for number, background in rows if background is not None}
+
+    def _rows(self, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
         wanted = list(numbers)
-        found: dict[int, Card] = {}
         for start in range(0, len(wanted), _MANY):
             part = wanted[start : start + _MANY]
             marks = ",".join("?" * len(part))
             sql = f"SELECT * FROM docs WHERE number IN ({marks})"  # noqa: S608
-            for row in self._db.execute(sql, part):
-                number, path, *_, card, _findings, _sum = _checked(row)
-                if card:
-                    found[number] = card_from_json(path, card)
-        return found
+            yield from map(_checked, self._db.execute(sql, part))
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
@@ -430,7 +440,7 @@ def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row
 
 
-def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
+def _row(number: int, entry: Entry) -> tuple[int | float | str | None, ...]:
     findings = [as_data(finding) for finding in entry.findings]
     return (
         number,
@@ -439,6 +449,7 @@ def _row(number: int, entry: Entry) -> tuple[int | str | None, ...]:
         entry.title_key,
         card_to_json(entry.card) if entry.card else None,
         json.dumps(findings, ensure_ascii=False),
+        entry.background,
     )
 
 

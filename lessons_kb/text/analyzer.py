@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 
 import Stemmer
 
@@ -81,6 +81,20 @@ def analyze(text: str) -> list[str]:
         for mark in _MARKS:
             text = text.replace(mark, " ")
     return _analyze_plain(text)
+
+
+def find_neighbours(text: str) -> list[tuple[str, str]]:
+    """Return the pairs of index terms of a text that stand side by side, each once, in order.
+
+    Of two neighbouring words: the last term of the first and the first term of the second, as
+    `analyze` lists them one after the other. Parts of one identifier, or bigrams of one word, are
+    no neighbours. Stop words between two words are passed over.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    words = filter(None, map(_TERMS.__getitem__, re.findall(_COMPOUND, text)))
+    pairs = ((one[-1], other[0]) for one, other in pairwise(words))
+    return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
 
 
 def _analyze_plain(text: str) -> list[str]:

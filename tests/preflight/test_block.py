@@ -21,10 +21,18 @@ def quarter(text):
 GOLDEN = os.path.join(os.path.dirname(__file__), "..", "golden", "recall")
 
 
-def lesson(name="a", *, score=5.0, passed=True, brain="", reason="", **fields):
+def lesson(name="a", *, score=5.0, confidence=0.9, passed=True, brain="", reason="", **fields):
     given = {"title": f"Lesson {name}", "checklist": (f"check {name}",), **fields}
     card = Card(id=f"lessons/{name}.md", kind="lesson", **given)
-    return Hit(card=card, score=score, bm25=score, passed=passed, brain=brain, reason=reason)
+    return Hit(
+        card=card,
+        score=score,
+        bm25=score,
+        confidence=confidence,
+        passed=passed,
+        brain=brain,
+        reason=reason,
+    )
 
 
 def note(name, text, *, passed=True, reason=""):
@@ -117,7 +125,7 @@ def test_seen_once_and_no_why_are_not_mentioned():
 
 
 def test_lessons_are_numbered_in_order():
-    text = run([lesson("a"), lesson("b"), lesson("c")]).text
+    text = run([lesson("a"), lesson("b"), lesson("c")], max_lessons=3).text
     assert [line[:11] for line in text.split("\n") if line[0].isdigit()] == [
         "1. Lesson a",
         "2. Lesson b",
@@ -220,18 +228,21 @@ class TestWithheld:
         assert "max_lessons" in reasons(found)["lessons/c.md"]
 
     def test_far_weaker_than_the_first(self):
-        hits = [lesson("a", score=10), lesson("b", score=3.9), lesson("c", score=4)]
-        found = run(hits, weakest=0.4)
+        hits = [lesson("a", confidence=0.9), lesson("b", confidence=0.5)]
+        hits.append(lesson("c", confidence=0.7))  # odds of 9, 1 and 2.3
+        found = run(hits, weakest=0.2)
         assert ids(found.lessons) == ["lessons/a.md", "lessons/c.md"]
         assert "weaker" in reasons(found)["lessons/b.md"]
 
-    def test_a_card_that_guards_a_file_at_hand_needs_no_score(self):
-        guard = replace(lesson("b", score=0), factors=(("path", 1.5),))
-        assert len(run([lesson("a", score=10), guard], weakest=0.4).lessons) == 2
+    def test_a_card_that_guards_a_file_at_hand_need_not_be_as_sure(self):
+        guard = replace(lesson("b", confidence=0.1), factors=(("path", 1.5),))
+        assert len(run([lesson("a", confidence=0.9), guard], weakest=0.4).lessons) == 2
 
-    def test_scores_of_two_brains_are_not_compared(self):
+    def test_confidences_of_two_brains_are_compared_scores_are_not(self):
         hits = [lesson("a", score=10, brain="x"), lesson("b", score=1, brain="y")]
         assert len(run(hits).lessons) == 2
+        unsure = replace(hits[1], confidence=0.2)
+        assert len(run([replace(hits[0], confidence=0.9), unsure], weakest=0.4).lessons) == 1
 
     def test_context_off(self):
         found = run([], [note("n.md", "text")], context=False)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from lessons_kb.config import DEFAULTS, Gate
 from lessons_kb.model import Card, Hit, Query
+from lessons_kb.relevance.background import measure_background
 from lessons_kb.relevance.gate import Evidence, judge
 from lessons_kb.search.engines import open_engine
 from lessons_kb.search.ranking import rank, reduce_terms
-from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.document_frequencies import get_share
 
 GATE = DEFAULTS.gate
@@ -136,12 +137,15 @@ class Brain:
         numbers = {card[n].id: n for n, _ in scored}
         found = self.engine.find_terms(numbers.values(), reduced)
         lengths = self.engine.lengths(numbers.values())
+        phrases = self.engine.count_phrases(numbers.values(), find_neighbours(prompt))
         evidence = Evidence(
             terms=reduced,
             frequencies=frequencies,
             size=size,
             found={name: found[n] for name, n in numbers.items()},
             lengths={name: lengths[n] for name, n in numbers.items()},
+            phrases={name: phrases[n] for name, n in numbers.items()},
+            background={name: measure_background(analyze(self.texts[name])) for name in numbers},
         )
         return judge(hits, evidence, gate)
 
@@ -236,7 +240,7 @@ def test_reasons_name_what_the_verdict_rests_on():
         cards={"a": ({"body": ("telegram", "allowlist")}, 6.0)},
     )
     assert rare.passed
-    assert rare.reason == "covers 67% of the prompt's information; rare terms: allowlist, telegram"
+    assert rare.reason == "covers 66% of the prompt's information; rare terms: telegram, allowlist"
     weak = one(cards={"a": ({"body": ("telegram",)}, 0.01)})
     assert weak.reason == (
         "suppressed: covers only 85% of the prompt's information; rare terms: telegram"
@@ -297,10 +301,50 @@ def test_without_a_prompt_nothing_passes():
 
 def test_more_rivals_longer_cards_and_lower_scores_are_less_convincing():
     usual = one(rivals=100, lengths={"a": {"body": 150}}).confidence
-    assert one(rivals=10_000, lengths={"a": {"body": 150}}).confidence < usual
+    common = {"telegram": 9_000, "run": 9_000}
+    many = {"frequencies": common, "size": 12_000, "lengths": {"a": {"body": 150}}}
+    assert one(rivals=10_000, **many).confidence < one(rivals=100, **many).confidence
     assert one(rivals=100, lengths={"a": {"body": 1_500}}).confidence < usual
     assert one(rivals=100, cards={"a": ({"body": ("telegram", "run")}, 1.0)}).confidence < usual
     assert one(rivals=100, cards={"a": ({"body": ("run",)}, 3.0)}).confidence < usual
+
+
+def test_cards_that_share_no_word_with_the_prompt_are_no_rivals():
+    seldom = one(frequencies={"telegram": 1, "run": 3}, size=12_000).confidence
+    assert seldom == one(frequencies={"telegram": 1, "run": 3}, size=12_000, rivals=4).confidence
+
+
+def test_a_topic_word_that_no_other_prompt_holds_convinces():
+    def confidence(term):
+        given = {"terms": {term: 1.0, "run": 1.0}, "frequencies": {term: 1, "run": 3}}
+        fields = {"title": (term,), "body": (term,)}
+        return one(**given, rivals=100, cards={"a": (fields, 2.0)}).confidence
+
+    assert get_share("qwertz") == get_share("zzyzx") is None
+    assert confidence("qwertz") == confidence("zzyzx") > confidence("spinner")
+
+
+def test_neighbouring_words_that_are_neighbours_in_the_card_convince_more():
+    few = one(rivals=100, phrases={"a": 1}).confidence
+    assert one(rivals=100).confidence < few < one(rivals=100, phrases={"a": 3}).confidence
+
+
+def test_a_card_that_prompts_about_other_things_draw_is_less_convincing():
+    sought, plain = one(rivals=100, background={"a": 3.0}), one(rivals=100, background={"a": -1.0})
+    assert sought.confidence < plain.confidence
+    assert one(rivals=100).confidence < plain.confidence  # not measured yet: stricter, not silent
+
+
+def test_one_sentence_about_the_card_is_not_drowned_by_the_others():
+    chatter = dict.fromkeys(("please", "thanks", "yesterday", "meeting", "coffee", "later"), 1.0)
+    given = {"terms": {"telegram": 1.0, "run": 1.0, **chatter}, "rivals": 100}
+    drowned = one(**given).confidence
+    assert one(**given, parts=[{"telegram", "run"}, set(chatter)]).confidence > drowned
+    apart = [{"telegram", "please", "meeting"}, {"thanks"}, {"run", "coffee"}]
+    assert (
+        one(**given, parts=apart).confidence
+        < one(**given, parts=[{"telegram", "run"}, set(chatter)]).confidence
+    )
 
 
 def test_words_of_a_title_convince_more_than_as_many_words_of_prose():
@@ -324,8 +368,8 @@ def test_rivals_default_to_the_size():
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"lengths": {"body": 300}}, 0.6212),
-        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.9202),
+        ({"lengths": {"body": 300}}, 0.2625),
+        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.5038),
         (
             {
                 "fields": {"body": ("telegram", "run"), "title": ("telegram",)},
@@ -333,9 +377,9 @@ def test_rivals_default_to_the_size():
                 "rivals": 400,
                 "lengths": {"body": 900, "title": 1},
             },
-            0.2395,
+            0.314,
         ),
-        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.3867),
+        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0802),
     ],
     ids=["usual", "short", "title", "prose"],
 )
@@ -414,7 +458,7 @@ def test_common_words_are_listed_as_the_analyzer_gives_them():
     words = "run tests files functions fixing adds rename explains translated paragraph history"
     shares = [get_share(term) for term in analyze(f"{words} 파일 테스트 함수")]
     assert all(share and 0.01 < share < 0.3 for share in shares)
-    assert [get_share(term) for term in analyze("telegram allowlist idempotency")] == [None] * 3
+    assert [get_share(term) for term in analyze("telegram chokidar qwertz")] == [None] * 3
     assert get_share("") is None
 
 

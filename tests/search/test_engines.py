@@ -114,6 +114,19 @@ def test_terms_are_taken_as_they_are(engine):
     assert engine.document_frequencies([*terms, "foo"]) == {**dict.fromkeys(terms, 1), "foo": 0}
 
 
+def test_phrases_are_pairs_that_stand_side_by_side_in_the_body(engine):
+    engine.update(
+        [
+            (1, body("the", "local", "base", "branch")),
+            (2, body("base", "local", "branch")),
+            (3, {"title": ["local", "base"], "body": ["locals"]}),
+        ]
+    )
+    pairs = [("local", "base"), ("base", "branch"), ("two words", "base"), ("", "base")]
+    assert engine.count_phrases([1, 2, 3, 9], pairs) == {1: 2, 2: 0, 3: 0}
+    assert engine.count_phrases([1], []) == {1: 0}
+
+
 def test_white_space_in_a_term_does_not_part_it(engine):
     engine.update([(1, body("two words", "\n", "")), (2, body("two"))])
     assert [n for n, _ in engine.search({"two words": 1.0}, BODY, 3)] == [1]

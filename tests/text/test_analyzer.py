@@ -8,13 +8,19 @@ import sys
 import threading
 import time
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.text import analyzer
-from lessons_kb.text.analyzer import ANALYZER_VERSION, STOP_WORDS, analyze
+from lessons_kb.text.analyzer import (
+    ANALYZER_VERSION,
+    STOP_WORDS,
+    analyze,
+    find_neighbours,
+)
 
 IDENTIFIERS = {
     "getUserById": ["get", "user", "id", "getuserbyid"],
@@ -206,3 +212,27 @@ def test_import_is_cheap_for_a_hook(python_path):
         env=python_path,
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("the local base branch", [("local", "base"), ("base", "branch")]),
+        ("a stale branch of main", [("stale", "branch"), ("branch", "main")]),
+        ("restart .env.local now", [("restart", "env"), ("envloc", "now")]),
+        ("getUserById", []),
+        ("run run run", []),
+        ("a b, a b", []),
+        ("", []),
+        ("한글 정렬", [("한글", "정")]),
+    ],
+)
+def test_neighbours_are_words_that_stand_side_by_side(text, pairs):
+    assert find_neighbours(text) == pairs
+
+
+@given(st.text(max_size=200))
+def test_neighbours_follow_each_other_in_the_terms(text):
+    terms = analyze(text)
+    side_by_side = set(pairwise(terms))
+    assert set(find_neighbours(text)) <= side_by_side

@@ -1,0 +1,129 @@
+"""The gate and prompts as people type them to an agent.
+
+*False* is the share of recorded prompts, typed in other projects, that draw a lesson of a brain
+they are not about. *In real manner* is asked twice: with prompts that an author wrote for single
+cards without the words of their titles, and with a set's queries put at the start, into the middle
+or at the end of recorded prompts.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks import metrics, report
+from benchmarks.data import EXAMPLE, HERE, data_folder
+from benchmarks.ours import open_indexed, private_state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from benchmarks.data import RetrievalSet
+
+BRAINS = ("brain-example", "plate", "compound", "kitcn")
+_LONGEST = 1_500
+"""Characters of a recorded prompt that a query is put into."""
+_FEWEST_WORDS = 6
+_PUT = 150
+"""Queries of a set that are put into prompts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What came of one prompt that some card is about."""
+
+    first: bool
+    """The right card is among the first three of the ranking."""
+    right: bool
+    lessons: int
+
+
+def run(*, quick: bool) -> dict[str, Any]:
+    """Ask each public brain, print the table, return its figures."""
+    prompts = read_real()[:: 10 if quick else 1]
+    with (HERE / "labelled" / "real_manner.jsonl").open(encoding="utf-8") as file:
+        written = [json.loads(line) for line in file]
+    figures, rows, every = {}, [], []
+    for name in BRAINS:
+        own = [case for case in written if case["brain"] == name]
+        false, given = _ask(name, prompts, own)
+        every += given
+        figures[name] = {"false_real": false} | summarise(given)
+        rows.append([name, f"{false:.1%}", *_cells(given)])
+    figures["all"] = summarise(every)
+    rows.append(["all", "-", *_cells(every)])
+    headers = ("brain", "false: real", "in real manner", "hit@3", "right card given", "right")
+    report.print_table("Prompts that people typed", headers, rows)
+    return figures
+
+
+def read_real() -> list[str]:
+    """Return the recorded prompts, in order."""
+    with (data_folder() / "prompts" / "real.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line)["text"] for line in file]
+
+
+def put_into(given: RetrievalSet, seed: int) -> list[tuple[str, str]]:
+    """Return (query id, recorded prompt with the query at its start, in its middle, at its end)."""
+    rng = random.Random(seed)
+    around = [text[:_LONGEST] for text in read_real() if len(text.split()) >= _FEWEST_WORDS]
+    queries = rng.sample(given.queries, min(_PUT, len(given.queries)))
+    return [
+        (query.id, _put(query.text, rng.choice(around), place % 3))
+        for place, query in enumerate(queries)
+    ]
+
+
+def summarise(given: Sequence[Given]) -> dict[str, float]:
+    """Return the shares of prompts with the right card, and of lessons that are right."""
+    lessons = sum(one.lessons for one in given)
+    return {
+        "prompts": len(given),
+        "hit@3": metrics.mean([float(one.first) for one in given]),
+        "right_given": metrics.mean([float(one.right) for one in given]),
+        "right_of_given": sum(one.right for one in given) / lessons if lessons else 1.0,
+    }
+
+
+def _ask(
+    name: str, prompts: Sequence[str], own: Sequence[dict[str, Any]]
+) -> tuple[float, list[Given]]:
+    source = EXAMPLE if name == "brain-example" else data_folder() / "brains" / name
+    with (
+        tempfile.TemporaryDirectory(prefix="lessons-bench-") as folder,
+        private_state(Path(folder)),
+    ):
+        copy = Path(folder) / name
+        shutil.copytree(source, copy)
+        with open_indexed(copy) as brain:
+            drew = [bool(brain.preflight(text, context=False).lessons) for text in prompts]
+            given = []
+            for case in own:
+                ranked = [hit.card.id for hit in brain.search(case["prompt"], limit=3)]
+                lessons = brain.preflight(case["prompt"], context=False).lessons
+                right = any(hit.card.id == case["card"] for hit in lessons)
+                first = case["card"] in ranked
+                given.append(Given(first=first, right=right, lessons=len(lessons)))
+    return metrics.mean([float(one) for one in drew]), given
+
+
+def _put(query: str, prompt: str, place: int) -> str:
+    if place == 0:
+        return f"{query}\n\n{prompt}"
+    if place == 1:
+        return f"{prompt}\n{query}"
+    words = prompt.split(" ")
+    half = len(words) // 2
+    return f"{' '.join(words[:half])}\n{query}\n{' '.join(words[half:])}"
+
+
+def _cells(given: Sequence[Given]) -> list[str]:
+    row = summarise(given)
+    shares = [f"{row[name]:.0%}" for name in ("hit@3", "right_given", "right_of_given")]
+    return [str(row["prompts"]), *shares]
