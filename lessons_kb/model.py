@@ -208,7 +208,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Detected:
+class DetectedLine:
     """A ``detect`` pattern of a card that was found in a change."""
 
     card: str

@@ -16,7 +16,7 @@ from lessons_kb.brain.lint import lint
 from lessons_kb.brain.stats import Stats
 from lessons_kb.check.items import check_items
 from lessons_kb.check.places import read_texts
-from lessons_kb.model import Card, Check, Detected, Evidence, Finding
+from lessons_kb.model import Card, Check, DetectedLine, Evidence, Finding
 
 
 class Brain(Layers):
@@ -57,7 +57,7 @@ class Brain(Layers):
         *,
         cards: Sequence[str] | None = None,
         evidence: Sequence[str] | Evidence = (),
-        detected: Sequence[Detected] = (),
+        detected: Sequence[DetectedLine] = (),
         session: str | None = None,
     ) -> Check:
         """Return for each checklist item whether it is shown, denied, contradicted or open.
@@ -76,7 +76,7 @@ class Brain(Layers):
 
     def check_last(self, session: str | None = None) -> Check:
         """Return the check of the latest answer in an agent that lessons were given for."""
-        return check_last(self.layers, session)
+        return check_last(self, session)
 
     def create(
         self,

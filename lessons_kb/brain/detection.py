@@ -13,7 +13,8 @@ from lessons_kb.cards.kinds import kind_of
 from lessons_kb.detect.changes import Change
 from lessons_kb.detect.matcher import MAX_CHARS, Match, Matcher
 from lessons_kb.errors import StorageError
-from lessons_kb.model import NOTE, Card
+from lessons_kb.guards.commands import find_run
+from lessons_kb.model import COMMAND, NOTE, Card, DetectedLine, Evidence
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import SUFFIXES
 
@@ -52,6 +53,42 @@ def find_detected(
         if layer.state is not None and layer.state.detectors:
             found += layer.read(lambda one: _detected(one, brain.project, wanted, commands))
     return found
+
+
+def find_in_evidence(brain: Layers, evidence: Evidence) -> list[DetectedLine]:
+    """Return the lines that the checked turn added and left, and the commands it ran, with a match.
+
+    A line that is no longer in its file was taken back.
+    """
+    edits = [edit for edit in evidence.edits if edit.text and not edit.earlier]
+    lines = [command.line for command in evidence.commands if not command.earlier]
+    if not edits and not lines:
+        return []
+    changes = [
+        Change(
+            path=edit.path,
+            before=edit.before,
+            after=edit.text,
+            line=edit.numbers[0] if edit.numbers else 0,
+        )
+        for edit in edits
+    ]
+    commands = [run for line in lines for run in find_run(line)]
+    found = find_detected(brain, changes, commands)
+    told = [tell_line(one.card, match) for one in found for match in one.matches]
+    return [line for line in told if line.where == COMMAND or _is_left(brain.directory, line)]
+
+
+def tell_line(card: Card, match: Match) -> DetectedLine:
+    """Return a match of a card as the post-check takes it."""
+    place = f"{match.path}:{match.line}" if match.line else match.path
+    return DetectedLine(card=card.id, where=place or COMMAND, quote=match.text)
+
+
+def _is_left(directory: str, line: DetectedLine) -> bool:
+    path = line.where.partition(":")[0]
+    text = read_text(os.path.join(directory, path))
+    return not text or line.quote.rstrip("\u2026") in text
 
 
 def is_card_file(brain: Layers, path: str) -> bool:

@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lessons_kb.brain.detection import find_in_evidence
 from lessons_kb.brain.evidence import find_session_evidence
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.judging import judge
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
 from lessons_kb.check.closings import read_closings
 from lessons_kb.check.items import check_items
 from lessons_kb.errors import InputError, StorageError
@@ -37,12 +39,13 @@ def note_checked(
     journal.events.tell(answer, _CHECKED, [[*pair, ranks.get(pair[-1], 0)] for pair in cards])
 
 
-def check_last(layers: Sequence[Layer], session: str | None = None) -> Check:
+def check_last(brain: Layers, session: str | None = None) -> Check:
     """Return the check of the latest answer that lessons were given for, in a session or in any.
 
     Lines of edits come with their numbers in the files as they are now. Raises InputError where no
     such answer is known.
     """
+    layers = brain.layers
     journal = layers[0].journal
     answers = journal.events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
     checked = [
@@ -61,7 +64,8 @@ def check_last(layers: Sequence[Layer], session: str | None = None) -> Check:
     numbered = {int(rank): str(name) for _root, name, rank in told if rank}
     checklists = {card.id: card.checklist for card in cards}
     closings = read_closings(answer.text, numbered, checklists)
-    check = check_items(cards, answer.text, evidence, closings=closings)
+    detected = find_in_evidence(brain, evidence)
+    check = check_items(cards, answer.text, evidence, detected, closings=closings)
     check = judge(check, answer.text, evidence)
     return replace(
         check, items=tuple(_locate(item, answer.scope, evidence) for item in check.items)

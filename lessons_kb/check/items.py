@@ -37,7 +37,7 @@ from lessons_kb.model import (
     Card,
     Check,
     CheckedItem,
-    Detected,
+    DetectedLine,
     Evidence,
 )
 from lessons_kb.text.analyzer import analyze
@@ -88,7 +88,7 @@ def check_items(
     cards: Sequence[Card],
     answer: str,
     evidence: Evidence,
-    detected: Sequence[Detected] = (),
+    detected: Sequence[DetectedLine] = (),
     closings: Mapping[tuple[str, str], Closing] | None = None,
 ) -> Check:
     """Return the state of each checklist item of some cards.
@@ -101,10 +101,14 @@ def check_items(
     be looked for are left out. ``closings`` are by (card id, item): what one cites must have been
     touched or run.
     """
+    # The mistake of a card without an item contradicts the card.
+    titles = {
+        card.id: [(card.title, "")] for card in cards if any(d.card == card.id for d in detected)
+    }
     wanted = [
         _Wanted(card=card, item=item, order=order, pattern=pattern)
         for card in cards
-        for item, pattern in _checks_of(card)
+        for item, pattern in list(_checks_of(card)) or titles.get(card.id, ())
         if (order := tuple(dict.fromkeys(analyze(item[:MAX_ITEM]))))
     ]
     told, code = read_answer(without_closings(answer) if closings else answer)
@@ -218,7 +222,7 @@ def _checks_of(card: Card) -> Iterable[tuple[str, str]]:
             yield item, pattern
 
 
-def _assign(wanted: Sequence[_Wanted], detected: Sequence[Detected]) -> dict[int, _Verdict]:
+def _assign(wanted: Sequence[_Wanted], detected: Sequence[DetectedLine]) -> dict[int, _Verdict]:
     """Return the items that a detected mistake contradicts: of each card the nearest in words."""
     found: dict[int, _Verdict] = {}
     for one in detected:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
+from lessons_kb.brain.detect_project import detect_diff
+from lessons_kb.brain.detection import tell_line
 from lessons_kb.brain.evidence import read_diff_evidence
 from lessons_kb.check.places import read_texts
 from lessons_kb.cli.diffs import Revision, Session, read_diff
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.model import Check, CheckedItem
+    from lessons_kb.model import Check, CheckedItem, DetectedLine
 
 FORMATS = ("text", "json", "sarif", "github")
 FAILING = (DENIED, CONTRADICTED, OPEN)
@@ -99,6 +101,7 @@ def _check(
 ) -> Check:
     seen = read_texts([read_file(name) for name in evidence])
     chosen: Sequence[str] | None = card
+    detected: list[DetectedLine] = []
     if diff is None:
         text = read_text(answer, what="answer")
         if not text.strip() and not evidence:
@@ -108,11 +111,14 @@ def _check(
         text = " ".join(answer)
         changed = read_diff_evidence(change)
         seen = replace(seen, edits=(*seen.edits, *changed.edits))
+        found = detect_diff(brain, change.text)
+        detected = [tell_line(one.card, one.match) for one in found]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
             hits = brain.preflight(query, paths=change.files, context=False).lessons
             chosen = [hit.card.id for hit in hits]
-    result = brain.check(text, cards=chosen, evidence=seen, session=session)
+            chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
+    result = brain.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
     if chosen is None and not result.checked:
         say("no lesson to check: none was injected for the last prompt; use --card ID")
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lessons_kb.brain.detection import find_in_evidence
 from lessons_kb.brain.evidence import find_session_evidence, is_change
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.judging import judge
@@ -60,7 +61,8 @@ def _checked(
     told = [card for _layer, card in given]
     numbered = {rank: card.id for layer, card in given if (rank := ranks.get((layer, card.id)))}
     closings = read_closings(answer.text, numbered, {card.id: card.checklist for card in told})
-    check = check_items(told, answer.text, evidence, closings=closings)
+    detected = find_in_evidence(open_session.brain, evidence)
+    check = check_items(told, answer.text, evidence, detected, closings=closings)
     if is_changed := is_change(evidence):
         check = judge(check, answer.text, evidence, within=_JUDGE_SECONDS)
     count_items(given, check, at=now(hook_event))

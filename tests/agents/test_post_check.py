@@ -133,3 +133,39 @@ def test_closings_are_asked_for_and_held_against_what_happened(project, fire, tu
 def test_without_the_setting_nothing_is_asked_for(project, fire) -> None:
     ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
     assert "L1.2" not in str(fire("claude-code", ask | {"prompt": PROMPT}))
+
+
+DETECT = """\
+---
+type: lesson
+title: A telegram command must not run a shell
+detect:
+  - regex: 'shell\\s*=\\s*True'
+    files: ["*.py"]
+---
+
+## Prevention Checklist
+
+- Run a telegram command without a shell
+"""
+
+
+def test_a_mistake_that_was_left_in_the_change_is_contradicted(project, turn) -> None:
+    (project / "lessons/no-shell.md").write_text(DETECT)
+    wrong = "subprocess.run(command, shell=True)\n"
+    (project / "bot").mkdir(exist_ok=True)
+    (project / "bot/main.py").write_text(wrong)
+    line = turn("Done, it runs without a shell.", write(project, "bot/main.py", wrong))
+    assert line == (
+        "⚠ Checklist: “Run a telegram command without a shell”: the mistake is in the change "
+        "(bot/main.py: subprocess.run(command, shell=True)) — lessons check --last"
+    )
+
+
+def test_a_mistake_that_was_taken_back_is_not(project, turn) -> None:
+    (project / "lessons/no-shell.md").write_text(DETECT)
+    wrong, right = "run(command, shell=True)\n", "run(command.split())\n"
+    (project / "bot").mkdir(exist_ok=True)
+    (project / "bot/main.py").write_text(right)
+    line = turn("Done.", write(project, "bot/main.py", wrong), write(project, "bot/main.py", right))
+    assert "contradicted" not in line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lessons_kb.check.items import check_items
-from lessons_kb.model import Card, Command, Detected, Edit, Evidence
+from lessons_kb.model import Card, Command, DetectedLine, Edit, Evidence
 
 ITEM = "Cover the rejection with a test"
 
@@ -153,13 +153,15 @@ class TestContradicted:
         assert state(item, answer, evidence) != "contradicted"
 
     def test_the_mistake_is_in_the_change(self):
-        match = Detected(card="lessons/a.md", where="src/a.py:7", quote="run(cmd, shell=True)")
+        match = DetectedLine(card="lessons/a.md", where="src/a.py:7", quote="run(cmd, shell=True)")
         one = check("Pass arguments as a list", "I pass arguments as a list.", detected=[match])
         assert (one.state, one.reason) == ("contradicted", "detected")
         assert (one.where, one.quote) == ("src/a.py:7", "run(cmd, shell=True)")
 
     def test_a_match_contradicts_the_nearest_item_of_its_own_card(self):
-        match = Detected(card="lessons/a.md", where="a.py:7", quote="subprocess.run(c, shell=True)")
+        match = DetectedLine(
+            card="lessons/a.md", where="a.py:7", quote="subprocess.run(c, shell=True)"
+        )
         own = card("Quote file names", "Never call subprocess with a shell")
         other = Card(id="lessons/b.md", kind="lesson", title="b", checklist=("No shell=True",))
         checked = check_items([other, own], "", Evidence(), [match])

@@ -6,6 +6,7 @@ import json
 import pathlib
 import subprocess
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -273,3 +274,13 @@ def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, les
     text = (shop / made.out.strip().split(":")[0]).read_text()
     assert "os.system" in text
     assert "- ast:" not in text
+
+
+def test_the_check_of_a_change_names_what_it_contradicts(
+    shop: pathlib.Path, lessons: Callable[..., Any]
+) -> None:
+    (shop / "src" / "run.py").write_text(f"import os\n\n{LINE}\n\ndef run(cmd):\n    {LINE}\n")
+    done = lessons("check", "--diff", "--fail-on", "contradicted")
+    assert done.code == 1
+    assert "A command line built from input ran a stranger's command" in done.out
+    assert f"src/run.py:3: {LINE}" in done.out
