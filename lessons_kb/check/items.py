@@ -108,7 +108,7 @@ def check_items(
     wanted = [
         _Wanted(card=card, item=item, order=order, pattern=pattern)
         for card in cards
-        for item, pattern in list(_checks_of(card)) or titles.get(card.id, ())
+        for item, pattern in list(_checks_of(card)) or titles.get(card.id, [])
         if (order := tuple(dict.fromkeys(analyze(item[:MAX_ITEM]))))
     ]
     told, code = read_answer(without_closings(answer) if closings else answer)
