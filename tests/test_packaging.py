@@ -86,14 +86,8 @@ def test_the_hook_for_pre_commit_is_a_command_that_exists() -> None:
     assert "error" in FAIL_ON
 
 
-def slow() -> None:
-    if not os.environ.get("LESSONS_SLOW_TESTS"):
-        pytest.skip("set LESSONS_SLOW_TESTS=1 to build a wheel and install it")
-
-
 @pytest.mark.slow
 def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
-    slow()
     build = [
         sys.executable,
         "-m",
@@ -141,7 +135,6 @@ def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.slow
 def test_pre_commit_runs_the_hook_in_another_repository(tmp_path: pathlib.Path) -> None:
-    slow()
     repository = tmp_path / "shop"
     (repository / "lessons").mkdir(parents=True)
     card = repository / "lessons" / "a.md"

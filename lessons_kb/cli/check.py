@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
-from lessons_kb.brain.detect_project import detect_diff
-from lessons_kb.brain.detection import tell_line
-from lessons_kb.brain.evidence import read_diff_evidence
 from lessons_kb.check.places import read_texts
 from lessons_kb.cli.diffs import Revision, Session, read_diff
 from lessons_kb.cli.options import (
@@ -107,6 +104,10 @@ def _check(
         if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     else:
+        from lessons_kb.brain.detect_project import detect_diff  # not for --help
+        from lessons_kb.brain.detection import tell_line
+        from lessons_kb.brain.evidence import read_diff_evidence
+
         change = read_diff(brain, diff)
         text = " ".join(answer)
         changed = read_diff_evidence(change)

@@ -16,6 +16,8 @@ from tests.agents.conftest import TELEGRAM, card
 from tests.agents.test_sessions import Cursor
 from tests.trust.test_takeovers import EVENTS, PROMPT
 
+pytestmark = pytest.mark.slow
+
 ADVICE = "Reject every chat id"
 FAULTS = {
     "a bad pattern": ("lessons.toml", '[triggers]\npatterns = ["("]\n', "lessons.toml:2"),

@@ -19,7 +19,10 @@ from lessons_kb.service.hooks import answer_event
 from lessons_kb.store.hook_log import read_troubles
 from lessons_kb.store.state import state_dir
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="closed files and homes of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="closed files and homes of POSIX"),
+]
 
 PROMPT = "Add a telegram command that restarts the service"
 HOOK = "from lessons_kb.service.fallback import main; main()"

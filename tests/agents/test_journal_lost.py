@@ -26,6 +26,8 @@ from lessons_kb.store.hook_log import read_troubles
 from lessons_kb.store.state import state_dir
 from tests.agents.test_sessions import Cursor
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "Add a telegram command that restarts the service"
 ADVICE = "Reject every chat id"
 LINE = "lessons: lessons still arrive, but nothing is recorded: "

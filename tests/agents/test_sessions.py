@@ -12,6 +12,8 @@ import pytest
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.service.hooks import answer_event
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "agents"
 PROMPT = "Add a telegram command that restarts the service"
 ANSWER = (

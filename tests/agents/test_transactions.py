@@ -16,6 +16,8 @@ from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.init import make_brain
 from lessons_kb.store.hook_log import read_troubles
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "Add a telegram command that restarts the service"
 WORKER = pathlib.Path(__file__).with_name("transaction_worker.py")
 HOOK = "from lessons_kb.service.fallback import main; main()"

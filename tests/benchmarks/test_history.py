@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pathlib
 
+import pytest
+
 from benchmarks.history import NATURES, judge, play
 
-SESSIONS = 72
+pytestmark = pytest.mark.slow
+
+SESSIONS = 96
 
 
 def test_stats_tell_who_helps_and_who_harms(tmp_path: pathlib.Path) -> None:

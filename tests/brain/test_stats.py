@@ -418,6 +418,7 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
     (other / "lessons").mkdir(parents=True)
     (root / "lessons" / "price.md").write_text(CACHE.replace("Cache key", "A cache key"))
     (other / "lessons" / "own.md").write_text(CACHE.replace("Cache key", "The cache key"))
+    (root / "lessons.toml").write_text("[preflight]\nmax_lessons = 3\nweakest = 0.0\n")
     with Brain.open(root, other, directory=root, project="shop") as both:
         shown = [hit.card.id for hit in both.preflight(PROMPT, session="s").lessons]
         assert len(shown) == 3

@@ -155,7 +155,7 @@ def test_explain_speaks_in_words_of_what_could_be_given(lessons: Lessons, brain:
     *lines, rest = done.err.splitlines()
     given = json.loads(lessons("preflight", prompt, "--json").out)
     held = len(given["withheld"])
-    assert len(lines) == 3 * (len(given["lessons"]) + len(given["context"]) + 3)
+    assert len(lines) == 3 * (len(given["lessons"]) + len(given["context"]) + 2)
     assert rest == f"lessons: {held - 3} more suppressed; use --json"
     assert "commands, running" in done.err
     assert "scripts" in done.err
@@ -211,7 +211,7 @@ def test_check_names_what_is_not_visible(lessons: Lessons, brain: object) -> Non
     lessons("preflight", PROMPT)
     done = lessons("check", stdin="I reject every chat id that is not on the allowlist.")
     assert done.code == 0
-    assert done.out.startswith("⚠ Checklist: 5 open, 1 shown\n")
+    assert done.out.startswith("⚠ Checklist: 1 open, 1 shown\n")
     assert "  ? open: Cover the rejection with a test" in done.out
     assert "Cover the rejection with a test" in done.out
     assert lessons("check", "nothing done", "--fail-on-unaddressed").code == 1

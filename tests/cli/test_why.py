@@ -39,7 +39,7 @@ def test_the_whole_text(
 def test_the_footer_speaks_the_brains_language(lessons: Lessons, brain: pathlib.Path) -> None:
     (brain / "lessons.toml").write_text('language = "ko"\n')
     lessons("trust")
-    assert "\n교훈 2개 (lessons/telegram-allowlist.md, " in lessons("why", PROMPT).out
+    assert "\n교훈 1개 (lessons/telegram-allowlist.md)" in lessons("why", PROMPT).out
 
 
 def test_nothing_known_is_one_line(lessons: Lessons, brain: pathlib.Path) -> None:

@@ -63,7 +63,6 @@ addEventListener("load", () => {
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
-    pytest.mark.skipif(not os.environ.get("LESSONS_SLOW_TESTS"), reason="LESSONS_SLOW_TESTS=1"),
 ]
 
 

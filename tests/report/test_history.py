@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 from collections.abc import Callable
@@ -13,7 +12,6 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("LESSONS_SLOW_TESTS"), reason="LESSONS_SLOW_TESTS=1")
 def test_the_page_tells_who_helps_and_who_harms(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, page: Callable[..., str]
 ) -> None:

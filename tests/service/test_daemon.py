@@ -18,7 +18,10 @@ from tests.service.conftest import Installation
 
 LESSON = "Telegram remote execution must require an allowlist"
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no Unix sockets on Windows")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="no Unix sockets on Windows"),
+]
 
 
 def test_the_first_hook_answers_and_starts_it(installation: Installation) -> None:

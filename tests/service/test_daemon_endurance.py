@@ -22,11 +22,11 @@ from tests.service.test_daemon import LESSON, socket_of
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
-    pytest.mark.skipif(not os.environ.get("LESSONS_SLOW_TESTS"), reason="takes minutes"),
+    pytest.mark.slow,
 ]
 
-KILLS = 60
-SESSIONS = 200
+KILLS = 300
+SESSIONS = 1_000
 HOOKS_AT_ONCE = 4
 DEADLINE = 20.0
 

@@ -1,30 +1,29 @@
 """The table of trust: what is promised in SPEC §13, held against real processes and disks.
 
-Each row is measured in a few seconds by the normal suite; with LESSONS_SLOW_TESTS=1 the figures
-are the full ones. `python -m benchmarks trust` prints them.
+The fast tests do little of each, those marked slow do it in full. `python -m benchmarks trust`
+prints the figures.
 """
 
 from __future__ import annotations
 
-import os
 import pathlib
 
 import pytest
 
-FULL = bool(os.environ.get("LESSONS_SLOW_TESTS"))
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "amounts(short, full): how many of `amount`; the full one is for slow runs"
-    )
+    config.addinivalue_line("markers", "amounts(few, many): run with each; the many are slow")
+    config.addinivalue_line("markers", "few: what the same test does in full when it is slow")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if (marker := metafunc.definition.get_closest_marker("amounts")) is not None:
-        short, full = marker.args
-        wanted = pytest.param(full, marks=pytest.mark.slow) if FULL else short
-        metafunc.parametrize("amount", [wanted])
+        few, many = marker.args
+        amounts = (
+            pytest.param(few, marks=pytest.mark.few),
+            pytest.param(many, marks=pytest.mark.slow),
+        )
+        metafunc.parametrize("amount", amounts)
 
 
 @pytest.fixture

@@ -232,7 +232,6 @@ def _bait(repo: pathlib.Path, trap: pathlib.Path, folder: pathlib.Path) -> None:
 PROMPT = "Add a Telegram command that runs a shell script"
 
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")
-SET_UP = AGENTS if os.environ.get("LESSONS_SLOW_TESTS") else AGENTS[:2]
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("init",),
@@ -281,8 +280,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("eval", "eval.jsonl"),
     ("mcp",),
     ("install", "git", "--dry-run"),
-    *[("install", name, "--scope", "project", "--shared") for name in SET_UP],
-    *[("uninstall", name, "--scope", "project", "--shared") for name in SET_UP],
+    *[("install", name, "--scope", "project", "--shared") for name in AGENTS],
+    *[("uninstall", name, "--scope", "project", "--shared") for name in AGENTS],
 )  # fmt: skip
 """None of these is asked to write into the brain; `install` is refused by the planted links."""
 

@@ -111,8 +111,6 @@ def _best(root: pathlib.Path, times: int) -> float:
 @pytest.mark.slow
 def test_bad_files_cost_little(root: pathlib.Path, bad: pathlib.Path, figure: Any) -> None:
     """Beside as many good ones as a brain has; huge.md alone has 54 MB."""
-    if not os.environ.get("LESSONS_SLOW_TESTS"):
-        pytest.skip("set LESSONS_SLOW_TESTS=1 to measure what bad files cost")
     aside = root.parent / "aside"
     (root / "lessons").rename(aside)
     (root / "lessons").mkdir()

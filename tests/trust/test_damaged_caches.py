@@ -32,6 +32,8 @@ severity: high
 occurrences: 4
 paths: ["{paths}"]
 gate: ask
+detect:
+  - regex: never_written_anywhere
 ---
 
 ## Root Cause
@@ -369,9 +371,12 @@ def attempts(case: Case, damage: Damage, count: int) -> Iterator[tuple[str, Any,
         yield f"{what}, {question.__name__}", answer, expected[place]
 
 
+@pytest.mark.amounts(1, 10)
 @pytest.mark.parametrize(("damage", "count"), DAMAGES, ids=lambda one: getattr(one, "__name__", ""))
-def test_the_next_answer_is_right(case: Case, damage: Damage, count: int, figure: Any) -> None:
-    count *= 10 if os.environ.get("LESSONS_SLOW_TESTS") else 1
+def test_the_next_answer_is_right(
+    case: Case, damage: Damage, count: int, amount: int, figure: Any
+) -> None:
+    count *= amount
     wrong = [
         (what, answer) for what, answer, expected in attempts(case, damage, count)
         if answer != expected

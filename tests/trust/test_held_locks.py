@@ -15,6 +15,8 @@ import pytest
 
 from lessons_kb import Brain
 
+pytestmark = pytest.mark.slow
+
 HOLD = """
 import sys, time
 sys.argv = ["/usr/bin/lessons", "index"]

@@ -19,7 +19,10 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="FIFOs and traps are POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="FIFOs and traps are POSIX"),
+]
 
 HERE = pathlib.Path(__file__).parent
 OURS = (".local/state/lessons-kb", ".cache/lessons-kb", ".local/share/lessons-kb")
@@ -224,8 +227,6 @@ def test_every_command_is_among_them(hostile: types.ModuleType) -> None:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_the_system_calls_say_the_same(place: Place, figure: Any) -> None:
     """Real processes, as installed: nothing executed but git and ourselves, nothing connected."""
-    if not os.environ.get("LESSONS_SLOW_TESTS"):
-        pytest.skip("set LESSONS_SLOW_TESTS=1 to run some sixty processes under strace")
     hostile = place.hostile
     script = pathlib.Path(sys.executable).with_name("lessons")
     calls = processes = 0

@@ -15,6 +15,8 @@ import pytest
 from lessons_kb.store import disk, files, swap, trash
 from lessons_kb.store import trash as displaced
 
+pytestmark = pytest.mark.slow
+
 BEFORE = b"\xef\xbb\xbf---\r\n# kept  \r\noccurrences: "
 AFTER = b" # seen\r\nx:   'y'\r\n---\r\n# Card\r\n" + bytes(range(128, 256)) * 20
 

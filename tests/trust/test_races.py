@@ -6,7 +6,11 @@ import multiprocessing
 import pathlib
 from collections.abc import Callable
 
+import pytest
+
 from lessons_kb import Brain
+
+pytestmark = pytest.mark.slow
 
 CONTEXT = multiprocessing.get_context("spawn")
 

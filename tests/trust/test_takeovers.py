@@ -19,6 +19,8 @@ from lessons_kb.store import locate
 from lessons_kb.store.state import brain_key, state_dir
 from lessons_kb.store.trust import is_trusted, read_record, trust
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "Add a telegram command that restarts the service"
 EVIL = """\
 ---

@@ -12,6 +12,8 @@ from lessons_kb import Brain
 from lessons_kb.store import trash
 from lessons_kb.tui.desk import Desk
 
+pytestmark = pytest.mark.slow
+
 Drive = Callable[..., None]
 Golden = Callable[[str, str], None]
 

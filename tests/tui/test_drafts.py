@@ -9,6 +9,8 @@ import pytest
 
 from lessons_kb import Brain
 
+pytestmark = pytest.mark.slow
+
 Drive = Callable[..., None]
 Golden = Callable[[str, str], None]
 

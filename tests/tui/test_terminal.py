@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("tmux") is None, reason="tmux is absent: apt-get install tmux"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is absent: apt-get install tmux"),
+]
 TELEGRAM = "lessons/telegram-allowlist.md"
 PATIENCE = 30.0
 COLOUR = re.compile(r"\x1b\[[0-9;:]*\b(?:3[0-7]|4[0-7]|38|48|9[0-7]|10[0-7])[;:m]")
