@@ -17,8 +17,6 @@ from typing import Any
 import anyio
 import pytest
 
-pytestmark = pytest.mark.slow
-
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from mcp import Client, MCPError, StdioServerParameters
@@ -29,6 +27,8 @@ from lessons_kb.errors import InputError
 from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app
 from lessons_kb.service.mcp.server import INSTRUCTIONS
+
+pytestmark = pytest.mark.slow
 
 EXAMPLE = pathlib.Path(__file__).parents[1] / "brain-example"
 PROMPT = "Add a Telegram command that runs a shell script"

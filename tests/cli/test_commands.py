@@ -156,7 +156,7 @@ def test_explain_speaks_in_words_of_what_could_be_given(lessons: Lessons, brain:
     given = json.loads(lessons("preflight", prompt, "--json").out)
     held = len(given["withheld"])
     assert len(lines) == 3 * (len(given["lessons"]) + len(given["context"]) + 2)
-    assert rest == f"lessons: {held - 3} more suppressed; use --json"
+    assert rest == f"lessons: {held - 2} more suppressed; use --json"
     assert "commands, running" in done.err
     assert "scripts" in done.err
     korean = lessons("search", "텔레그램에서 매출을 자정으로", "--explain").out
