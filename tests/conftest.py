@@ -10,6 +10,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 
@@ -40,7 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _own_home(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> pathlib.Path:
-    home = tmp_path_factory.mktemp("home")
+    # Not mktemp: it lists all that it has made before, which is half the time of thousands of tests.
+    home = pathlib.Path(tempfile.mkdtemp(prefix="home-", dir=tmp_path_factory.getbasetemp()))
     for name in ("LESSONS_BRAIN", "LESSONS_STATE_HOME", "LESSONS_DEBUG", "EDITOR", "VISUAL"):
         monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith(("XDG_", "GIT_"))]:

@@ -12,6 +12,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 PACKAGE = pathlib.Path(__file__).parents[1] / "lessons_kb"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -105,6 +107,7 @@ def test_no_module_needs_posix_to_be_imported() -> None:
             assert not POSIX_MODULES & {name.split(".")[0] for name in names}, path.name
 
 
+@pytest.mark.slow
 def test_text_is_never_read_in_the_encoding_of_the_system() -> None:
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -116,6 +119,7 @@ def test_text_is_never_read_in_the_encoding_of_the_system() -> None:
             assert binary or "encoding" in given, f"{path.name}:{node.lineno}"
 
 
+@pytest.mark.slow
 def test_no_parameter_of_sql_is_numbered() -> None:
     """Python 3.14 refuses ``?1`` with a sequence of values."""
     for path in FILES:

@@ -105,6 +105,7 @@ def message(output: dict[str, Any]) -> str:
     return str(output.get("systemMessage", ""))
 
 
+@pytest.mark.slow
 def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, drafted) -> None:
     turn(tell, reds=REDS)
     with watched() as seen:
@@ -134,6 +135,7 @@ def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted) -> 
     assert read_troubles() == []
 
 
+@pytest.mark.slow
 def test_nothing_new_is_not_told(tell, drafted) -> None:
     turn(tell)
     for number in range(3):
@@ -195,6 +197,7 @@ def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafte
     assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft is ready")
 
 
+@pytest.mark.slow
 def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting, drafted) -> None:
     turn(tell, reds=REDS)
     with Brain.open(repository) as brain:

@@ -79,6 +79,7 @@ def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, fire, starts
     assert starts == []
 
 
+@pytest.mark.slow
 def test_the_detached_run_finishes_the_index(project, enter) -> None:
     enter("claude-code", prompt(project, "s0"))
     fill(project, 3 * REFRESHED_FILES)

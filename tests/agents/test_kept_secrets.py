@@ -8,6 +8,8 @@ import os
 import pathlib
 import sqlite3
 
+import pytest
+
 from lessons_kb.service.hooks import answer_event
 from lessons_kb.store.state import state_dir
 from tests.text.test_secret_kinds import SECRETS, filled
@@ -20,6 +22,7 @@ def kept(project: pathlib.Path) -> str:
         return "\n".join(db.iterdump())
 
 
+@pytest.mark.slow
 def test_no_part_of_a_secret_of_any_kind_is_kept_of_a_call(project: pathlib.Path) -> None:
     made = {}
     for number, name in enumerate(SECRETS):

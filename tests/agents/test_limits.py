@@ -62,6 +62,7 @@ severity: high
     return words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(EVENTS))
 def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words) -> None:
     payload = {"session_id": "s", "cwd": str(project), "prompt": words, **EVENTS[agent]}
@@ -73,6 +74,7 @@ def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words)
         assert estimate_tokens(said) * 1.1 <= 2_500
 
 
+@pytest.mark.slow
 def test_forty_cards_that_guard_one_file_stay_below_it(project, fire, words) -> None:
     common = {"session_id": "s", "cwd": str(project)}
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "rename this variable"}
@@ -82,6 +84,7 @@ def test_forty_cards_that_guard_one_file_stay_below_it(project, fire, words) -> 
     assert 1_000 < units(said["hookSpecificOutput"]["additionalContext"]) <= 10_000
 
 
+@pytest.mark.slow
 def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(project, fire, words) -> None:
     common = {"session_id": "s", "cwd": str(project)}
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": words}
@@ -96,6 +99,7 @@ def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(project, fir
     assert "[ACTIVE LESSONS" in said
 
 
+@pytest.mark.slow
 def test_the_line_for_the_user_is_bounded(project, fire, words) -> None:
     common = {"session_id": "s", "cwd": str(project)}
     fire("claude-code", common | {"hook_event_name": "UserPromptSubmit", "prompt": words})
@@ -111,6 +115,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 def test_a_flood_of_paths_or_words_around_a_request(project, fire, flood) -> None:
     """What is asked stands before or after; a second of processor time is far from the deadline."""

@@ -163,6 +163,7 @@ def fuzz(project: pathlib.Path, seed: int, count: int) -> None:
             assert is_valid(host, event, output), (agent, host, event, text[:500], output)
 
 
+@pytest.mark.slow
 def test_no_payload_makes_a_hook_fail(project) -> None:
     fuzz(project, seed=1, count=2_000)
     errors = {t.message for t in read_troubles(10_000) if "not a JSON object" not in t.message}
@@ -177,6 +178,7 @@ def test_no_payload_of_many_makes_a_hook_fail(project, seed, figure) -> None:
         figure("fuzzed inputs", "18,000 hook payloads: valid output every time")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(AGENTS))
 def test_garbage_through_the_entry(agent, enter) -> None:
     for data in (b"", b"\xff\xfe{", b"[1]", b'{"a":', b"\x00" * 1000, b"null"):

@@ -69,6 +69,7 @@ def test_reads_around_the_cases_move_nothing():
         assert judge(case, around) == judge(case, case.evidence), case.item
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("state", "precision"), [(DENIED, 0.9), (SHOWN, 0.95)])
 def test_what_is_said_is_rarely_wrong(state, precision):
     cases = [case for case in read_cases() if case.split != BY_STATE]
@@ -77,5 +78,6 @@ def test_what_is_said_is_rarely_wrong(state, precision):
     assert counts.precision >= precision
 
 
+@pytest.mark.slow
 def test_every_case_has_a_state():
     assert {judge(case, case.evidence) for case in read_cases()} <= set(STATES)

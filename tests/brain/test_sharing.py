@@ -129,6 +129,7 @@ def meet(one: Clone, other: Clone, code: int = 0) -> str:
     return other.git("merge", "--no-edit", "one/main", code=code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [None, "task"])
 def test_five_bumps_in_each_of_two_clones_are_ten(
     clones: tuple[Clone, Clone], task: str | None

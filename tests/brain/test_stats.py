@@ -267,6 +267,7 @@ def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(
     assert brain.stats.effect(NAME).before.of == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 def test_a_long_session_is_seen_whole(
     brain: Brain, root: pathlib.Path, happen: Happen, after: bool

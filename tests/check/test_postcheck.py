@@ -167,6 +167,7 @@ HUGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HUGE)
 def test_no_text_is_slow(text):
     start = time.process_time()

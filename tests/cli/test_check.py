@@ -154,6 +154,7 @@ def test_it_is_told_items_answer_edits_and_commands(
     assert "Cover the rejection with a test" in [one["item"] for one in asked["items"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

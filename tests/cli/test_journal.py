@@ -215,6 +215,7 @@ def test_the_options_of_the_command_are_its_own(given: list[str], hoisted: list[
     assert hoist_options(given) == hoisted
 
 
+@pytest.mark.slow
 def test_events_are_listed_newest_last(
     shop: pathlib.Path, start: Start, lessons: Callable[..., Any]
 ) -> None:
@@ -253,6 +254,7 @@ def test_a_wrong_filter_is_said_in_one_line(
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_events_are_followed_as_they_come(shop: pathlib.Path, start: Start) -> None:
     start("run", "echo", "old").wait(20)
     follower = start("events", "--follow", "--json", "--kind", "command")

@@ -21,6 +21,7 @@ def helped(app: typer.Typer, *words: str) -> str:
     return CliRunner().invoke(app, [*words, "--help"], prog_name="lessons").output
 
 
+@pytest.mark.slow
 def test_a_command_alone_has_the_help_it_has_among_all() -> None:
     whole = build_app()
     for name in NAMES:

@@ -76,6 +76,7 @@ def save_like_vim(path: pathlib.Path, text: str) -> None:
     path.write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("save", [save_in_place, save_by_rename, save_like_vim])
 def test_a_saved_card_is_in_the_index_before_anyone_asks(
     watched: Watched, brain: pathlib.Path, save: object
@@ -91,6 +92,7 @@ def test_a_saved_card_is_in_the_index_before_anyone_asks(
         assert "lessons/animal.md" in running.preflight(f"Please mind the {words}").text
 
 
+@pytest.mark.slow
 def test_a_folder_that_moves_in_or_out_is_seen(
     watched: Watched, brain: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:

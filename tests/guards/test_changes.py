@@ -80,6 +80,7 @@ def test_here_documents(command: str, changes: list[tuple[str, str]]) -> None:
     assert [(c.path, c.after) for c in find_documents(command)] == changes
 
 
+@pytest.mark.slow
 @given(st.recursive(st.text() | st.none(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_any_arguments_are_read(arguments) -> None:
     find_changes({"edits": arguments, "input": arguments})

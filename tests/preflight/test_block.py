@@ -474,6 +474,7 @@ HUGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HUGE)
 def test_no_card_or_note_is_slow(text):
     hit = lesson(title=text, why=text, checklist=tuple(text.split("\n")[:9_000]))

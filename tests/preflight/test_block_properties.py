@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -137,6 +138,7 @@ def test_nothing_is_lost_or_given_twice(case):
     assert (found.text == "") == (not found.lessons and not found.notes)
 
 
+@pytest.mark.slow
 @settings(max_examples=160, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(CASES)
 def test_nobody_breaks_out_of_the_block(case):

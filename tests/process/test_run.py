@@ -133,6 +133,7 @@ def test_the_tail_holds_both_streams(sources: str, capfd: pytest.CaptureFixture[
     assert "err" in ended.tail
 
 
+@pytest.mark.slow
 def test_the_end_is_kept_and_no_more(sources: str, capfd: pytest.CaptureFixture[str]) -> None:
     code = "for n in range(200_000): print('line', n)"
     ended = run_captured([sys.executable, "-c", code])
@@ -267,6 +268,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

@@ -462,6 +462,7 @@ def _ndcg(ranked, relevant):
     return sum(gains) / ideal
 
 
+@pytest.mark.slow
 def test_engines_agree_with_the_plain_formula(engine):
     documents, queries = _generated(300, seed=11)
     numbers = sorted(documents)
@@ -492,6 +493,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_whole_commits(name, tmp_path):
     open_engine(name, str(tmp_path), create=True).close()
     for delay in (0.0, 0.03, 0.06, 0.1):

@@ -171,6 +171,7 @@ def test_no_text_is_lost_between_sentences(text):
     assert "".join("".join(split_sentences(text)).split()) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

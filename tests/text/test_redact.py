@@ -354,6 +354,7 @@ HOSTILE += (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_is_linear_in_the_length(piece: str) -> None:
     def seconds(size: int) -> float:

@@ -231,6 +231,7 @@ def test_plain_words_pass_untouched(text):
     assert defang(clean(text)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -663,6 +663,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
     def seconds(size: int) -> float:

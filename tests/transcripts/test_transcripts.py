@@ -133,6 +133,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 @given(
     data=st.dictionaries(

@@ -371,6 +371,7 @@ def attempts(case: Case, damage: Damage, count: int) -> Iterator[tuple[str, Any,
         yield f"{what}, {question.__name__}", answer, expected[place]
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(1, 10)
 @pytest.mark.parametrize(("damage", "count"), DAMAGES, ids=lambda one: getattr(one, "__name__", ""))
 def test_the_next_answer_is_right(
@@ -417,6 +418,7 @@ def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
         assert len(list(case.cache.glob("index-*"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 400, "", b"\xff"])
 def test_a_checksum_that_is_no_whole_number(case: Case, value: object) -> None:
     for question in QUESTIONS:
