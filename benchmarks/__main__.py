@@ -1,4 +1,4 @@
-"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers | history | stats``: print tables, write JSON."""
+"""``python -m benchmarks speed | quality | gate | replay | dedup | postcheck | triggers | history | stats``: print tables, write JSON."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _WORK = {
     "speed": "time and memory beside a bare interpreter",
     "quality": "ranking beside plain retrieval tools",
     "gate": "silence on foreign prompts and recall on own ones",
+    "replay": "lessons that arrive in a turn: with its prompt or with a change",
     "dedup": "near-duplicates proposed and merged",
     "postcheck": "checklist items that are named, beside labelled cases",
     "triggers": "prompts taken for a complaint",
@@ -67,6 +68,13 @@ def _parser() -> argparse.ArgumentParser:
             )
         if name == "tables":
             command.add_argument("folders", nargs="*", metavar="FOLDER", help="a clone each")
+        if name == "replay":
+            command.add_argument(
+                "folders",
+                nargs="*",
+                metavar="NAME=CLONE",
+                help="clone of the repository that a brain is from: compound, kitcn, plate",
+            )
         if name == "speed":
             command.add_argument(
                 "--rows", metavar="A,B", help="only rows whose name begins with one of these"

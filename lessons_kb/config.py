@@ -101,6 +101,8 @@ class HookSettings:
     """Excerpts of notes beside the lessons."""
     footer: bool = True
     """Tell the user in one line which lessons were given."""
+    during_turn: bool = True
+    """Give a lesson for what is about to be changed or has failed, too."""
     daemon: bool = True
     """Let the resident process answer."""
 

@@ -196,6 +196,14 @@ class Layers:
             self._refresh_soon()
         return [hit for _layer, hit in self._find(query)[0]][: max(limit, 0)]
 
+    def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
+        """Return the lessons for a text, best first, with the brain that holds each.
+
+        The last commit is searched as it is; those the gate holds back are included.
+        """
+        query = self._query(text, kinds=KINDS, stage=None, paths=(), limit=limit)
+        return self._find(query)[0][:limit]
+
     def preflight(
         self,
         prompt: str,

@@ -1,4 +1,4 @@
-"""After a tool call: the guards see it, and a mistake that went in is told once more."""
+"""After a tool call: the guards see it; a mistake that went in, or an error, brings its lesson."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import replace
 
 from lessons_kb.guards.tools import parse_call
 from lessons_kb.learn.effect import RECURRED
+from lessons_kb.learn.failures import error_excerpt
 from lessons_kb.model import DONE, Event, Signal
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.matches import name_call
 from lessons_kb.session.observe import missed_events, outcome_of, prepared, see
 from lessons_kb.session.state import (
+    BLOCK,
     GUARD,
     MATCH,
     TurnState,
     now,
+    read_state,
     turn_state,
 )
 from lessons_kb.session.transcript import read_missed
+from lessons_kb.session.turn_lessons import Found, find_sure, give, note_late
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -46,6 +50,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     events += prepared(
         (e, hook_event.part) for e in parse_call(event, arguments, cwd=hook_event.cwd)
     )
+    late = _find_late(open_session, hook_event, event)
     with turn_state(journal, hook_event.session) as state:
         missed.note(state)
         signals = see(journal, events, hook_event, scope, state)
@@ -53,9 +58,42 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         if state.matched:
             made = state.take_matched(name_call(hook_event), made=event.outcome in DONE)
         texts = [text for _call, _brain, _card, text in made if text]
+        late = note_late(state, hook_event.id, late)
         said = answer_signals(signals, state, capabilities, texts)
     _note_recurrences(open_session, hook_event, made)
-    return said
+    return _add_lessons(said, open_session, hook_event, capabilities, late) if late else said
+
+
+def _find_late(open_session: OpenSession, hook_event: HookEvent, event: Event) -> list[Found]:
+    if event.outcome != "exec_error" or not event.output:
+        return []
+    state = read_state(open_session.journal, hook_event.session)
+    return find_sure(open_session.brain, error_excerpt(event.output), state)
+
+
+def _add_lessons(
+    said: Answer,
+    open_session: OpenSession,
+    hook_event: HookEvent,
+    capabilities: Capabilities,
+    late: list[Found],
+) -> Answer:
+    """Put lessons behind what the guards say, unless the session has them in its context."""
+    block, given = give(open_session.brain, hook_event, capabilities, late)
+    if not block.text:
+        return said
+    with turn_state(open_session.journal, hook_event.session) as state:
+        known = {tuple(pair) for pair in state.cards}
+        state.cards += [pair for pair in given if tuple(pair) not in known]
+        context = state.deliver([(BLOCK, block.text)], capabilities)
+    settings = open_session.brain.layers[0].settings
+    return replace(
+        said,
+        context="\n\n".join(text for text in (said.context, context) if text),
+        block=block,
+        language=settings.language,
+        footer=settings.hooks.footer,
+    )
 
 
 def _note_recurrences(

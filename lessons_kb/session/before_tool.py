@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from lessons_kb.brain.detection import Detected, find_detected, place_change, place_creation
-from lessons_kb.brain.injected import card_digest
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_usable
@@ -22,12 +21,19 @@ from lessons_kb.guards.changes import find_changes, find_documents
 from lessons_kb.guards.commands import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.guards.paths import relative_path, show_path
 from lessons_kb.guards.tools import find_folder, parse_call
-from lessons_kb.model import SEVERITIES, Card, Event, Hit, Preflight
-from lessons_kb.preflight.block import shown_name
+from lessons_kb.model import SEVERITIES, Card, Event
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.matches import name_call, name_card, name_place, tell_after, tell_before
 from lessons_kb.session.prompt import freshen
-from lessons_kb.session.state import BLOCK, GUARD, MATCH, TurnState, now, pack_known, turn_state
+from lessons_kb.session.state import (
+    BLOCK,
+    GUARD,
+    MATCH,
+    TurnState,
+    read_state,
+    turn_state,
+)
+from lessons_kb.session.turn_lessons import describe, find_sure, give, note_late
 from lessons_kb.store.scan import signature
 
 _CHANGES = ("edit", "create", "remove")
@@ -46,8 +52,8 @@ Guarding = tuple["Layer", "Card", tuple[str, ...]]
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
     """Return the cards about a call and who must be asked.
 
-    Those are the cards whose ``paths`` match, once per session and file, and those whose mistake
-    the call is about to make, with its lines.
+    Those are the cards whose ``paths`` match, once per session and file, those whose mistake the
+    call is about to make, with its lines, and the one that its text is surely about.
     """
     call = _read_call(open_session, hook_event)
     if not (call.touched or call.changes or call.commands):
@@ -57,26 +63,28 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if any(_is_stale(layer, card) for layer, card in _cards(guarding, detected)):
         brain = freshen(brain)[0]
         guarding, detected = _find(brain, call)
-    if not guarding and not detected:
+    journal = open_session.journal
+    late = _find_late(brain, call, read_state(journal, hook_event.session))
+    if not guarding and not detected and not late:
         return NOTHING
     severity = SEVERITIES.index
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
     detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
-    journal = open_session.journal
     asked_by = hook_event.id if capabilities.ask else ""
     with turn_state(journal, hook_event.session) as state:
         # What another process noted for this call, and did not get to say, is new once more.
         unsaid = state.take_back(hook_event.id) if hook_event.again and hook_event.id else set()
         asking, stopping = _note_asked(state, asked_by, guarding, detected, call.changed)
         new, seen = _note_shown(state, hook_event.id, guarding, detected)
+        late = note_late(state, hook_event.id, late)
     for layer in brain.layers if unsaid else ():
         layer.session_journal.forget_context(hook_event.session, unsaid)
     texts: list[tuple[str, str]] = []
     context, block = "", None
     given: list[list[str]] = []
-    if new or seen:
-        cards = list(dict.fromkeys(_cards([], seen) + _cards(new, [])))
-        block, given = _block(brain, hook_event, capabilities, cards)
+    if new or seen or late:
+        cards = list(dict.fromkeys(_cards([], seen) + _cards(new, []) + late))
+        block, given = give(brain, hook_event, capabilities, cards)
         texts = [(MATCH, tell_before(seen, open_session.directory))] if seen else []
         texts += [(BLOCK, block.text)] if block.text else []
     question = _question(asking, stopping, open_session.directory)
@@ -84,7 +92,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     ask = f"{_PERMISSION} {question} {proceed}" if question and capabilities.ask else ""
     if question and not capabilities.ask and capabilities.context:
         texts.append((GUARD, f"{_NOBODY} {question}"))
-    if detected or new or texts:
+    if detected or new or late or texts:
         with turn_state(journal, hook_event.session) as state:
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
@@ -198,6 +206,10 @@ def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     return guarding, find_detected(brain, changes, call.commands)
 
 
+def _find_late(brain: Layers, call: _Call, state: TurnState) -> list[tuple[Layer, Card]]:
+    return find_sure(brain, describe(brain, call.changes), state) if call.changes else []
+
+
 def _cards(guarding: Iterable[Guarding], detected: Iterable[Detected]) -> list[tuple[Layer, Card]]:
     cards = [(layer, card) for layer, card, _files in guarding]
     return cards + [(one.layer, one.card) for one in detected]
@@ -294,40 +306,6 @@ def _marks(detected: Iterable[Detected]) -> list[str]:
         for one in detected
         for match in one.matches
     ]
-
-
-def _block(
-    brain: Layers,
-    hook_event: HookEvent,
-    capabilities: Capabilities,
-    found: Sequence[tuple[Layer, Card]],
-) -> tuple[Preflight, list[list[str]]]:
-    """Return the block of these cards, those left out that the session has in its context."""
-    settings = brain.layers[0].settings.preflight
-    hits: list[Hit] = []
-    homes: dict[str, tuple[Layer, int]] = {}
-    known: set[str] = set()
-    ids = [card.id for _layer, card in found]
-    for layer, card in found:
-        alias = layer.alias if ids.count(card.id) > 1 else ""
-        hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
-        turn = layer.session_journal.next_turn(hook_event.session, by=0)
-        since = turn - settings.reinject_after
-        given = layer.session_journal.in_context(hook_event.session, since_turn=since)
-        if (card.id, card_digest(card)) in given:
-            known.add(shown_name(hit))
-        homes[shown_name(hit)] = (layer, turn)
-        hits.append(hit)
-    missing = [hit for hit in hits if shown_name(hit) not in known]
-    block = pack_known(missing, settings, capabilities)
-    for rank, hit in enumerate(block.lessons, 1):
-        layer, turn = homes[shown_name(hit)]
-        tokens = block.tokens // len(block.lessons)
-        row = (hit.card.id, card_digest(hit.card), tokens)
-        layer.session_journal.record_injections(
-            hook_event.session, turn=turn, at=int(now(hook_event)), cards=[row], ranks=[rank]
-        )
-    return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]
 
 
 def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], directory: str) -> str:

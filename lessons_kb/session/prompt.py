@@ -20,6 +20,7 @@ from lessons_kb.session.state import (
     event_of,
     turn_state,
 )
+from lessons_kb.session.turn_lessons import remember
 from lessons_kb.store.events import prepare
 from lessons_kb.store.journal import Journal
 
@@ -66,6 +67,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     with turn_state(journal, hook_event.session) as state:
         state.turn = journal.next_turn(hook_event.session, by=0)
         state.cards = name_cards(brain, block.lessons)
+        remember(state, block)
         context = state.deliver([(BLOCK, block.text)] if block.text else [], capabilities)
         lines = state.tell_drafted(capabilities)
     return Answer(

@@ -39,6 +39,10 @@ class TurnState:
         """A prompt came that the guards have not seen: the next call shows it to them first."""
         self.cards: list[list[str]] = _pairs(data.get("cards"))
         """[root, card id] given in this turn."""
+        self.near: list[list[str]] = _pairs(data.get("near"))
+        """[shown name, confidence] of the lessons that the prompt nearly drew."""
+        self.late: int = int(_number(data.get("late")))
+        """How many lessons a change or an error has brought in this turn."""
         self.shown: list[list[str]] = _pairs(data.get("shown"))
         """[call id, card and file] of every card that was looked up for a file in this session."""
         self.asked: list[list[str]] = _pairs(data.get("asked"))
@@ -64,6 +68,8 @@ class TurnState:
             "turn": self.turn,
             "begun": self.begun,
             "cards": self.cards[-_MAX_LISTED:],
+            "near": self.near,
+            "late": self.late,
             "shown": self.shown[-_MAX_LISTED:],
             "asked": self.asked[-_MAX_LISTED:],
             "matched": self.matched[-_MAX_HELD:],
