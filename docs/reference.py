@@ -87,13 +87,15 @@ KEY_MEANINGS = {
     "stage": "Workflow stages to which it applies (PM, DEV, TEST …). Default: all.",
     "paths": "Files it guards: globs as in `.gitignore`, relative to the project's root.",
     "symptoms": "Phrases worded like a future task; they weigh heavily in searches.",
+    "not-for": "Prompts that look alike and are not meant: the card stays silent for them and their like.",
     "severity": "How bad it is; `critical` is read as high. Default: medium.",
     "source": "Who wrote it: a human, or a trigger (weighs less). Default: curated.",
     "status": "Only active cards are injected. Default: active.",
     "occurrences": "How often the mistake was seen; more occurrences rank higher. Default: 1.",
     "last-seen": "When it was seen last; a time may follow the date.",
     "created": "When the card was written.",
-    "examples": "Tasks in which it happened, oldest first; the last five are kept.",
+    "examples": "Tasks in which it happened, oldest first; the last five are kept. They are searched like "
+    "symptoms, and a prompt that is nearly one of them always draws the card.",
     "gate": "`ask`, on a card of high severity: the agent asks the user for permission before it changes "
     "a guarded file, once per file and session. Default: none.",
     "evidence": "Evidence for a claim of an imported review; the latter two rank lower.",

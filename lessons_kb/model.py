@@ -53,6 +53,8 @@ class Card:
     paths: tuple[str, ...] = ()
     """Gitignore-style globs relative to the project root."""
     symptoms: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
+    """Prompts that look alike and are not meant."""
     severity: str = "medium"
     source: str = "curated"
     status: str = "active"

@@ -517,7 +517,7 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(
     async def twice(client: Client) -> list[Any]:
         begun = time.monotonic()
         late = await client.call_tool("lessons_hook", arguments)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 60
         answer.set()
         return [late, await client.call_tool("lessons_hook", arguments)]
 

@@ -55,6 +55,10 @@ _MOST_TWINS = 3
 ON_DUPLICATE = ("fail", "bump", "new")
 
 
+MAX_NOT_FOR = 20
+_MAX_PROMPT = 300
+
+
 class Cards:
     """The cards of a brain."""
 
@@ -228,6 +232,22 @@ class Cards:
 
         return _each(found, bump)
 
+    def add_not_for(self, name: str, prompt: str) -> Card:
+        """Write a prompt that looks alike and is not meant into a card's ``not-for``; see `redact`.
+
+        Of many the last twenty stay. Raises InputError for a prompt without a word.
+        """
+        told = tell_prompt(prompt)
+        if not told:
+            raise InputError("the prompt is empty; name it with --prompt")
+        layer, card = self.find(name)
+
+        def change(document: Document) -> Mapping[str, Change]:
+            kept = document.card.not_for if document.card else ()
+            return {"not-for": (*(one for one in kept if one != told), told)[-MAX_NOT_FOR:]}
+
+        return self._change(layer, card.id, change)
+
     def set_status(self, status: str, *names: str) -> list[Card]:
         """Make cards ``active``, ``ignored`` or ``archived``."""
         _choose("status", status, STATUSES)
@@ -377,6 +397,11 @@ def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, C
         return changes
 
     return change
+
+
+def tell_prompt(prompt: str) -> str:
+    """Return a prompt as a card may hold it: one line, without secrets, not too long."""
+    return redact(" ".join(prompt.split()))[:_MAX_PROMPT].strip()
 
 
 def _note_return(layer: Layer, path: str, *, at: float) -> None:

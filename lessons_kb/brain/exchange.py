@@ -356,6 +356,7 @@ def card_text(lesson: Incoming, *, created: str) -> str:
         "stage": lesson.stages[0] if len(lesson.stages) == 1 else lesson.stages,
         "paths": lesson.paths,
         "symptoms": lesson.symptoms,
+        "not-for": lesson.not_for,
         "severity": lesson.severity or "medium",
         "source": lesson.source or "curated",
         "status": lesson.status or "active",

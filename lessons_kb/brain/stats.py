@@ -100,10 +100,10 @@ class Stats:
         return tuple((day, what, n) for _card, what, day, n in rows if n and what in _HISTORY)
 
     def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
-        """Note that a card helped or misled, in a session once; return its effect.
+        """Note that a card helped, misled or was not about the task; return its effect.
 
-        ``what`` is ``helpful`` or ``harmful``; without ``session`` the one that this process runs
-        in is meant, if an agent says so. The card stays as it is.
+        ``what`` is one of ``MARKS``, counted in a session once; without ``session`` the one that
+        this process runs in is meant, if an agent says so. The card stays as it is.
         """
         if what not in MARKS:
             raise InputError(f"a mark is one of {', '.join(MARKS)}, not {what!r}")

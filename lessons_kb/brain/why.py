@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
 _MAX_FILES = 3
+_LOOKED_AT = 200
 _RULES = (
     ("suppressed: ", "gate.min_confidence"),
     ("far weaker", "preflight.weakest"),
@@ -280,3 +281,14 @@ def _read_shown(journal: Journal, session: str) -> list[str]:
     shown = kept.get("shown") if isinstance(kept, dict) else None
     pairs = shown if isinstance(shown, list) else []
     return [str(pair[-1]) for pair in pairs if isinstance(pair, list) and pair]
+
+
+def find_prompt(brain: Layers, card: Card) -> str:
+    """Return the latest prompt that was given a card, "" if none is remembered."""
+    asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=_LOOKED_AT)
+    for event in reversed(asked):
+        noted = event.record.get(OUTCOME)
+        for one in noted if isinstance(noted, list) else ():
+            if one.get("given") and str(one.get("id", "")).endswith(card.id):
+                return event.text
+    return ""

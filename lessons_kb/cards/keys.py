@@ -43,6 +43,7 @@ KEYS: Mapping[str, Key] = {
     "stage": Key(field="stages", form="tags"),
     "paths": Key(field="paths", form="globs"),
     "symptoms": Key(field="symptoms", form="texts"),
+    "not-for": Key(field="not_for", form="texts"),
     "severity": Key(field="severity", form="choice", choices=SEVERITIES),
     "source": Key(field="source", form="choice", choices=SOURCES),
     "status": Key(field="status", form="choice", choices=STATUSES, foreign=True),

@@ -208,7 +208,7 @@ def _is_set(three: Three) -> bool:
     return three.name in _SETS or all(entry.shape == "list" for entry in entries)
 
 
-_SETS = ("applies-to", "tags", "symptoms", "paths", "supported-by", "applies-when")
+_SETS = ("applies-to", "tags", "symptoms", "not-for", "paths", "supported-by", "applies-when")
 _RULES: Mapping[str, Rule] = {
     "occurrences": _sum,
     "last-seen": _later,

@@ -184,7 +184,7 @@ def _fields(
     card: Card, body: str, sections: Sections | None, search: Sequence[str]
 ) -> dict[str, str]:
     """Return the text to index; ``body`` alone holds all of it."""
-    tags, symptoms = " ".join(card.topics), "\n".join(card.symptoms)
+    tags, symptoms = " ".join(card.topics), "\n".join((*card.symptoms, *card.examples))
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:
         fields["checklist"] = "\n".join(card.checklist)

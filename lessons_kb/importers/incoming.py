@@ -36,6 +36,7 @@ class Incoming:
     last_seen: str | None = None
     """ISO date, as is ``created``."""
     created: str | None = None
+    not_for: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     evidence: str | None = None
     supported_by: tuple[str, ...] = ()

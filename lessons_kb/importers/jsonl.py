@@ -24,7 +24,7 @@ from lessons_kb.text.sanitize import clean_line
 NAMES = read_mapping("json_keys.txt")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""
 
-_LISTS = ("topics", "stages", "paths", "symptoms", "examples", "supported_by")
+_LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "kind": KINDS,
     "severity": SEVERITIES,

@@ -17,7 +17,7 @@ from lessons_kb.model import Card
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "never used")
 PROPOSALS = ("", "edit", "archive", "promote")
-MARKS = ("helpful", "harmful")
+MARKS = ("helpful", "harmful", "irrelevant")
 
 PRIOR = 1
 """Sessions with the mistake, and as many without, that are believed before any was seen."""
@@ -79,6 +79,7 @@ class Effect:
     """Sessions in which the mistake was seen again after the card was given."""
     helpful: int
     harmful: int
+    irrelevant: int
     before: Rate
     """Sessions with the mistake, of those before its first day that it would have been given to."""
     after: Rate
@@ -281,6 +282,7 @@ def weigh(
         recurrences=seen(RECURRED, 0),
         helpful=seen("helpful", 0),
         harmful=seen("harmful", 0),
+        irrelevant=seen("irrelevant", 0),
         before=before,
         after=after,
         prevents=probability_less(after, before),

@@ -21,6 +21,7 @@ from lessons_kb.model import Hit
 from lessons_kb.relevance.background import UNKNOWN, is_background
 from lessons_kb.relevance.surprise import PASSAGE, compute_chance, share_of
 from lessons_kb.search.engine import K1
+from lessons_kb.text.analyzer import analyze
 
 # The log odds of a card are the sum of these times what each names.
 _BIAS = 1.6
@@ -63,6 +64,9 @@ _TELLING = 4.0
 """Nats from which a word is called rare when a verdict is put into words (one text in 55)."""
 _ONLY_FILES = 0.75
 """Least confidence in a card that guards a file at hand: its author named the file."""
+_ALIKE = 0.75
+"""Part of the information of a prompt and a kept one that both hold, where they are alike."""
+_EXAMPLE = 0.95
 _SHOWN = 3
 
 
@@ -105,11 +109,18 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
         shared = query.surprises.keys() & set().union(*fields.values())
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
         confidence = _weigh(hit, fields, matched, query)
-        passed = confidence >= gate.min_confidence
+        if meant := any(map(query.is_like, hit.card.examples)):
+            confidence = max(confidence, _EXAMPLE)
+        unlike = any(map(query.is_like, hit.card.not_for))
+        passed = confidence >= gate.min_confidence and not unlike
         rare = [term for term in matched if query.surprises[term] >= _TELLING]
         reason = _put_into_words(matched, rare, query.covered(matched), passed=passed)
         if hit.matches_path:
             reason = "guards a file at hand" + (f"; {reason}" if evidence.terms else "")
+        if meant:
+            reason = "nearly one of its examples"
+        if unlike:
+            reason = "nearly one of its `not-for` prompts"
         judged.append(
             replace(
                 hit,
@@ -143,6 +154,14 @@ class _Query:
         parts = [self.weights.keys() & part for part in self.evidence.parts]
         windows = [*parts, *(one | other for one, other in pairwise(parts))]
         return [(window, sum([self.weights[t] for t in window])) for window in windows]
+
+    def is_like(self, text: str) -> bool:
+        """Tell whether a text is nearly the query: most of their information is the same."""
+        terms = dict.fromkeys(analyze(text))
+        asked = {term: self.surprises.get(term) or -log(share_of(term)) for term in terms}
+        both = {**self.surprises, **asked}
+        shared = sum([nats for term, nats in asked.items() if term in self.surprises])
+        return shared > _ALIKE * sum(both.values())
 
     def covered(self, matched: Iterable[str]) -> float:
         """Return the share of the query's information that these terms make up."""

@@ -236,7 +236,7 @@ def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter) 
     try:
         began = time.monotonic()
         said = enter("claude-code", prompt(project, "s2"), LESSONS_HOOK_DEADLINE="0.2")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
     finally:
         holder.close()
     assert said == ({}, "")

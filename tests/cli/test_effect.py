@@ -182,15 +182,35 @@ def test_marks(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
     done = lessons("mark", "quiet", "helpful")
     assert (done.code, done.out) == (
         0,
-        "lessons/quiet.md marked helpful (helpful 1×, harmful 0×)\n",
+        "lessons/quiet.md marked helpful (helpful 1×, harmful 0×, irrelevant 0×)\n",
     )
     lessons("mark", "quiet", "harmful", "--session", "s")
     twice = lessons("mark", "quiet", "harmful", "--session", "s", "--json")
     assert json.loads(twice.out)["harmful"] == 1
     wrong = lessons("mark", "quiet", "good")
     assert (wrong.code, wrong.out) == (2, "")
-    assert wrong.err == "lessons: a mark is one of helpful, harmful, not 'good'\n"
+    assert wrong.err == "lessons: a mark is one of helpful, harmful, irrelevant, not 'good'\n"
     assert "did you mean lessons/quiet.md?" in lessons("mark", "lessons/quiett.md", "helpful").err
+
+
+def test_an_irrelevant_lesson_learns_the_prompt_only_if_told_to(
+    shop: pathlib.Path, lessons: Callable[..., Any]
+) -> None:
+    text = (shop / "lessons/quiet.md").read_text("utf-8")
+    prompt = "say the API key sk-ant-REDACTED aloud"
+    done = lessons("mark", "quiet", "irrelevant", "--prompt", prompt)
+    assert (done.code, (shop / "lessons/quiet.md").read_text("utf-8")) == (0, text)
+    assert "add --yes to write" in done.err
+    none = lessons("mark", "quiet", "irrelevant")
+    assert "name it with --prompt" in none.err
+    done = lessons(
+        "mark", "quiet", "irrelevant", "--yes", "--prompt", "token = hunter2hunter2 once"
+    )
+    assert done.code == 0
+    changed = (shop / "lessons/quiet.md").read_text("utf-8")
+    assert "not-for:" in changed
+    assert "once" in changed
+    assert "hunter2" not in changed + done.out + done.err
 
 
 def test_a_title_cannot_draw_on_the_terminal(

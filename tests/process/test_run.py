@@ -210,7 +210,7 @@ def test_silence_is_a_stall(sources: str) -> None:
     assert (ended.state, ended.code) == ("stalled", 124)
     assert ended.message == "No output for 0.5 s — the run counts as stalled."
     assert ended.tail == "begun\n"
-    assert 0.5 <= time.monotonic() - began < 8
+    assert 0.5 <= time.monotonic() - began < 60
     assert running(seconds) == []
 
 
@@ -252,7 +252,7 @@ def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive:
     began = time.monotonic()
     driven = drive("sh", "-c", f"sleep {seconds} & echo done", stdout=subprocess.PIPE)
     assert driven.ended()["state"] == "completed"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     (left,) = running(seconds)
     os.kill(left, signal.SIGKILL)
 

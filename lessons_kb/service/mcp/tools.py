@@ -261,8 +261,11 @@ class Tools:
         self,
         id: CardId,  # noqa: A002
         mark: Annotated[
-            Literal["helpful", "harmful"],
-            Field(description="harmful: it misled; such cards are proposed for archiving."),
+            Literal["helpful", "harmful", "irrelevant"],
+            Field(
+                description="harmful: it misled; such cards are proposed for archiving. "
+                "irrelevant: it is not about this task."
+            ),
         ],
         context: Context[Any],
         session: Annotated[
