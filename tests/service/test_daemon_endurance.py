@@ -25,8 +25,8 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-KILLS = 300
-SESSIONS = 1_000
+KILLS = int(os.environ.get("LESSONS_TEST_KILLS", "60"))
+SESSIONS = int(os.environ.get("LESSONS_TEST_SESSIONS", "200"))
 HOOKS_AT_ONCE = 4
 DEADLINE = 20.0
 
