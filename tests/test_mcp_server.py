@@ -93,6 +93,8 @@ def test_the_tools_say_truly_what_they_do(workspace: Workspace) -> None:
         assert "\n" not in tool.description
         assert len(tool.description.encode()) < 2048
         assert (tool.output_schema is not None) is (tool.name != "lessons_hook")
+    listed = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools])
+    assert len(listed) < 8_000, "every session pays for what is listed"
     changing = {t.name: t.annotations.destructive_hint for t in tools if t.name not in READING}
     assert [name for name, destroys in changing.items() if destroys] == ["lessons_propose"]
     assert len(INSTRUCTIONS) <= 512
@@ -262,7 +264,7 @@ def test_history_is_bounded_ascending_and_without_system_rows(call, workspace: W
         ("lessons_get", {}, "id: Field required; correct them"),
         ("lessons_search", {"query": ""}, "query: String should have at least 1 character"),
         ("lessons_search", {"query": "x", "limit": 99}, "less than or equal to 50"),
-        ("lessons_mark", {"id": CARD, "mark": "nice"}, "'helpful' or 'harmful'"),
+        ("lessons_mark", {"id": CARD, "mark": "nice"}, "'helpful', 'harmful' or 'irrelevant'"),
         ("lessons_bump", {"ids": ["nothing-like-it"]}, "lessons_search finds ids"),
         ("lessons_hook", {"agent": "emacs", "event": {}}, "'claude-code'"),
         ("lessons_check", {"answer": "x", "cards": ["zzz"]}, "no card named 'zzz'"),

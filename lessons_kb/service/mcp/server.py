@@ -7,6 +7,7 @@ from typing import Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.types import Tool
 from pydantic import ValidationError
 
 from lessons_kb.brain.workspace import Workspace
@@ -26,6 +27,18 @@ INSTRUCTIONS = (
 
 
 class _Server(MCPServer):
+    async def list_tools(self) -> list[Tool]:
+        """Return the tools with as short schemas as say the same: each session pays for them."""
+        return [
+            tool.model_copy(
+                update={
+                    "input_schema": shorten(tool.input_schema),
+                    "output_schema": tool.output_schema and {"type": "object"},
+                }
+            )
+            for tool in await super().list_tools()
+        ]
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any] | None = None
     ) -> Any:
@@ -45,6 +58,25 @@ class _Server(MCPServer):
             )
             message = f"{name} invalid arguments: {wrong}; correct them and call it again"
             raise ToolError(message) from error.__cause__
+
+
+def shorten(schema: Any) -> Any:
+    """Return a JSON schema without generated titles, empty defaults and null as a second type."""
+    if isinstance(schema, list):
+        return [shorten(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        schema = {**{k: v for k, v in schema.items() if k != "anyOf"}, **kinds[0]}
+    return {
+        key: {name: shorten(one) for name, one in value.items()}
+        if key == "properties"
+        else shorten(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
+        and not (key == "default" and value in (None, "", False))
+    }
 
 
 def build_server(workspace: Workspace, *, answer_hook: Answer | None = None) -> MCPServer[str]:

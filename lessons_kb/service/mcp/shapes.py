@@ -9,17 +9,13 @@ from typing_extensions import TypedDict
 
 Directory = Annotated[
     str | None,
-    Field(description="Working directory; default: where the server was started."),
+    Field(description="Where you work; default: the server's folder."),
 ]
-Session = Annotated[
-    str | None, Field(description="Your session's id; avoids injecting a lesson twice.")
-]
-Paths = Annotated[
-    list[str] | None, Field(description="Files being worked on, relative to the project root.")
-]
+Session = Annotated[str | None, Field(description="Your session's id: no lesson comes twice.")]
+Paths = Annotated[list[str] | None, Field(description="Files at hand, from the project root.")]
 CardId = Annotated[
     str,
-    Field(min_length=1, description="Id, slug or unambiguous prefix, such as retry-without-key."),
+    Field(min_length=1, description="Id, slug or prefix."),
 ]
 Texts = list[str] | None
 

@@ -83,7 +83,7 @@ class Tools:
             (self.lessons_propose, "Propose a lesson", _REWRITES),
             (self.lessons_bump, "Count a mistake again", _NOTES),
             (self.lessons_mark, "Mark a lesson", _NOTES),
-            (self.session_history, "What happened in a session", _READS),
+            (self.session_history, "Session history", _READS),
         ):
             server.tool(title=title, annotations=hints, description=_said_of(tool))(tool)
         server.tool(
