@@ -6,6 +6,7 @@ import os
 import shlex  # not on the path of a hook in a trusted brain
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
@@ -14,6 +15,7 @@ from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import SUFFIXES
 
 ENVIRONMENT = "LESSONS_BRAIN"
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 PROJECT_SETTINGS = (
@@ -77,6 +79,11 @@ def look(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
     )
+
+
+def look_in_agent(directory: str, environment: Mapping[str, str] = NO_VARIABLES) -> Discovery:
+    """Return what `look` finds for an event of an agent."""
+    return look(directory, environment, in_agent=True)
 
 
 def account_home() -> str:

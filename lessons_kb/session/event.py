@@ -7,11 +7,11 @@ payload is the business of ``agents``. Whatever a later event needs lies in the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from lessons_kb.brain.discovery import Discovery, look, require
+from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.brain.layers import Layers
 from lessons_kb.model import Check, Preflight
 from lessons_kb.store.journal import SESSION_PATIENCE, Journal, open_session_journal
@@ -103,19 +103,19 @@ NOTHING = Answer()
 class OpenSession:
     """The brain and the journal of a session, opened when first needed.
 
-    ``what`` is the event's kind; ``find`` gives a brain that is open already (and stays so) for a
-    directory.
+    ``what`` is the event's kind; ``look`` finds the brains around a directory, and ``find`` gives
+    one that is open already (and stays so).
     """
 
     def __init__(
         self,
         directory: str,
         what: str,
+        look: Callable[[str], Discovery],
         find: Callable[[str], Layers] | None = None,
-        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.directory = directory
-        self._environment = environment
+        self._look = look
         self._what = what
         self._find = find
         self._brain: Layers | None = None
@@ -147,7 +147,7 @@ class OpenSession:
     @cached_property
     def found(self) -> Discovery:
         """The brains around the session, trusted and silent."""
-        return look(self.directory, self._environment, in_agent=True)
+        return self._look(self.directory)
 
     @property
     def _roots(self) -> tuple[str, ...]:

@@ -174,7 +174,7 @@ def read_state(journal: Journal, session: str) -> TurnState:
 
 def count_chars(text: str) -> int:
     """Return the length as agents written in JavaScript count it: UTF-16 units."""
-    return len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def counter_for(capabilities: Capabilities) -> TokenCounter:
