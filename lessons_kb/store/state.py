@@ -26,7 +26,7 @@ from lessons_kb.store.disk import (
     sync_folder,
     write_temp,
 )
-from lessons_kb.store.locate import CACHE_NAME, git_home, git_top, state_home, user_brain
+from lessons_kb.store.locate import CACHE_NAME, above, find_work_tree, git_home, state_home, user_brain
 
 _RECORD = "brain.json"
 _MAX_RECORD_BYTES = 4 * MAX_CONFIG_BYTES + 100_000
@@ -167,7 +167,7 @@ def list_keys() -> list[str]:
 def _places(real: str) -> list[str]:
     """List where the mark of a brain may lie, the proper place first."""
     inside = os.path.join(real, CACHE_NAME, _MARK_NAME)
-    top = git_top(real)
+    top = find_work_tree(above(real))
     home = git_home(top) if top is not None else None
     if top is None or home is None:
         return [inside]
