@@ -46,4 +46,4 @@ def fade(nats: list[float]) -> float:
     nats.sort(reverse=True)
     if len(nats) > len(_POWERS):
         return sum([value * FADING**place for place, value in enumerate(nats)])
-    return sum(map(mul, nats, _POWERS))
+    return float(sum(map(mul, nats, _POWERS)))

@@ -51,8 +51,8 @@ def answer_event(
 
     ``data`` is the JSON that the agent sends, ``cwd`` where its process stands, for a payload
     that names no directory. A process that keeps brains open gives ``find``, which returns the one
-    for a directory, and ``look``, which tells what lies around it. Whatever goes wrong is logged; then the output is the valid one
-    that says nothing.
+    for a directory, and ``look``, which tells what lies around it. Whatever goes wrong is logged;
+    then the output is the valid one that says nothing.
     """
     table = AGENTS[agent]
     name = "?"

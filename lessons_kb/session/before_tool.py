@@ -262,7 +262,7 @@ def _guarding(brain: Layers, layer: Layer, files: Sequence[str]) -> list[Guardin
         return []
 
     def search(one: Layer) -> list[Guarding]:
-        matching = one.catalogue.guarding(files)
+        matching = one.guarding(files)
         cards = find_usable(one, matching, brain.project)
         return [(one, card, matching[number]) for number, card in cards.items()]
 

@@ -101,7 +101,7 @@ def freshen(brain: Layers) -> tuple[Layers, str]:
         except ConfigError as error:
             bad, waiting = error, f"{layer.alias}: {error}"
             continue
-        if done.stale:
+        if done.stale and not layer.is_watched:
             start_index(layer.root, layer.cache)
         if layer.state is None:
             waiting = f"{layer.alias}: {done.stale}"

@@ -39,8 +39,8 @@ def respond(
     """Return the answer to an event, `NOTHING` where no trusted brain holds.
 
     ``look`` finds the brains around a directory, ``find`` is for a process that keeps them open;
-    ``leave_open`` for one that ends at once, for closing a journal costs time. Raises LessonsError, or anything that a damaged file may
-    cause: the caller decides what to do then.
+    ``leave_open`` for one that ends at once, for closing a journal costs time. Raises
+    LessonsError, or anything that a damaged file may cause: the caller decides what to do then.
     """
     open_session = OpenSession(hook_event.directory, hook_event.what, look, find)
     if len(hook_event.text) > MAX_TEXT_CHARS:

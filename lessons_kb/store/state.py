@@ -26,7 +26,14 @@ from lessons_kb.store.disk import (
     sync_folder,
     write_temp,
 )
-from lessons_kb.store.locate import CACHE_NAME, above, find_work_tree, git_home, state_home, user_brain
+from lessons_kb.store.locate import (
+    CACHE_NAME,
+    above,
+    find_work_tree,
+    git_home,
+    state_home,
+    user_brain,
+)
 
 _RECORD = "brain.json"
 _MAX_RECORD_BYTES = 4 * MAX_CONFIG_BYTES + 100_000
