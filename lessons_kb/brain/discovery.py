@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex  # not on the path of a hook in a trusted brain
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -151,6 +150,8 @@ def untrusted_hint(roots: Sequence[str]) -> str:
             "LESSONS_STATE_HOME to a folder outside the project"
         )
     reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
+
+    import shlex  # not on the path of a hook in a trusted brain
 
     where = f" {shlex.quote(roots[0])}" if len(roots) == 1 else " DIR"
     return f"{reasons}; read its cards, then run `lessons trust{where}`"

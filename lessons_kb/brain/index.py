@@ -7,9 +7,9 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from threading import RLock
+from typing import TYPE_CHECKING
 
 from lessons_kb.config import Settings, settings_from_dict
-from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.search.engine import Engine, Reader
@@ -21,6 +21,9 @@ from lessons_kb.store.scan import settings_signature
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.tidy import GENERATION_NAME, measure_folder
 from lessons_kb.text.globs import match_globs
+
+if TYPE_CHECKING:
+    from lessons_kb.detect.matcher import Matcher
 
 CATALOGUE_NAME = "catalogue.db"
 _SMALL_BYTES = 500_000
@@ -160,7 +163,7 @@ class Index:
 
         False, and nothing is done, where one is not an edited card of this commit.
         """
-        edited = {}
+        edited: dict[int, Entry] = {}
         for entry in entries:
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
             if number == 0 or entry.card is None or (number < 0) != (entry.card.kind == NOTE):
@@ -204,6 +207,8 @@ class Index:
         The name of a rule's card is the number of its file.
         """
         if self._matcher is None:
+            from lessons_kb.detect.matcher import Matcher, Rule  # loads RE2
+
             found = self.catalogue.detectors(most=MAX_DETECTORS)
             found = [one for one in found if one[0] not in self._edited]
             found += [(number, d) for number, e in self._edited.items() for d in e.detectors]

@@ -6,9 +6,8 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from lessons_kb.brain.embeddings import AT_ONCE, ON_THE_WAY, Meaning
 from lessons_kb.brain.index import Index
 from lessons_kb.brain.refresh import Refresh, is_current, refresh
 from lessons_kb.config import Semantic
@@ -21,6 +20,9 @@ from lessons_kb.store.lease import drop_lease
 from lessons_kb.store.scan import count_files, find_signature, settings_signature
 from lessons_kb.store.state import state_dir
 from lessons_kb.store.trust import cache_dir
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.embeddings import Meaning
 
 T = TypeVar("T")
 
@@ -94,6 +96,8 @@ class Layer(Index):
             self._meaning.close()
             self._meaning = None
         if self._meaning is None and wanted.get("enabled"):
+            from lessons_kb.brain.embeddings import Meaning
+
             self._meaning = Meaning(self, Semantic(**wanted))
         return self._meaning
 
@@ -166,11 +170,9 @@ class Layer(Index):
         What a watcher saw edited a moment ago is read, and shown until the watcher commits it:
         waiting for the disk would take as long as the rest of the answer.
         """
-        with self.lock:
-            if shown := self._show_edits():
-                return shown
-            self.show(())
-        return self.refresh(limit=REFRESHED_FILES, first=FIRST_FILES, patience=PATIENCE_SECONDS)
+        return self.show_edits() or self.refresh(
+            limit=REFRESHED_FILES, first=FIRST_FILES, patience=PATIENCE_SECONDS
+        )
 
     def follow_edits(self, find: Callable[[], frozenset[str] | None] | None) -> None:
         """Let ``find`` tell which files were edited since the last commit, None if it is unsure.
@@ -183,6 +185,18 @@ class Layer(Index):
     def is_watched(self) -> bool:
         """Whether a thread of this process keeps the index up to date."""
         return self._find_edited is not None
+
+    def follow(self) -> None:
+        """Take over the last commit now, so that the next search need not."""
+        self.read(lambda one: one.reader)
+
+    def show_edits(self) -> Refresh | None:
+        """Let searches see what was just edited; None where a scan has to tell what that is."""
+        with self.lock:
+            shown = self._mending(self._show_edits)
+            if shown is None:
+                self.show(())
+            return shown
 
     def _show_edits(self) -> Refresh | None:
         edited = self._find_edited() if self._find_edited is not None else None
@@ -216,6 +230,7 @@ class Layer(Index):
         drop_lease(self.cache)
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
+        from lessons_kb.brain.embeddings import AT_ONCE, ON_THE_WAY
 
         try:
             left = meaning.refresh(limit=ON_THE_WAY if bounded else AT_ONCE)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.learn.effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.gate import Evidence, judge
 from lessons_kb.search.engine import Reader
@@ -212,6 +211,8 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     wanted = list(cards)
     if not wanted or not layer.settings.effect.withhold_harmful:
         return {}
+    from lessons_kb.learn.effect import may_harm, weigh
+
     totals = layer.session_journal.outcomes.totals([card.id for card in wanted])
     suspect = (card for card in wanted if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)

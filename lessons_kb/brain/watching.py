@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ _SHARE = 1_000
 _LONGEST_QUIET = 300.0
 _RENEWAL = 1.0
 """Seconds between two renewals of a lease that other processes believe."""
+_READ_AT_ONCE = 4
+"""Edited files that are read as soon as they are seen: more at once are no person's edits."""
 _LAST_WORDS = 2.0
 """Seconds given to a watcher to finish what it writes and take its lease away."""
 
@@ -97,7 +100,11 @@ class _Watcher:
             self.edited |= dict.fromkeys(paths, self.signs)
             if RESCAN in paths or self.lease.is_taken():
                 self.sure, self.unsure = False, self.signs
+            few = self.sure and len(self.edited) <= _READ_AT_ONCE
         self.lease.drop()
+        if few:  # read by the time that a hook, which starts a process first, asks for it
+            with contextlib.suppress(LessonsError):
+                self.layer.show_edits()
 
     def find_edited(self) -> frozenset[str] | None:
         """Return the changed files that are not committed yet, None unless all are known."""
@@ -149,6 +156,9 @@ class _Watcher:
             self.lease.drop()
         elif self.leasing:
             self.lease.renew()
+        if done.changed or done.removed:
+            with contextlib.suppress(LessonsError):
+                self.layer.follow()
         if first:
             self.say(f"{self.layer.alias}: {counted(done.files, 'file')}, up to date")
         elif done.changed or done.removed:

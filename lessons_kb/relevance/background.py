@@ -16,6 +16,7 @@ from math import exp, expm1, log, log1p
 from lessons_kb.data import read_lines
 from lessons_kb.relevance.surprise import PASSAGE, SPREAD, fade, share_of
 
+_PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
 """For a card that was not measured: a figure that one in twenty of a large brain exceeds."""
 
@@ -61,7 +62,12 @@ def measure_background(terms: Sequence[str]) -> float:
 
 def is_background(term: str) -> bool:
     """Tell whether any background prompt holds a term."""
-    return term in _background()[0]
+    return term in _background_terms()
+
+
+@cache
+def _background_terms() -> frozenset[str]:
+    return frozenset(" ".join(read_lines(_PROMPTS)).split())
 
 
 @cache
@@ -69,7 +75,7 @@ def _background() -> tuple[dict[str, list[int]], list[float]]:
     """Return term → numbers of the prompts that hold it, and the nats of each prompt's terms."""
     by_term: dict[str, list[int]] = defaultdict(list)
     information: list[float] = []
-    for number, line in enumerate(read_lines("background_prompts.txt")):
+    for number, line in enumerate(read_lines(_PROMPTS)):
         terms = line.split()
         for term in terms:
             by_term[term].append(number)

@@ -10,7 +10,6 @@ in a mark there, in git's own directory, which all work trees share and no check
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import stat
@@ -236,6 +235,8 @@ def _quote(path: str) -> str:
     key = "".join(parts)
     if len(key) <= _MAX_KEY_BYTES:
         return key
+
+    import hashlib  # loads OpenSSL
 
     digest = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return f"{key[:_KEPT_OF_LONG_KEY]}=={digest}"
