@@ -12,17 +12,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from lessons_kb.agents.hosts import event_name, find_host, is_attended
 from lessons_kb.agents.payload import Payload, text_of
-from lessons_kb.agents.response_text import put_into_words
 from lessons_kb.agents.table import AGENTS, Agent
 from lessons_kb.brain.discovery import Discovery, look_in_agent
-from lessons_kb.brain.layers import Layers
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
 from lessons_kb.session.respond import respond
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.store.session_roots import pin_directory
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
 
 _LATE_SECONDS = 3.0
 """Within which the process that answers after a late one has noted the same, where it has no id."""
@@ -128,6 +130,9 @@ def _answer(
         return table.silence, ""
     if answer.trouble:
         log_failure(host, name, answer.trouble)
+
+    from lessons_kb.agents.response_text import put_into_words  # most events say nothing
+
     said = put_into_words(answer)
     unseen = ""
     if said.message and name not in table.lines:

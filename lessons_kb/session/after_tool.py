@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lessons_kb.guards.tools import parse_call
-from lessons_kb.learn.effect import RECURRED
 from lessons_kb.model import DONE, Event, Signal
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.matches import name_call
@@ -62,7 +61,11 @@ def _note_recurrences(
     open_session: OpenSession, hook_event: HookEvent, made: Sequence[Sequence[str]]
 ) -> None:
     """Count what was found in a change that went in: it is known, not guessed."""
-    for layer in open_session.brain.layers if made else ():
+    if not made:
+        return
+    from lessons_kb.learn.effect import RECURRED
+
+    for layer in open_session.brain.layers:
         for _call, alias, card, _text in made:
             if alias == layer.alias:
                 outcomes = layer.session_journal.outcomes

@@ -10,13 +10,16 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.discovery import Discovery, require
-from lessons_kb.brain.layers import Layers
 from lessons_kb.model import Check, Preflight
 from lessons_kb.store.journal import SESSION_PATIENCE, Journal, open_session_journal
 from lessons_kb.store.locate import git_top
 from lessons_kb.store.trust import cache_dir
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
 
 _PATIENCE = {"after": 1.0, "stop": 1.0, "end": 1.0}
 """Kind of event → seconds for which another writer is waited for, where what happened matters
@@ -128,6 +131,8 @@ class OpenSession:
             if self._find is not None:
                 self._brain = self._find(self.directory)
             else:
+                from lessons_kb.brain.layers import Layers  # most events need but the journal
+
                 self._brain = Layers.open(*self._roots, directory=self.directory)
                 if self._journal is not None:
                     self._brain.layers[0].use_session_journal(self._journal)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.discovery import ENVIRONMENT, Discovery, look_in_agent, tell_untrusted
-from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.session_roots import is_first
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
 
 HANDLERS: Mapping[str, str] = {
     "start": "start",

@@ -12,7 +12,6 @@ from zlib import crc32
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Event, Hit, Preflight
-from lessons_kb.preflight.block import pack
 from lessons_kb.session.event import Capabilities, HookEvent
 from lessons_kb.store.journal import SESSION_STATE, Journal
 from lessons_kb.text.tokens import TokenCounter, estimate_tokens
@@ -190,6 +189,8 @@ def pack_known(
     hits: Sequence[Hit], settings: PreflightSettings, capabilities: Capabilities
 ) -> Preflight:
     """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
+    from lessons_kb.preflight.block import pack
+
     return pack(
         hits,
         [],
