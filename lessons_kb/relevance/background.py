@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import exp, expm1, log, log1p
 
 from lessons_kb.data import read_lines
@@ -60,14 +60,16 @@ def measure_background(terms: Sequence[str]) -> float:
     return round(log(drawn), 3)
 
 
+@lru_cache(maxsize=10_000)
 def is_background(term: str) -> bool:
     """Tell whether any background prompt holds a term."""
-    return term in _background_terms()
+    return f" {term} " in _background_text()
 
 
 @cache
-def _background_terms() -> frozenset[str]:
-    return frozenset(" ".join(read_lines(_PROMPTS)).split())
+def _background_text() -> str:
+    # Not a set: to make one takes a process that asks for a few terms longer than to look.
+    return f" {' '.join(read_lines(_PROMPTS))} "
 
 
 @cache
