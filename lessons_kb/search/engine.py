@@ -79,7 +79,7 @@ class Engine(Reader, Protocol):
     def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
         """Return in how many cards' ``field`` each term stands, and the mean length of the field.
 
-        The mean is 0 where no card has any of the terms there.
+        The mean may be 0, for unknown, where no card has any of the terms there.
         """
 
     def deleted_share(self) -> float:

@@ -12,6 +12,8 @@ from lessons_kb.search.terms import join_pairs, join_terms, order_hits, plain_te
 Terms = Mapping[str, Sequence[str]]
 """Field → its terms in order."""
 
+_NEIGHBOURS = 8
+
 
 class Overlay:
     """The reading half of an ``Engine``; ``edited`` maps numbers it holds to their new terms.
@@ -48,7 +50,8 @@ class Overlay:
             counts = {term: count for term, count in counts.items() if count and terms[term] > 0}
             if weight <= 0 or not counts:
                 continue
-            frequencies, mean = self._engine.statistics(field, counts)
+            # A word that is new tells no mean; among its neighbours are some that do.
+            frequencies, mean = self._engine.statistics(field, [*counts, *words[:_NEIGHBOURS]])
             norm = K1 * (1 - B + B * len(words) / (mean or len(words)))
             for term, count in counts.items():
                 n = min(max(frequencies[term], 1), size)

@@ -133,7 +133,7 @@ class RankBM25Engine:
         model = self._models.get(field)
         counted = model.document_count if model else {}
         frequencies = {term: counted.get(plain_term(term), 0) for term in terms}
-        return frequencies, float(model.avgdl) if model and any(frequencies.values()) else 0.0
+        return frequencies, float(model.avgdl) if model else 0.0
 
     def find_terms(
         self, numbers: Iterable[int], terms: Iterable[str]

@@ -200,7 +200,7 @@ class TantivyEngine:
         def count() -> tuple[dict[str, int], float]:
             searcher = self._index.searcher()
             counts = {term: searcher.doc_freq(field, plain_term(term)) for term in asked}
-            if field not in self._means:
+            if not self._means.get(field):
                 means = (measure(term) for term in asked if counts[term])
                 self._means[field] = next(filter(None, means), 0.0)
             return counts, self._means[field]
