@@ -12,24 +12,16 @@ if sys.platform != "win32":
     import _socket
     import posix
 
-PROTOCOL = b"2"
+PROTOCOL, BEGUN = b"2", b"begun"  # in front of an answer, sent before anything is noted
 PATIENCE_SECONDS = 0.3  # for a daemon to begin
-LONGER_SECONDS = 1.0
-"""For the answer of one that has begun: what it notes is noted, and would be lost on others."""
-BEGUN = b"begun"  # field in front of an answer, sent before anything is noted
+LONGER_SECONDS = 1.0  # for the answer of one that has begun: what it has noted would be lost
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
-DEADLINE_VARIABLE = b"LESSONS_HOOK_DEADLINE"
-AGAIN_VARIABLE = b"LESSONS_HOOK_AGAIN"
-"""Tells the fresh Python that a daemon may have seen the event, and noted what it never said."""
+DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
 MAX_EVENT_BYTES = 32_000_000
 SILENT = ("claude-code", "codex")  # take no output for "nothing to say"; the others take {}
-SENT_VARIABLES = tuple(  # prefixes of the environment variables that an answer may depend on
-    b"HOME PATH TMPDIR XDG_ LESSONS_ GIT_"
-    b" CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE VSCODE".split()
-)
-IDENTITY_VARIABLES = tuple(  # say whose state a daemon keeps
-    b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME".split()
-)
+SENT = b"HOME PATH TMPDIR XDG_ LESSONS_ GIT_ CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE VSCODE"
+SENT_VARIABLES = tuple(SENT.split())  # prefixes of those that an answer may depend on
+IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME"
 
 
 def pack(*fields: bytes | bytearray) -> bytes:
@@ -49,7 +41,7 @@ def unpack(message: bytes) -> list[bytes]:
 def identity(variables: dict[bytes, bytes]) -> bytes:
     """Return what makes a daemon the right one: installation, state, boot, mount namespace."""
     parts = [PROTOCOL, sys.executable.rpartition("/")[0].encode("utf-8", "surrogateescape")]
-    parts += [variables.get(name, b"") for name in IDENTITY_VARIABLES]
+    parts += [variables.get(name, b"") for name in IDENTITY.split()]
     try:
         boot = posix.open("/proc/sys/kernel/random/boot_id", posix.O_RDONLY)
         parts += [posix.read(boot, 100), posix.readlink(b"/proc/self/ns/mnt")]
@@ -64,9 +56,9 @@ def socket_path(who: bytes) -> str:
     number, uid = 0xCBF29CE484222325, posix.getuid()  # FNV-1a
     for byte in who:
         number = ((number ^ byte) * 0x100000001B3) % (1 << 64)
-    places = (f"/run/user/{uid}", f"/tmp/lessons-{uid}")  # noqa: S108 (owner and mode are checked)
+    places = [f"/run/user/{uid}", f"/tmp/lessons-{uid}"]  # noqa: S108 (owner and mode are checked)
     if sys.platform == "darwin":
-        places = (posix.confstr("CS_DARWIN_USER_TEMP_DIR").rstrip("/"),)
+        places = [posix.confstr("CS_DARWIN_USER_TEMP_DIR").rstrip("/")]
     for place in places:
         try:
             info = posix.lstat(place)
@@ -79,13 +71,12 @@ def socket_path(who: bytes) -> str:
 
 def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) -> list[bytes]:
     """Return the daemon's answer, begun in time and ended ``longer`` seconds later, or OSError."""
-    until = time.monotonic() + PATIENCE_SECONDS
+    answer, until = b"", time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(PATIENCE_SECONDS)
     connection.connect(socket_path(who))
     connection.sendall(pack(who, b"%.6f" % until, *fields))
     connection.shutdown(_socket.SHUT_WR)
-    answer = b""
     while part := connection.recv(1 << 16):
         if not answer:
             until = time.monotonic() + longer
@@ -121,7 +112,7 @@ def main() -> None:
         if variables.get(b"LESSONS_DAEMON") != b"0" and len(event) <= MAX_EVENT_BYTES:
             sent = [b"%b=%b" % v for v in variables.items() if v[0].startswith(SENT_VARIABLES)]
             fields = [agent.encode(errors="replace"), posix.getcwdb(), bytes(event), *sent]
-            again = b"1"
+            again = b"1"  # a daemon may note what it never says
             answer = ask(identity(variables), *fields, longer=min(LONGER_SECONDS, deadline / 2))
     except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
         again = b""

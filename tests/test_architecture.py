@@ -134,6 +134,45 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not needs, "these import each other, or what does"
 
 
+def test_the_client_is_short_and_lean() -> None:
+    path = PACKAGE / "hook_client.py"
+    assert len(path.read_text("utf-8").splitlines()) < 150
+    assert imported(path) <= {"_signal", "_socket", "nt", "posix", "sys", "time"}
+
+
+SURROUNDINGS = {
+    "brain/agent_session.py": "the default for a library's caller: the session it runs in",
+    "brain/captured_run.py": "a command runs where it was started",
+    "brain/discovery.py": "the default for a library's caller",
+    "brain/drafts.py": "paths as the user types them",
+    "brain/layers.py": "the default for a library's caller: where it stands",
+    "brain/sharing.py": "git runs where the user stands",
+    "brain/workspace.py": "the default for a library's caller",
+    "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
+    "process/editor.py": "the user's editor",
+    "process/programs.py": "the search path of programs",
+    "search/embeddings/model.py": "the cache that other programs share",
+    "service/daemon.py": "who is served, and by which state",
+    "service/daemon_state.py": "the same, for whoever asks the daemon",
+    "service/fallback.py": "the client's other half",
+    "store/locate.py": "where the user keeps state: the only place that says so",
+    "tui/app.py": "a terminal's colours and editor",
+    "tui/prompt.py": "a terminal's editor",
+}
+"""File → why it reads the environment or the working directory; everything else is told them."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_the_environment_is_read_at_the_top_alone(path: pathlib.Path) -> None:
+    name = path.relative_to(PACKAGE).as_posix()
+    if name.startswith(("cli/", "agents/")) or name == "hook_client.py":
+        return
+    read = {"os.environ", "os.environb", "os.getenv", "os.getcwd", "os.getcwdb"}
+    read |= {"Path.cwd", "pathlib.Path.cwd"}
+    found = {ast.unparse(n) for n in ast.walk(tree(path)) if isinstance(n, ast.Attribute)} & read
+    assert bool(found) == (name in SURROUNDINGS), f"{name}: {sorted(found)}"
+
+
 def test_no_room_is_called_after_nothing() -> None:
     empty = {"utils", "util", "helpers", "helper", "manager", "base", "common", "misc"}
     assert not {path.stem for path in FILES} & empty

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex  # not on the path of a hook in a trusted brain
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
@@ -14,6 +15,7 @@ from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import SUFFIXES
 
 ENVIRONMENT = "LESSONS_BRAIN"
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 PROJECT_SETTINGS = (
@@ -51,9 +53,11 @@ def look(
     for root in named:
         if not os.path.isdir(root):
             raise BrainNotFound(f"{ENVIRONMENT} names {root}, which is not a folder; correct it")
-    project = os.path.realpath(locate.git_top(directory) or directory)
-    set_by_project = bool(named) and _is_set_around(os.path.realpath(directory), project)
-    found = locate.find_brains(directory)
+    around = locate.upwards(directory)
+    project = locate.find_work_tree(around) or around[0]
+    set_by_project = bool(named) and _is_set_around(around[0], project)
+    found = list(filter(locate.is_brain, around))
+    is_trusted = cache(trust.is_trusted)  # one answer for each folder, whatever names it
     vouched = not (in_agent and _is_moved(locate.state_home(), (project, *found)))
     trusted: list[str] = []
     untrusted: list[str] = []
@@ -61,10 +65,10 @@ def look(
         root = os.path.realpath(name)
         inside = _is_inside(root, project)
         doubtful = set_by_project or (in_agent and (inside or not os.path.isabs(name)))
-        believed = not doubtful or (vouched and trust.is_trusted(root))
+        believed = not doubtful or (vouched and is_trusted(root))
         (trusted if believed else untrusted).append(root)
     for root in found:
-        (trusted if vouched and trust.is_trusted(root) else untrusted).append(root)
+        (trusted if vouched and is_trusted(root) else untrusted).append(root)
     if found and found[0] in trusted:
         untrusted += _find_unread(directory, found[0])
     if not found:
@@ -77,6 +81,11 @@ def look(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
     )
+
+
+def look_in_agent(directory: str, environment: Mapping[str, str] = NO_VARIABLES) -> Discovery:
+    """Return what `look` finds for an event of an agent."""
+    return look(directory, environment, in_agent=True)
 
 
 def account_home() -> str:
@@ -141,6 +150,8 @@ def untrusted_hint(roots: Sequence[str]) -> str:
             "LESSONS_STATE_HOME to a folder outside the project"
         )
     reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
+
+    import shlex  # not on the path of a hook in a trusted brain
 
     where = f" {shlex.quote(roots[0])}" if len(roots) == 1 else " DIR"
     return f"{reasons}; read its cards, then run `lessons trust{where}`"

@@ -5,7 +5,6 @@ Only for brains with ``[semantic] enabled = true``; nothing here is imported for
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -188,6 +187,8 @@ class Meaning:
             )
         except StorageError:
             return []
+        import hashlib
+
         if hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
             return []  # it changed a moment ago: its new digest will be asked for
         return passages_of(document)

@@ -5,20 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import RLock
+from typing import TYPE_CHECKING
 
 from lessons_kb.config import Settings, settings_from_dict
-from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
-from lessons_kb.model import Card
-from lessons_kb.search.engine import Engine
+from lessons_kb.model import NOTE, Card
+from lessons_kb.search.engine import Engine, Reader
 from lessons_kb.search.engines import open_engine
-from lessons_kb.store.catalogue import Catalogue, State, get_inode, is_disk_trouble
+from lessons_kb.search.overlay import Overlay
+from lessons_kb.store.catalogue import Catalogue, Entry, State, get_inode, is_disk_trouble
 from lessons_kb.store.disk import read_regular, sqlite_error
 from lessons_kb.store.scan import settings_signature
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.tidy import GENERATION_NAME, measure_folder
+from lessons_kb.text.globs import match_globs
+
+if TYPE_CHECKING:
+    from lessons_kb.detect.matcher import Matcher
 
 CATALOGUE_NAME = "catalogue.db"
 _SMALL_BYTES = 500_000
@@ -57,6 +62,8 @@ class Index:
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
+        self._edited: dict[int, Entry] = {}
+        """What files say that were edited since the commit, by their numbers."""
 
     @property
     def settings(self) -> Settings:
@@ -143,6 +150,32 @@ class Index:
             self._engine = engine
         return self._engine
 
+    @property
+    def reader(self) -> Reader | None:
+        """What searches ask: the engine, with the edits that ``show`` was given."""
+        engine = self.engine
+        if engine is None or not self._edited:
+            return engine
+        return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
+
+    def show(self, entries: Iterable[Entry]) -> bool:
+        """Let ``read`` see these files, and no others, as they are now: until the next commit.
+
+        False, and nothing is done, where one is not an edited card of this commit.
+        """
+        edited: dict[int, Entry] = {}
+        for entry in entries:
+            number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
+            if number == 0 or entry.card is None or (number < 0) != (entry.card.kind == NOTE):
+                return False
+            if digest != entry.digest:
+                edited[number] = entry
+        if edited.keys() != self._edited.keys() or any(
+            edited[number] is not self._edited[number] for number in edited
+        ):
+            self._edited, self._matcher = edited, None
+        return True
+
     def engine_directory(self, state: State) -> str:
         """Return where the engine of this state's generation lives."""
         return os.path.join(self.cache, f"index-{state.generation}")
@@ -155,7 +188,18 @@ class Index:
                 self._cards.clear()
                 missing = wanted
             self._cards |= self.catalogue.cards(missing)
-        return {number: self._cards[number] for number in wanted if number in self._cards}
+        found = {number: self._cards[number] for number in wanted if number in self._cards}
+        edited = {number: self._edited[number].card for number in wanted if number in self._edited}
+        return found | {number: card for number, card in edited.items() if card}
+
+    def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
+        """Return what ``Catalogue.guarding`` does, edits included; called within ``read``."""
+        found = self.catalogue.guarding(paths)
+        for number, entry in self._edited.items():
+            found.pop(number, None)
+            if guarded := tuple(path for path in paths if match_globs(entry.globs, path)):
+                found[number] = guarded
+        return found
 
     def matcher(self) -> Matcher:
         """Return the patterns of the last commit, compiled once; called within ``read``.
@@ -163,7 +207,11 @@ class Index:
         The name of a rule's card is the number of its file.
         """
         if self._matcher is None:
+            from lessons_kb.detect.matcher import Matcher, Rule  # loads RE2
+
             found = self.catalogue.detectors(most=MAX_DETECTORS)
+            found = [one for one in found if one[0] not in self._edited]
+            found += [(number, d) for number, e in self._edited.items() for d in e.detectors]
             self._matcher = Matcher(
                 Rule(card=str(number), pattern=one.pattern, globs=one.globs)
                 for number, one in found
@@ -178,7 +226,9 @@ class Index:
                 self._backgrounds.clear()
                 missing = wanted
             self._backgrounds |= self.catalogue.backgrounds(missing)
-        return {n: self._backgrounds[n] for n in wanted if n in self._backgrounds}
+        found = {n: self._backgrounds[n] for n in wanted if n in self._backgrounds}
+        edited = {n: self._edited[n].background for n in wanted if n in self._edited}
+        return found | {n: background for n, background in edited.items() if background is not None}
 
     def _discard_after(self, error: Exception) -> None:
         """Throw a damaged cache away, unless another process has just begun a new one."""
@@ -224,6 +274,7 @@ class Index:
         self._cards = {}
         self._matcher = None
         self._backgrounds = {}
+        self._edited = {}
         self._state = state
         self._settings = None
 

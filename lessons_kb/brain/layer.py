@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from lessons_kb.brain.embeddings import AT_ONCE, ON_THE_WAY, Meaning
 from lessons_kb.brain.index import Index
 from lessons_kb.brain.refresh import Refresh, is_current, refresh
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, StorageError
 from lessons_kb.model import as_data
+from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.store.lease import drop_lease
-from lessons_kb.store.scan import count_files
+from lessons_kb.store.scan import count_files, find_signature, settings_signature
 from lessons_kb.store.state import state_dir
 from lessons_kb.store.trust import cache_dir
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.embeddings import Meaning
 
 T = TypeVar("T")
 
@@ -44,6 +47,9 @@ class Layer(Index):
         self._session_journal: Journal | None = None
         self._meaning: Meaning | None = None
         self._touched = False
+        self._find_edited: Callable[[], frozenset[str] | None] | None = None
+        self._read_edits: dict[str, tuple[str, Entry]] = {}
+        """Path → its signature and what was read of it, for the edits that ``show`` was given."""
 
     @classmethod
     def open(cls, root: str, *, alias: str | None = None) -> Layer:
@@ -90,6 +96,8 @@ class Layer(Index):
             self._meaning.close()
             self._meaning = None
         if self._meaning is None and wanted.get("enabled"):
+            from lessons_kb.brain.embeddings import Meaning
+
             self._meaning = Meaning(self, Semantic(**wanted))
         return self._meaning
 
@@ -103,6 +111,7 @@ class Layer(Index):
         progress: Callable[[int, int], None] | None = None,
         rebuild: bool = False,
         leased: bool = True,
+        only: Collection[str] | None = None,
         waiting: Callable[[str], None] | None = None,
     ) -> Refresh:
         """Bring the index up to date with the files.
@@ -110,7 +119,8 @@ class Layer(Index):
         ``limit`` bounds the files read (``first`` does where nothing is indexed, or nothing that
         can be used: only what is read will be found), ``patience`` the seconds waited for another
         writer; ``progress`` is told (files done, files to do), and ``leased`` takes a watcher's
-        word that nothing changed; ``waiting`` is told which writer is waited for. Where either
+        word that nothing changed; ``only`` names all files that did, where a watcher knows them;
+        ``waiting`` is told which writer is waited for. Where either
         bound cuts, ``stale`` says so, and so it does where the disk refuses what nobody asked for
         by ``rebuild`` or ``progress``: the last commit stays.
         Damage found on the way leads to a rebuild, never to an error; without ``limit`` it is
@@ -129,6 +139,7 @@ class Layer(Index):
                 progress=progress,
                 rebuild=rebuild,
                 leased=leased and not self._touched,
+                only=only,
                 waiting=waiting,
             )
 
@@ -154,8 +165,64 @@ class Layer(Index):
                 self.refresh_some()
 
     def refresh_some(self) -> Refresh:
-        """Bring the index up to date as far as a hook has time for."""
-        return self.refresh(limit=REFRESHED_FILES, first=FIRST_FILES, patience=PATIENCE_SECONDS)
+        """Bring the index up to date as far as a hook has time for.
+
+        What a watcher saw edited a moment ago is read, and shown until the watcher commits it:
+        waiting for the disk would take as long as the rest of the answer.
+        """
+        return self.show_edits() or self.refresh(
+            limit=REFRESHED_FILES, first=FIRST_FILES, patience=PATIENCE_SECONDS
+        )
+
+    def follow_edits(self, find: Callable[[], frozenset[str] | None] | None) -> None:
+        """Let ``find`` tell which files were edited since the last commit, None if it is unsure.
+
+        It belongs to a watcher of this process, which commits them; None: there is none any more.
+        """
+        self._find_edited = find
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a thread of this process keeps the index up to date."""
+        return self._find_edited is not None
+
+    def follow(self) -> None:
+        """Take over the last commit now, so that the next search need not."""
+        self.read(lambda one: one.reader)
+
+    def show_edits(self) -> Refresh | None:
+        """Let searches see what was just edited; None where a scan has to tell what that is."""
+        with self.lock:
+            shown = self._mending(self._show_edits)
+            if shown is None:
+                self.show(())
+            return shown
+
+    def _show_edits(self) -> Refresh | None:
+        edited = self._find_edited() if self._find_edited is not None else None
+        state = self.state
+        if not edited or state is None or self._touched or len(edited) > REFRESHED_FILES:
+            return None
+        known = state.manifest.startswith(settings_signature(self.root)) and is_current(state)
+        found = {path: find_signature(self.root, path) for path in edited} if known else {"": None}
+        if not all(found.values()):
+            return None
+
+        # Only a process that stays comes here, and a watcher has loaded the parsers.
+        from lessons_kb.brain.digest import digest_files
+
+        settings, read = self.settings, self._read_edits
+        for path, signature in found.items():
+            if path not in read or read[path][0] != signature:
+                (entry,) = digest_files(
+                    self.root, [path], settings.folders, settings.index.max_file_bytes
+                )
+                read[path] = signature or "", entry
+        self._read_edits = {path: read[path] for path in found}
+        if not self.show(entry for _signature, entry in self._read_edits.values()):
+            return None
+        self.silent, self.stale = state.silent, ""
+        return Refresh(files=count_files(state.manifest), changed=len(found))
 
     def touch(self) -> None:
         """Note that this process has just written a card: no watcher knows of it yet."""
@@ -163,6 +230,7 @@ class Layer(Index):
         drop_lease(self.cache)
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
+        from lessons_kb.brain.embeddings import AT_ONCE, ON_THE_WAY
 
         try:
             left = meaning.refresh(limit=ON_THE_WAY if bounded else AT_ONCE)

@@ -15,7 +15,6 @@ from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import Refresh
 from lessons_kb.brain.retrieve import find, merge
-from lessons_kb.check.closings import REQUEST
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
@@ -247,7 +246,7 @@ class Layers:
             counter=counter,
             max_chars=max_chars,
             in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
-            closings=REQUEST if self.layers[0].settings.check.closings else "",
+            closings=_closings(self.layers[0]),
         )
         if remember:
             memory.record(hits, block)
@@ -299,6 +298,14 @@ def _relative(path: str, directory: str) -> str:
     full = os.path.normpath(os.path.join(directory, path))
     inside = full == directory or full.startswith(directory + os.sep)
     return (os.path.relpath(full, directory) if inside else full).replace(os.sep, "/")
+
+
+def _closings(layer: Layer) -> str:
+    if not layer.settings.check.closings:
+        return ""
+    from lessons_kb.check.closings import REQUEST
+
+    return REQUEST
 
 
 def _body(layer: Layer, hit: Hit) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from lessons_kb.brain.index import Index
@@ -61,6 +61,7 @@ def refresh(
     progress: Callable[[int, int], None] | None,
     rebuild: bool,
     leased: bool,
+    only: Collection[str] | None,
     waiting: Callable[[str], None] | None,
 ) -> Refresh:
     """Refresh ``index``; see ``Layer.refresh``."""
@@ -70,17 +71,20 @@ def refresh(
         if leased and is_leased(index.cache):
             index.silent = state.silent
             return Refresh(files=scans.count_files(state.manifest))
-        seen = scan_brain(index.root, settings_from_dict(state.settings), state.ignored)
-        index.silent = seen.silent
-        if (seen.manifest, seen.silent) == (state.manifest, state.silent):
-            return Refresh(files=len(seen.files))
+        if only is None:
+            seen = scan_brain(index.root, settings_from_dict(state.settings), state.ignored)
+            index.silent = seen.silent
+            if (seen.manifest, seen.silent) == (state.manifest, state.silent):
+                return Refresh(files=len(seen.files))
     lock = os.path.join(index.cache, "writer.lock")
     with hold_writer(lock, patience=patience, waiting=waiting) as refused:
         if refused and (rebuild or progress is not None):
             raise IndexBusy(refused)
         if refused:
             return Refresh(files=0, stale=refused)
-        done = _Run(index, limit=limit, workers=workers, progress=progress).run(rebuild=rebuild)
+        run = _Run(index, limit=limit, workers=workers, progress=progress)
+        some = None if only is None or rebuild else run.run_on(only)
+        done = some or run.run(rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
 
 
@@ -143,6 +147,26 @@ class _Run:
             started = 0  # settings changed while we looked: vouch for nothing
         return self._apply(state, seen, settings, started, named=named)
 
+    def run_on(self, paths: Collection[str]) -> Refresh | None:
+        """Do the work for files that are known and still there, None if that is not all to do."""
+        state, root = self.index.state, self.index.root
+        head = scans.settings_signature(root)
+        if state is None or not is_current(state) or not state.manifest.startswith(head):
+            return None
+        settings = settings_from_dict(state.settings)
+        self.index.verify_catalogue()
+        started = time.time_ns()
+        files = scans.parse_manifest(state.manifest)
+        for path in paths:
+            signature = scans.find_signature(root, path)
+            size = int(signature.rpartition(".")[2]) if signature else 0
+            if path not in files or signature is None or size > settings.index.max_file_bytes:
+                return None
+            files[path] = signature
+        manifest = scans.format_manifest(files, like=state.manifest)
+        seen = Scan(files=files, manifest=manifest, findings=(), silent=state.silent)
+        return self._apply(state, seen, settings, started, named=True, only=paths)
+
     def _new_generation(self, old: State | None, settings: Settings) -> State:
 
         # Never one that was used before: other processes may still read the folder of that name.
@@ -174,10 +198,18 @@ class _Run:
         return fresh
 
     def _apply(
-        self, state: State, seen: Scan, settings: Settings, started: int, *, named: bool
+        self,
+        state: State,
+        seen: Scan,
+        settings: Settings,
+        started: int,
+        *,
+        named: bool,
+        only: Collection[str] | None = None,
     ) -> Refresh:
+        catalogue = self.index.catalogue
         known = scans.parse_manifest(state.manifest) if state.manifest else {}
-        numbers = self.index.catalogue.numbers()
+        numbers = catalogue.numbers() if only is None else catalogue.numbers(*only)
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
         todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
         done = {path: sig for path, sig in known.items() if path in seen.files}
@@ -195,7 +227,7 @@ class _Run:
             )
             todo = todo[: self.limit]
         if todo or gone or not named or state.manifest != seen.manifest:
-            next_number = max((abs(number) for number, _digest in numbers.values()), default=0) + 1
+            next_number = catalogue.last_number() + 1
             entries: list[tuple[int, Entry]] = []
             replaced = list(gone.values())
             uncommitted = 0

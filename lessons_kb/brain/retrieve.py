@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.learn.effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.search.engine import Engine
+from lessons_kb.search.engine import Reader
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.prompts import split_sentences
@@ -41,7 +40,7 @@ NOTHING = Found(hits=(), frequencies={}, size=0)
 
 def find(layer: Layer, query: Query) -> Found:
     """Search one brain's last commit and judge what was found; called within ``Layer.read``."""
-    engine = layer.engine
+    engine = layer.reader
     if engine is None or not (size := engine.size()):
         return NOTHING
     settings = layer.settings
@@ -133,7 +132,7 @@ def _guarding(layer: Layer, query: Query, is_wanted: Callable[[int], bool]) -> s
     """Return the numbers of cards whose globs match a file of the query."""
     if not query.paths:
         return set()
-    return set(filter(is_wanted, layer.catalogue.guarding(query.paths)))
+    return set(filter(is_wanted, layer.guarding(query.paths)))
 
 
 def _wanted(query: Query) -> Callable[[int], bool]:
@@ -144,7 +143,7 @@ def _wanted(query: Query) -> Callable[[int], bool]:
 
 
 def _found_in(
-    layer: Layer, engine: Engine, numbers: Mapping[str, int], text: str, terms: Iterable[str]
+    layer: Layer, engine: Reader, numbers: Mapping[str, int], text: str, terms: Iterable[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the gate's evidence about single cards; ``numbers`` maps their ids to numbers."""
     asked = list(numbers.values())
@@ -212,6 +211,8 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     wanted = list(cards)
     if not wanted or not layer.settings.effect.withhold_harmful:
         return {}
+    from lessons_kb.learn.effect import may_harm, weigh
+
     totals = layer.session_journal.outcomes.totals([card.id for card in wanted])
     suspect = (card for card in wanted if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.discovery import discover
+from lessons_kb.brain.discovery import Discovery, look_in_agent, require
 from lessons_kb.store.state import identify
 
 MAX_OPEN = 16
@@ -25,16 +25,23 @@ class Workspace:
         self._lock = threading.Lock()
 
     def find(
-        self, directory: str | None = None, environment: Mapping[str, str] = os.environ
+        self,
+        directory: str | None = None,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        found: Discovery | None = None,
     ) -> Brain:
-        """Return the open brain of a directory.
+        """Return the open brain of a directory; ``found``: what was just found around it.
 
         What is trusted, and which brain a path is, is looked up anew each time: what is kept of
         one that was there before, or whose cache was taken away, is closed. Raises Untrusted,
         BrainNotFound.
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
-        roots = self._roots or tuple(discover(where, environment, in_agent=True).trusted)
+        roots = self._roots
+        if not roots:
+            found = look_in_agent(where, environment) if found is None else found
+            roots = tuple(require(found).trusted)
         key, identities = (where, roots), tuple(identify(root).key for root in roots)
         with self._lock:
             known, brain = self._open.get(key, ((), None))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 import zlib
@@ -42,6 +41,8 @@ def _start(mark: str, code: Sequence[str]) -> bool:
     try:
         if not _take(mark):
             return False
+
+        import subprocess  # few events start one
 
         # -P: whatever lies in the working directory must never be imported.
         command = [sys.executable, "-P", "-c", *code]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import exp, expm1, log, log1p
 
 from lessons_kb.data import read_lines
 from lessons_kb.relevance.surprise import PASSAGE, SPREAD, fade, share_of
 
+_PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
 """For a card that was not measured: a figure that one in twenty of a large brain exceeds."""
 
@@ -59,9 +60,16 @@ def measure_background(terms: Sequence[str]) -> float:
     return round(log(drawn), 3)
 
 
+@lru_cache(maxsize=10_000)
 def is_background(term: str) -> bool:
     """Tell whether any background prompt holds a term."""
-    return term in _background()[0]
+    return f" {term} " in _background_text()
+
+
+@cache
+def _background_text() -> str:
+    # Not a set: to make one takes a process that asks for a few terms longer than to look.
+    return f" {' '.join(read_lines(_PROMPTS))} "
 
 
 @cache
@@ -69,7 +77,7 @@ def _background() -> tuple[dict[str, list[int]], list[float]]:
     """Return term → numbers of the prompts that hold it, and the nats of each prompt's terms."""
     by_term: dict[str, list[int]] = defaultdict(list)
     information: list[float] = []
-    for number, line in enumerate(read_lines("background_prompts.txt")):
+    for number, line in enumerate(read_lines(_PROMPTS)):
         terms = line.split()
         for term in terms:
             by_term[term].append(number)

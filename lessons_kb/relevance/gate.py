@@ -19,7 +19,7 @@ from math import exp, log, log1p
 from lessons_kb.config import Gate
 from lessons_kb.model import Hit
 from lessons_kb.relevance.background import UNKNOWN, is_background
-from lessons_kb.relevance.surprise import PASSAGE, compute_chance, share_of
+from lessons_kb.relevance.surprise import PASSAGE, fade, measure_nats, share_of
 from lessons_kb.search.engine import K1
 from lessons_kb.text.analyzer import analyze
 
@@ -140,6 +140,8 @@ class _Query:
         self.evidence = evidence
         self.shares = {term: share_of(term) for term in evidence.terms}
         self.surprises = {term: -log(share) for term, share in self.shares.items()}
+        terms = evidence.terms.items()
+        self.asked = sum(weight * self.surprises[term] for term, weight in terms) or 1.0
         # A card that shares no word, for it is in another language, is no rival.
         sharing = sum(evidence.frequencies.get(term, 0) for term in evidence.terms)
         self.rivals = log(max(min(evidence.rivals or evidence.size, sharing), 1))
@@ -166,8 +168,7 @@ class _Query:
     def covered(self, matched: Iterable[str]) -> float:
         """Return the share of the query's information that these terms make up."""
         terms = self.evidence.terms
-        asked = sum(weight * self.surprises[term] for term, weight in terms.items()) or 1.0
-        return sum([terms[term] * self.surprises[term] for term in matched]) / asked
+        return sum([terms[term] * self.surprises[term] for term in matched]) / self.asked
 
 
 def _weigh_terms(
@@ -196,6 +197,9 @@ def _weigh(
     lengths = query.evidence.lengths.get(card, {})
     title = set(fields.get("title", ())) if "title" in lengths else set()
     found = sum([query.weights[term] for term in matched]) or 1.0
+    body = measure_nats(matched, query.shares, lengths.get("body", PASSAGE))
+    titled = title.intersection(matched)
+    of_title = measure_nats(titled, query.shares, lengths["title"]) if titled else {}
     best = -_LIMIT
     for window, whole in query.windows:
         here = {term: counts[term] for term in matched if term in window}
@@ -203,10 +207,9 @@ def _weigh(
             continue
         # What a term adds to the score is taken to be in proportion to its weight.
         answered = hit.bm25 / (K1 + 1) * sum([query.weights[t] for t in here]) / found / whole
-        chance = compute_chance(here, query.shares, lengths.get("body", PASSAGE))
-        if titled := dict.fromkeys(here.keys() & title, 1.0):
-            of_title = compute_chance(titled, query.shares, lengths["title"])
-            chance = max(chance, _IN_TITLE * of_title)
+        chance = fade([body[term] * count for term, count in here.items()])
+        if here_titled := here.keys() & titled:
+            chance = max(chance, _IN_TITLE * fade([of_title[term] for term in here_titled]))
         anywhere = sum([query.surprises[term] * count for term, count in here.items()])
         odds = (
             _ANSWERED * log(answered / (_HALF + answered))

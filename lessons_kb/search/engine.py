@@ -18,24 +18,8 @@ def rounded(score: float) -> float:
     return float(f"{score:.{_DIGITS}g}")
 
 
-class Engine(Protocol):
-    """A BM25 index over cards that are given as ready terms, by number and field.
-
-    Numbers are positive and chosen by the caller; fields are those of ``model.FIELDS``. A term is
-    any text without white space (what white space it has is replaced by ``_``). What ``search``
-    and the other readers see is the last commit seen by this process (see ``reload``).
-
-    Raises IndexBroken where the directory cannot be used (delete it, open it with ``create=True``
-    and add every card again), IndexBusy where another process writes, else StorageError where the
-    disk refuses.
-    """
-
-    def update(
-        self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
-        removed: Iterable[int] = (),
-    ) -> None:
-        """Commit these changes at once or not at all; a number that exists is replaced."""
+class Reader(Protocol):
+    """What a search asks of an index; see ``Engine``."""
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
@@ -71,6 +55,32 @@ class Engine(Protocol):
 
     def size(self) -> int:
         """Return the number of live cards."""
+
+
+class Engine(Reader, Protocol):
+    """A BM25 index over cards that are given as ready terms, by number and field.
+
+    Numbers are positive and chosen by the caller; fields are those of ``model.FIELDS``. A term is
+    any text without white space (what white space it has is replaced by ``_``). What ``search``
+    and the other readers see is the last commit seen by this process (see ``reload``).
+
+    Raises IndexBroken where the directory cannot be used (delete it, open it with ``create=True``
+    and add every card again), IndexBusy where another process writes, else StorageError where the
+    disk refuses.
+    """
+
+    def update(
+        self,
+        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        removed: Iterable[int] = (),
+    ) -> None:
+        """Commit these changes at once or not at all; a number that exists is replaced."""
+
+    def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
+        """Return in how many cards' ``field`` each term stands, and the mean length of the field.
+
+        The mean may be 0, for unknown, where no card has any of the terms there.
+        """
 
     def deleted_share(self) -> float:
         """Return which part, 0 to 1, of what is stored is deleted and still distorts the idf."""

@@ -128,6 +128,13 @@ class RankBM25Engine:
         counted = body.document_count if body else {}
         return {term: counted.get(plain_term(term), 0) for term in terms}
 
+    def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
+        """Return in how many cards' ``field`` each term stands, and its mean length."""
+        model = self._models.get(field)
+        counted = model.document_count if model else {}
+        frequencies = {term: counted.get(plain_term(term), 0) for term in terms}
+        return frequencies, float(model.avgdl) if model else 0.0
+
     def find_terms(
         self, numbers: Iterable[int], terms: Iterable[str]
     ) -> dict[int, dict[str, tuple[str, ...]]]:

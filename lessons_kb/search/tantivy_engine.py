@@ -68,6 +68,8 @@ class TantivyEngine:
     """Those of ``_scores``."""
     _documents: dict[int, _Stored]
     _frequencies: dict[str, int]
+    _means: dict[str, float]
+    """Field → mean length, as far as asked for."""
 
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
@@ -190,6 +192,28 @@ class TantivyEngine:
         asked = list(terms)
         if len(self._frequencies) > _FREQUENCIES_KEPT:
             self._frequencies = {}
+        return self._guarded(count)
+
+    def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
+        """Return in how many cards' ``field`` each term stands, and its mean length."""
+
+        def count() -> tuple[dict[str, int], float]:
+            searcher = self._index.searcher()
+            counts = {term: searcher.doc_freq(field, plain_term(term)) for term in asked}
+            if not self._means.get(field):
+                means = (measure(term) for term in asked if counts[term])
+                self._means[field] = next(filter(None, means), 0.0)
+            return counts, self._means[field]
+
+        def measure(term: str) -> float:
+            """Read the mean from an explanation: the library tells it nowhere else."""
+            searcher = self._index.searcher()
+            query = Query.term_query(self._schema, field, plain_term(term), _FREQUENCY)
+            for _score, address in searcher.search(query, 1, count=False).hits:
+                return _find_mean(json.loads(query.explain(searcher, address).to_json()))
+            return 0.0
+
+        asked = list(terms)
         return self._guarded(count)
 
     def find_terms(
@@ -348,6 +372,7 @@ class TantivyEngine:
         self._weights = {}
         self._documents = {}
         self._frequencies = {}
+        self._means = {}
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
@@ -423,6 +448,13 @@ def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:
         if text:
             document.add_text(field, text)
     return document
+
+
+def _find_mean(explanation: Mapping[str, Any]) -> float:
+    """Return the mean length that an explanation of a score names, 0 if it names none."""
+    if explanation["description"].startswith("avgdl"):
+        return float(explanation["value"])
+    return max(map(_find_mean, explanation.get("details") or ()), default=0.0)
 
 
 def _number(key: float | None) -> int:

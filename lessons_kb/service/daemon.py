@@ -19,12 +19,14 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import lessons_kb
 from lessons_kb import hook_client
 from lessons_kb.agents.install.launcher import refresh_launcher
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.brain.workspace import Workspace
 from lessons_kb.errors import LessonsError
 from lessons_kb.service.daemon_state import note_failure, note_start
@@ -174,9 +176,13 @@ class _Daemon:
                 raise _Declined from None
             begun = True
 
+        @cache
+        def look(directory: str) -> Discovery:
+            return look_in_agent(directory, environment)
+
         def find(directory: str) -> Brain:
             try:
-                brain = self._workspace.find(directory, environment)
+                brain = self._workspace.find(directory, found=look(directory))
             except LessonsError:
                 begin()
                 raise
@@ -192,7 +198,9 @@ class _Daemon:
             return brain
 
         try:
-            output, line = answer_event(os.fsdecode(asked), event, environment, cwd=cwd, find=find)
+            output, line = answer_event(
+                os.fsdecode(asked), event, environment, cwd=cwd, look=look, find=find
+            )
         except _Declined:
             return None
         self._answered += 1

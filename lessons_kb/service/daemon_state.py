@@ -30,6 +30,8 @@ _KEPT_VARIABLES = (
     *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LESSONS_STATE_HOME"),
     *("HF_HOME", "HF_HUB_CACHE"),
 )
+_SPARING = {"MALLOC_ARENA_MAX": "2"}
+"""glibc keeps freed memory for each thread apart: a quarter more for what is never used again."""
 
 
 def read_record() -> Mapping[str, Any]:
@@ -74,7 +76,7 @@ def start_daemon(environment: Mapping[str, str]) -> bool:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=os.sep,
-            env={name: environment[name] for name in _KEPT_VARIABLES if name in environment},
+            env=_SPARING | {n: environment[n] for n in _KEPT_VARIABLES if n in environment},
             start_new_session=True,
             umask=0o077,
         )

@@ -12,11 +12,8 @@ import os
 import sys
 import time
 
-from lessons_kb.brain.discovery import look
 from lessons_kb.hook_client import DEADLINE_VARIABLE, MAX_EVENT_BYTES, read_deadline
-from lessons_kb.service.daemon_state import start_daemon
 from lessons_kb.service.hooks import MODULES, answer_event, log_failure
-from lessons_kb.store.settings import read_settings
 
 _LOG_SECONDS = 0.3
 _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
@@ -54,6 +51,11 @@ def _start_daemon(event: bytes) -> None:
         os.close(file)
     try:
         directory = json.loads(event).get("cwd") or _current_directory()
+        # None of this is needed for the answer.
+        from lessons_kb.brain.discovery import look
+        from lessons_kb.service.daemon_state import start_daemon
+        from lessons_kb.store.settings import read_settings
+
         roots = look(directory, os.environ, in_agent=True).trusted
         if all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1]):
             start_daemon(os.environ)

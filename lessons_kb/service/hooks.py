@@ -10,17 +10,21 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from lessons_kb.agents.hosts import event_name, find_host, is_attended
 from lessons_kb.agents.payload import Payload, text_of
-from lessons_kb.agents.response_text import put_into_words
 from lessons_kb.agents.table import AGENTS, Agent
-from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
 from lessons_kb.session.respond import respond
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.store.session_roots import pin_directory
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
 
 _LATE_SECONDS = 3.0
 """Within which the process that answers after a late one has noted the same, where it has no id."""
@@ -41,15 +45,16 @@ def answer_event(
     environment: Mapping[str, str],
     *,
     cwd: str = os.sep,
+    look: Callable[[str], Discovery] | None = None,
     find: Callable[[str], Layers] | None = None,
     leave_open: bool = False,
 ) -> tuple[str, str]:
     """Return what to print for one event of ``agent``, and a line for its log or "".
 
     ``data`` is the JSON that the agent sends, ``cwd`` where its process stands, for a payload
-    that names no directory. ``find`` gives an open brain for a directory, in
-    a process that keeps them. Whatever goes wrong is logged; then the output is the valid one
-    that says nothing.
+    that names no directory. A process that keeps brains open gives ``find``, which returns the one
+    for a directory, and ``look``, which tells what lies around it. Whatever goes wrong is logged;
+    then the output is the valid one that says nothing.
     """
     table = AGENTS[agent]
     name = "?"
@@ -65,7 +70,15 @@ def answer_event(
         if name not in table.events:
             return table.silence, ""
         return _answer(
-            host, name, payload, environment, table, cwd=cwd, find=find, leave_open=leave_open
+            host,
+            name,
+            payload,
+            environment,
+            table,
+            cwd=cwd,
+            look=look or partial(look_in_agent, environment=environment),
+            find=find,
+            leave_open=leave_open,
         )
     except Exception as error:
         log_failure(agent, name, error)
@@ -80,6 +93,7 @@ def _answer(
     table: Agent,
     *,
     cwd: str,
+    look: Callable[[str], Discovery],
     find: Callable[[str], Layers] | None,
     leave_open: bool,
 ) -> tuple[str, str]:
@@ -111,13 +125,14 @@ def _answer(
         ask=name in table.ask and is_attended(host, payload, environment),
         stop=name in table.stop,
     )
-    answer = respond(
-        hook_event, capabilities, find=find, leave_open=leave_open, environment=environment
-    )
+    answer = respond(hook_event, capabilities, look=look, find=find, leave_open=leave_open)
     if answer is NOTHING:
         return table.silence, ""
     if answer.trouble:
         log_failure(host, name, answer.trouble)
+
+    from lessons_kb.agents.response_text import put_into_words  # most events say nothing
+
     said = put_into_words(answer)
     unseen = ""
     if said.message and name not in table.lines:

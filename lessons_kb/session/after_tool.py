@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tools import parse_call
-from lessons_kb.learn.effect import RECURRED
-from lessons_kb.learn.failures import error_excerpt
-from lessons_kb.model import DONE, Event, Signal
+from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.matches import name_call
 from lessons_kb.session.observe import missed_events, outcome_of, prepared, see
@@ -22,7 +21,6 @@ from lessons_kb.session.state import (
     turn_state,
 )
 from lessons_kb.session.transcript import read_missed
-from lessons_kb.session.turn_lessons import Found, find_sure, give, note_late
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -58,15 +56,20 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         if state.matched:
             made = state.take_matched(name_call(hook_event), made=event.outcome in DONE)
         texts = [text for _call, _brain, _card, text in made if text]
-        late = note_late(state, hook_event.id, late)
+        late = state.note_late(hook_event.id, late)
         said = answer_signals(signals, state, capabilities, texts)
     _note_recurrences(open_session, hook_event, made)
     return _add_lessons(said, open_session, hook_event, capabilities, late) if late else said
 
 
-def _find_late(open_session: OpenSession, hook_event: HookEvent, event: Event) -> list[Found]:
+def _find_late(
+    open_session: OpenSession, hook_event: HookEvent, event: Event
+) -> list[tuple[Layer, Card]]:
     if event.outcome != "exec_error" or not event.output:
         return []
+    from lessons_kb.learn.failures import error_excerpt  # only a failure needs these
+    from lessons_kb.session.turn_lessons import find_sure
+
     state = read_state(open_session.journal, hook_event.session)
     return find_sure(open_session.brain, error_excerpt(event.output), state)
 
@@ -76,9 +79,11 @@ def _add_lessons(
     open_session: OpenSession,
     hook_event: HookEvent,
     capabilities: Capabilities,
-    late: list[Found],
+    late: list[tuple[Layer, Card]],
 ) -> Answer:
     """Put lessons behind what the guards say, unless the session has them in its context."""
+    from lessons_kb.session.turn_lessons import give
+
     block, given = give(open_session.brain, hook_event, capabilities, late)
     if not block.text:
         return said
@@ -100,7 +105,11 @@ def _note_recurrences(
     open_session: OpenSession, hook_event: HookEvent, made: Sequence[Sequence[str]]
 ) -> None:
     """Count what was found in a change that went in: it is known, not guessed."""
-    for layer in open_session.brain.layers if made else ():
+    if not made:
+        return
+    from lessons_kb.learn.effect import RECURRED
+
+    for layer in open_session.brain.layers:
         for _call, alias, card, _text in made:
             if alias == layer.alias:
                 outcomes = layer.session_journal.outcomes

@@ -33,7 +33,7 @@ from lessons_kb.session.state import (
     read_state,
     turn_state,
 )
-from lessons_kb.session.turn_lessons import describe, find_sure, give, note_late
+from lessons_kb.session.turn_lessons import describe, find_sure, give
 from lessons_kb.store.scan import signature
 
 _CHANGES = ("edit", "create", "remove")
@@ -76,7 +76,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         unsaid = state.take_back(hook_event.id) if hook_event.again and hook_event.id else set()
         asking, stopping = _note_asked(state, asked_by, guarding, detected, call.changed)
         new, seen = _note_shown(state, hook_event.id, guarding, detected)
-        late = note_late(state, hook_event.id, late)
+        late = state.note_late(hook_event.id, late)
     for layer in brain.layers if unsaid else ():
         layer.session_journal.forget_context(hook_event.session, unsaid)
     texts: list[tuple[str, str]] = []
@@ -274,7 +274,7 @@ def _guarding(brain: Layers, layer: Layer, files: Sequence[str]) -> list[Guardin
         return []
 
     def search(one: Layer) -> list[Guarding]:
-        matching = one.catalogue.guarding(files)
+        matching = one.guarding(files)
         cards = find_usable(one, matching, brain.project)
         return [(one, card, matching[number]) for number, card in cards.items()]
 

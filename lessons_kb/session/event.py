@@ -7,16 +7,19 @@ payload is the business of ``agents``. Whatever a later event needs lies in the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from lessons_kb.brain.discovery import Discovery, look, require
-from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.model import Check, Preflight
 from lessons_kb.store.journal import SESSION_PATIENCE, Journal, open_session_journal
 from lessons_kb.store.locate import git_top
 from lessons_kb.store.trust import cache_dir
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
 
 _PATIENCE = {"after": 1.0, "stop": 1.0, "end": 1.0}
 """Kind of event → seconds for which another writer is waited for, where what happened matters
@@ -103,19 +106,19 @@ NOTHING = Answer()
 class OpenSession:
     """The brain and the journal of a session, opened when first needed.
 
-    ``what`` is the event's kind; ``find`` gives a brain that is open already (and stays so) for a
-    directory.
+    ``what`` is the event's kind; ``look`` finds the brains around a directory, and ``find`` gives
+    one that is open already (and stays so).
     """
 
     def __init__(
         self,
         directory: str,
         what: str,
+        look: Callable[[str], Discovery],
         find: Callable[[str], Layers] | None = None,
-        environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.directory = directory
-        self._environment = environment
+        self._look = look
         self._what = what
         self._find = find
         self._brain: Layers | None = None
@@ -128,6 +131,8 @@ class OpenSession:
             if self._find is not None:
                 self._brain = self._find(self.directory)
             else:
+                from lessons_kb.brain.layers import Layers  # most events need but the journal
+
                 self._brain = Layers.open(*self._roots, directory=self.directory)
                 if self._journal is not None:
                     self._brain.layers[0].use_session_journal(self._journal)
@@ -147,7 +152,7 @@ class OpenSession:
     @cached_property
     def found(self) -> Discovery:
         """The brains around the session, trusted and silent."""
-        return look(self.directory, self._environment, in_agent=True)
+        return self._look(self.directory)
 
     @property
     def _roots(self) -> tuple[str, ...]:

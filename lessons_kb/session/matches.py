@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from lessons_kb.brain.detection import Detected
-from lessons_kb.brain.layer import Layer
-from lessons_kb.detect.matcher import Match
 from lessons_kb.guards.paths import relative_path, show_path
 from lessons_kb.guards.tools import digest_arguments
 from lessons_kb.model import Card
 from lessons_kb.session.event import HookEvent
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, defang
+
+if TYPE_CHECKING:  # the event after a call needs but the names of calls
+    from lessons_kb.brain.detection import Detected
+    from lessons_kb.brain.layer import Layer
+    from lessons_kb.detect.matcher import Match
 
 _MAX_LINES = 5
 _MAX_TITLE = 160

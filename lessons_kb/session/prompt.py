@@ -9,7 +9,9 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import Hit
+from lessons_kb.preflight.block import shown_name
 from lessons_kb.process.detached import start_index
+from lessons_kb.relevance.turn import NEAR
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.observe import find_missed, journal_missed
 from lessons_kb.session.state import (
@@ -20,7 +22,6 @@ from lessons_kb.session.state import (
     event_of,
     turn_state,
 )
-from lessons_kb.session.turn_lessons import remember
 from lessons_kb.store.events import prepare
 from lessons_kb.store.journal import Journal
 
@@ -67,7 +68,12 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     with turn_state(journal, hook_event.session) as state:
         state.turn = journal.next_turn(hook_event.session, by=0)
         state.cards = name_cards(brain, block.lessons)
-        remember(state, block)
+        state.late = 0
+        state.near = [
+            [shown_name(hit), f"{hit.confidence:.4f}"]
+            for hit in block.withheld
+            if hit.confidence >= NEAR
+        ]
         context = state.deliver([(BLOCK, block.text)] if block.text else [], capabilities)
         lines = state.tell_drafted(capabilities)
     return Answer(
@@ -103,7 +109,7 @@ def freshen(brain: Layers) -> tuple[Layers, str]:
         except ConfigError as error:
             bad, waiting = error, f"{layer.alias}: {error}"
             continue
-        if done.stale:
+        if done.stale and not layer.is_watched:
             start_index(layer.root, layer.cache)
         if layer.state is None:
             waiting = f"{layer.alias}: {done.stale}"

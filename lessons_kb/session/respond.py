@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from lessons_kb.brain.discovery import ENVIRONMENT, tell_untrusted
-from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.discovery import ENVIRONMENT, Discovery, look_in_agent, tell_untrusted
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.session_roots import is_first
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
 
 HANDLERS: Mapping[str, str] = {
     "start": "start",
@@ -33,17 +35,17 @@ def respond(
     hook_event: HookEvent,
     capabilities: Capabilities,
     *,
+    look: Callable[[str], Discovery] = look_in_agent,
     find: Callable[[str], Layers] | None = None,
     leave_open: bool = False,
-    environment: Mapping[str, str] = os.environ,
 ) -> Answer:
     """Return the answer to an event, `NOTHING` where no trusted brain holds.
 
-    ``find`` is for a process that keeps brains open; ``leave_open`` for one that ends at once,
-    for closing a journal costs time. Raises LessonsError, or anything that a damaged file may
-    cause: the caller decides what to do then.
+    ``look`` finds the brains around a directory, ``find`` is for a process that keeps them open;
+    ``leave_open`` for one that ends at once, for closing a journal costs time. Raises
+    LessonsError, or anything that a damaged file may cause: the caller decides what to do then.
     """
-    open_session = OpenSession(hook_event.directory, hook_event.what, find, environment)
+    open_session = OpenSession(hook_event.directory, hook_event.what, look, find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         hook_event = replace(

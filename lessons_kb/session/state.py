@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
+from lessons_kb.brain.layer import Layer
 from lessons_kb.config import PreflightSettings
-from lessons_kb.model import Event, Hit, Preflight
-from lessons_kb.preflight.block import pack
+from lessons_kb.model import Card, Event, Hit, Preflight
 from lessons_kb.session.event import Capabilities, HookEvent
 from lessons_kb.store.journal import SESSION_STATE, Journal
 from lessons_kb.text.tokens import TokenCounter, estimate_tokens
@@ -95,6 +95,15 @@ class TurnState:
     def asked_about(self) -> set[str]:
         """Return what the user was asked about in this session."""
         return {key for _call, key in self.asked}
+
+    def note_late(self, call: str, found: list[tuple[Layer, Card]]) -> list[tuple[Layer, Card]]:
+        """Return the lessons of a change or an error that this session was not given so; count them."""
+        shown = {key for _call, key in self.shown}
+        keys = {f"late {layer.alias}:{card.id}": (layer, card) for layer, card in found}
+        new = {key: one for key, one in keys.items() if key not in shown}
+        self.shown += [[call, key] for key in new]
+        self.late += len(new)
+        return list(new.values())
 
     def note_declined(self, event: Event) -> Event:
         """Return a refused call with what the user had been asked about it, to be asked again.
@@ -180,7 +189,7 @@ def read_state(journal: Journal, session: str) -> TurnState:
 
 def count_chars(text: str) -> int:
     """Return the length as agents written in JavaScript count it: UTF-16 units."""
-    return len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def counter_for(capabilities: Capabilities) -> TokenCounter:
@@ -196,6 +205,8 @@ def pack_known(
     hits: Sequence[Hit], settings: PreflightSettings, capabilities: Capabilities
 ) -> Preflight:
     """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
+    from lessons_kb.preflight.block import pack
+
     return pack(
         hits,
         [],

@@ -11,7 +11,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.detect.changes import Change
 from lessons_kb.model import Card, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.relevance.turn import NEAR, is_sure
+from lessons_kb.relevance.turn import is_sure
 from lessons_kb.session.event import Capabilities, HookEvent
 from lessons_kb.session.state import TurnState, now, pack_known
 
@@ -22,16 +22,6 @@ _MAX_TEXT = 6_000
 _LOOKED_AT = 3
 
 Found = tuple[Layer, Card]
-
-
-def remember(state: TurnState, block: Preflight) -> None:
-    """Keep the lessons that a prompt nearly drew, with their confidence, for its turn."""
-    state.late = 0
-    state.near = [
-        [shown_name(hit), f"{hit.confidence:.4f}"]
-        for hit in block.withheld
-        if hit.confidence >= NEAR
-    ]
 
 
 def describe(brain: Layers, changes: Iterable[Change]) -> str:
@@ -59,15 +49,6 @@ def find_sure(brain: Layers, text: str, state: TurnState) -> list[Found]:
         if hit.passed and is_sure(hit.confidence, at_prompt=near.get(shown_name(hit), 0.0)):
             return [(layer, hit.card)]
     return []
-
-
-def note_late(state: TurnState, call: str, found: list[Found]) -> list[Found]:
-    """Return what was found and not given so in this session; it counts for the turn."""
-    shown = {key for _call, key in state.shown}
-    new = [one for one in found if _key(*one) not in shown]
-    state.shown += [[call, _key(*one)] for one in new]
-    state.late += len(new)
-    return new
 
 
 def give(
@@ -105,7 +86,3 @@ def give(
             hook_event.session, turn=turn, at=int(now(hook_event)), cards=[row], ranks=[rank]
         )
     return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]
-
-
-def _key(layer: Layer, card: Card) -> str:
-    return f"late {layer.alias}:{card.id}"

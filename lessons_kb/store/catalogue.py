@@ -271,14 +271,19 @@ class Catalogue:
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version)
 
-    def numbers(self, path: str | None = None) -> dict[str, tuple[int, str]]:
-        """Return path → (number, digest) of every file, or of the one at ``path``."""
+    def numbers(self, *paths: str) -> dict[str, tuple[int, str]]:
+        """Return path → (number, digest) of every file, or of those at ``paths``."""
         sql = "SELECT path, number, digest FROM docs"
-        if path is None:
-            rows = self._db.execute(sql)
-        else:
-            rows = self._db.execute(sql + " WHERE path = ?", (path,))
+        if not paths:
+            return {path: (number, digest) for path, number, digest in self._db.execute(sql)}
+        one = f"{sql} WHERE path = ?"
+        rows = (row for path in paths for row in self._db.execute(one, (path,)))
         return {path: (number, digest) for path, number, digest in rows}
+
+    def last_number(self) -> int:
+        """Return the number furthest from 0 without its sign; 0 where nothing is catalogued."""
+        sql = "SELECT max(number), min(number) FROM docs"
+        return max(abs(int(number or 0)) for number in self._db.execute(sql).fetchone())
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers; unknown numbers and unusable files are left out."""

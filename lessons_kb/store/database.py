@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pathlib
 import sqlite3
 import time
 from _thread import RLock  # what `threading` offers, without its import on a hook's path
@@ -197,7 +196,9 @@ class Database:
         )
         for migration in self._migrations:
             db.executescript(migration)
-        file = pathlib.Path(self.path).absolute().as_uri()
+        from pathlib import Path  # loads the parser of URLs
+
+        file = Path(self.path).absolute().as_uri()
         for way in _READ_ONLY if self._fallback and os.path.isfile(self.path) else ():
             try:
                 db.execute("ATTACH ? AS kept", (f"{file}?{way}",))

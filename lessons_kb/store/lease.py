@@ -76,6 +76,10 @@ class Lease:
         """Tell whether the word is given, and no other process has dropped it."""
         return self._given and os.path.exists(self._path)
 
+    def is_taken(self) -> bool:
+        """Tell whether another process has dropped the word that is given."""
+        return self._given and not os.path.exists(self._path)
+
     def renew(self) -> None:
         """Give the word, or renew it, unless a sign has come since the last refresh began.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from lessons_kb.errors import StorageError
 
@@ -37,7 +37,7 @@ def find_brains(cwd: str) -> list[str]:
     A brain is an ancestor (or ``cwd`` itself) with a file ``lessons.toml`` or a folder
     ``.lessons``. Nothing is opened.
     """
-    return [folder for folder in upwards(cwd) if is_brain(folder)]
+    return list(filter(is_brain, upwards(cwd)))
 
 
 def find_borders(cwd: str, brain: str) -> list[str]:
@@ -76,7 +76,12 @@ def git_top(cwd: str) -> str | None:
     A work tree has a ``.git`` folder with a ``HEAD``, or a ``.git`` file (worktrees and
     submodules). No process is started.
     """
-    return next(filter(is_work_tree, upwards(cwd)), None)
+    return find_work_tree(upwards(cwd))
+
+
+def find_work_tree(folders: Iterable[str]) -> str | None:
+    """Return the first of some folders that is the top of a git work tree, None if none is."""
+    return next(filter(is_work_tree, folders), None)
 
 
 def git_home(top: str) -> str | None:
@@ -134,7 +139,11 @@ def cache_home() -> str:
 
 def upwards(cwd: str) -> list[str]:
     """List the real path of a folder and of all above it, the innermost first."""
-    folder = os.path.realpath(cwd)
+    return above(os.path.realpath(cwd))
+
+
+def above(folder: str) -> list[str]:
+    """List a folder, given by its real path, and all above it, the innermost first."""
     found = [folder]
     while (parent := os.path.dirname(folder)) != folder:
         folder = parent

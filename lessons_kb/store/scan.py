@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -119,6 +120,15 @@ def mark_racy(signature: str, *, started_ns: int) -> str:
 def signature(info: os.stat_result) -> str:
     """Return what changes when a file does: times, inode, size (SPEC §3)."""
     return f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
+
+
+def find_signature(root: str, path: str) -> str | None:
+    """Return the signature of a file that a scan has listed before, None if it is one no more."""
+    try:
+        info = os.lstat(os.path.join(root, path))
+    except OSError:
+        return None
+    return signature(info) if stat.S_ISREG(info.st_mode) else None
 
 
 def _open_folder(path: str) -> int | str:

@@ -16,7 +16,7 @@ from lessons_kb.store.state import make_private
 _FOLDER = "sessions"
 _KEPT_SECONDS = 30 * 86_400
 _MAX_BYTES = 8_192
-_FORGET_EVERY = 8
+_FORGET_EVERY = 64
 """Old pins are looked for in about one of so many new sessions."""
 
 
@@ -36,7 +36,7 @@ def pin_directory(session: str, directory: str) -> str:
         pass
     try:
         make_private(folder)
-        if int(name[-1], 16) % _FORGET_EVERY == 0:
+        if int(name[-2:], 16) % _FORGET_EVERY == 0:
             _forget_old(folder)
         # Not synced to the disk: a lost pin costs nothing, waiting for the disk is felt.
         fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

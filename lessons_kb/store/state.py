@@ -10,7 +10,6 @@ in a mark there, in git's own directory, which all work trees share and no check
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import stat
@@ -26,7 +25,14 @@ from lessons_kb.store.disk import (
     sync_folder,
     write_temp,
 )
-from lessons_kb.store.locate import CACHE_NAME, git_home, git_top, state_home, user_brain
+from lessons_kb.store.locate import (
+    CACHE_NAME,
+    above,
+    find_work_tree,
+    git_home,
+    state_home,
+    user_brain,
+)
 
 _RECORD = "brain.json"
 _MAX_RECORD_BYTES = 4 * MAX_CONFIG_BYTES + 100_000
@@ -167,7 +173,7 @@ def list_keys() -> list[str]:
 def _places(real: str) -> list[str]:
     """List where the mark of a brain may lie, the proper place first."""
     inside = os.path.join(real, CACHE_NAME, _MARK_NAME)
-    top = git_top(real)
+    top = find_work_tree(above(real))
     home = git_home(top) if top is not None else None
     if top is None or home is None:
         return [inside]
@@ -229,6 +235,8 @@ def _quote(path: str) -> str:
     key = "".join(parts)
     if len(key) <= _MAX_KEY_BYTES:
         return key
+
+    import hashlib  # loads OpenSSL
 
     digest = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return f"{key[:_KEPT_OF_LONG_KEY]}=={digest}"

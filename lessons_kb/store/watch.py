@@ -55,7 +55,7 @@ class Watch:
     ``run``, one after another, ``debounce`` seconds after the last of several changes. Where the
     system's watches are exhausted the folder is polled every ``poll`` seconds instead. What lies
     in ``.git``, ``.lessons`` and ``node_modules`` is left out. ``on_sign`` is called at once, from
-    another thread, at the first sign of any change; ``on_idle`` from the thread of ``run`` after
+    another thread, with the paths of each change; ``on_idle`` from the thread of ``run`` after
     each ``tick`` seconds without a change, unless the folder is polled. Between ticks it sleeps;
     that another folder has taken the brain's place is noticed at the next one.
     """
@@ -69,7 +69,7 @@ class Watch:
         wanted: Callable[[str], bool] = is_watched,
         poll: float = 1.0,
         tick: float = 1.0,
-        on_sign: Callable[[], None] = lambda: None,
+        on_sign: Callable[[set[str]], None] = lambda _paths: None,
         on_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self.root = os.path.realpath(root)
@@ -137,8 +137,8 @@ class _Session:
 
         class Collector(kinds.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
-                if session.concerns(event):
-                    session.watch.on_sign()
+                if concerned := session.concerned(event):
+                    session.watch.on_sign(concerned)
                 session.watch.events.put(event)
 
         # Not opening and closing: reading the cards would keep us busy with ourselves.
@@ -178,11 +178,13 @@ class _Session:
         self.threads = [*(ours | observer.emitters)]
         return observer
 
-    def concerns(self, event: FileSystemEvent) -> bool:
-        """Tell whether an event is about something that may matter to the index."""
+    def concerned(self, event: FileSystemEvent) -> set[str]:
+        """Return the files that an event is about, as far as they may matter to the index."""
         names = (event.src_path, event.dest_path)
-        paths = [path for name in names if name and (path := self.relative(os.fsdecode(name)))]
-        return any(event.is_directory or self.watch.wanted(path) for path in paths)
+        paths = {path for name in names if name and (path := self.relative(os.fsdecode(name)))}
+        if event.is_directory:
+            return {RESCAN} if paths else set()
+        return set(filter(self.watch.wanted, paths))
 
     def run(self, *, polling: bool) -> bool:
         """Hand on changes until stopped or a new start is due; return whether to poll then."""

@@ -218,9 +218,11 @@ def _merged(spans: list[Span], view: str) -> list[Span]:
 
 def _by_form(view: str, lower: str) -> Iterator[Span]:
     """Find what its form gives away, and what is too random for a name."""
-    for kind, hints, pattern in _forms():
-        if not any(hint in (lower if hint.islower() else view) for hint in hints):
-            continue
+    tried = {form for hint, form in _hints()[0] if hint in lower}
+    tried.update(form for hint, form in _hints()[1] if hint in view)
+    forms = _forms()
+    for form in sorted(tried):
+        kind, _, pattern = forms[form]
         compiled = _compiled(pattern)
         groups = compiled.groupindex
         group = next((name for name in ("secret", "random") if name in groups), 0)
@@ -537,6 +539,14 @@ def _forms() -> list[tuple[str, list[str], str]]:
             pattern = pattern.replace(name, fragment)
         forms.append((kind, hints, pattern))
     return forms
+
+
+@lru_cache(maxsize=1)
+def _hints() -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Return (hint, number of its form): those in any case, then those with capitals or none."""
+    hints = [(hint, number) for number, form in enumerate(_forms()) for hint in form[1]]
+    lower = [one for one in hints if one[0].islower()]
+    return lower, [one for one in hints if not one[0].islower()]
 
 
 @lru_cache(maxsize=1)

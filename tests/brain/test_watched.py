@@ -1,0 +1,114 @@
+"""A brain that this process watches: an edit is seen at once, and committed beside the searches."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.store.locks import hold_writer
+
+CARD = """---
+type: lesson
+title: {title}
+{more}---
+## Situation
+{text}
+
+## Prevention Checklist
+- Check the {text}
+"""
+
+
+class Watched:
+    """A brain of three cards, open and watched."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        for name in ("one", "two", "three"):
+            self.write(name, title=f"Lesson {name}", text=f"the plain text of {name}")
+        self.brain = Brain.open(root, directory=root)
+        self.layer = self.brain.layers[0]
+        self.brain.refresh()
+        self.brain.watch()
+        # From the first full look on, the watcher knows all that changes.
+        self.until(self.is_known)
+
+    def is_known(self) -> bool:
+        self.write("three", title="Lesson three", text=f"turtles {time.monotonic_ns()}")
+        time.sleep(0.05)
+        return self.layer.show_edits() is not None
+
+    def write(self, name: str, *, title: str, text: str, more: str = "") -> None:
+        path = self.root / "lessons" / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(CARD.format(title=title, text=text, more=more), "utf-8")
+
+    def titles(self, text: str) -> list[str]:
+        """Return what a hook finds now: it refreshes what it can, then searches."""
+        self.layer.refresh_some()
+        return [hit.card.title for hit in self.brain.search(text, fresh=False)]
+
+    def until(self, test: Callable[[], bool]) -> None:
+        end = time.monotonic() + 20
+        while not test():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def watched(root: pathlib.Path) -> Iterator[Watched]:
+    made = Watched(root)
+    yield made
+    made.brain.close()
+
+
+def test_an_edit_is_seen_while_nothing_can_be_committed(watched: Watched) -> None:
+    with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
+        assert not refused
+        watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
+        watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
+        watched.write("one", title="Ushuaia ferries", text="the ushuaia ferry is late")
+        watched.until(lambda: watched.titles("ushuaia") == ["Ushuaia ferries"])
+        assert watched.titles("zanzibar") == []
+        assert "Lesson two" in watched.titles("plain text of two")
+
+    with Brain.open(watched.root, directory=watched.root) as other:
+        watched.until(lambda: [h.card.title for h in other.search("ushuaia")] != [])
+    assert watched.titles("ushuaia") == ["Ushuaia ferries"]
+
+
+def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched: Watched) -> None:
+    def guarding(path: str) -> int:
+        watched.layer.refresh_some()
+        return len(watched.layer.read(lambda one: one.guarding([path])))
+
+    with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9):
+        watched.write("two", title="Lesson two", text="x", more="paths: ['src/*.py']\n")
+        watched.until(lambda: guarding("src/a.py") == 1)
+        watched.write("two", title="Lesson two", text="x", more="paths: ['lib/*.py']\n")
+        watched.until(lambda: guarding("lib/a.py") == 1)
+        assert guarding("src/a.py") == 0
+
+
+def test_a_new_card_and_a_removed_one_are_seen(watched: Watched) -> None:
+    watched.write("four", title="Madagascar", text="the lemurs of madagascar")
+    watched.until(lambda: watched.titles("madagascar") == ["Madagascar"])
+    (watched.root / "lessons/four.md").unlink()
+    watched.until(lambda: watched.titles("madagascar") == [])
+
+
+def test_a_link_in_the_place_of_a_card_is_not_followed(watched: Watched) -> None:
+    secret = watched.root.parent / "secret.md"
+    secret.write_text(CARD.format(title="Secret", text="the treasure", more=""), "utf-8")
+    card = watched.root / "lessons/one.md"
+    card.unlink()
+    card.symlink_to(secret)
+    time.sleep(0.1)
+    assert watched.titles("treasure") == []
+    watched.until(lambda: watched.titles("plain text of one")[:1] != ["Lesson one"])
+    assert watched.titles("treasure") == []
