@@ -97,7 +97,7 @@ class TurnState:
         return {key for _call, key in self.asked}
 
     def note_late(self, call: str, found: list[tuple[Layer, Card]]) -> list[tuple[Layer, Card]]:
-        """Return the lessons of a change or an error that this session was not given so; count them."""
+        """Return which lessons no change or error has brought in this session, and count them."""
         shown = {key for _call, key in self.shown}
         keys = {f"late {layer.alias}:{card.id}": (layer, card) for layer, card in found}
         new = {key: one for key, one in keys.items() if key not in shown}
