@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lessons_kb.brain.detection import Detected, find_detected, read_text
 from lessons_kb.brain.layers import Layers
-from lessons_kb.detect.changes import Change, parse_diff
+from lessons_kb.detect.changes import Change, parse_diff, place_in
 from lessons_kb.detect.matcher import Match, Matcher, Rule
 from lessons_kb.detect.syntax import is_available, language_of
 from lessons_kb.errors import GitError
@@ -69,7 +69,10 @@ def read_source(path: str) -> str:
 
 def detect_diff(brain: Layers, diff: str) -> list[Found]:
     """Return what a unified diff adds, by file and line; its paths start from the project root."""
-    changes = [place_hunk(change, brain.directory) for change in parse_diff(diff)]
+    changes = [
+        place_in(change, read_text(os.path.join(brain.directory, change.path)))
+        for change in parse_diff(diff)
+    ]
     return list(flatten(find_detected(brain, changes)))
 
 
@@ -164,14 +167,3 @@ def count_unused(brain: Layers) -> tuple[int, int]:
         return beyond, 0
     kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
     return beyond, kinds.count("ast")
-
-
-def place_hunk(change: Change, root: str) -> Change:
-    """Return a piece of a diff with what stands around it, if the file still holds its lines."""
-    text = read_text(os.path.join(root, change.path))
-    lines = text.splitlines(keepends=True)
-    start, count = change.line - 1, change.after.count("\n")
-    prefix, piece = "".join(lines[:start]), "".join(lines[start : start + count])
-    if piece.rstrip("\n") != change.after.rstrip("\n"):
-        return change
-    return replace(change, prefix=prefix, suffix="".join(lines[start + count :]))

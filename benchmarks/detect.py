@@ -1,0 +1,226 @@
+"""Patterns learnt from one fix, and from two that agree, beside a linter's verdict elsewhere."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING
+
+from benchmarks import report
+from benchmarks.linter_fixes import PARTS, find_data, find_rules, part_of, pick_sites, read_projects
+from lessons_kb.detect.learn import choose, count_matches, find_agreeing, find_candidates
+from lessons_kb.detect.matcher import Matcher, Rule
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from benchmarks.linter_fixes import Project, Site
+    from lessons_kb.detect.learn import Proposal
+
+SITES, QUICK_SITES = 3, 1
+"""Fixes of a rule that are learnt from, in each project."""
+LEAST_PLACES = 10
+"""Of a rule, in all projects of a part together."""
+LIMITS = (5, 10, 20)
+"""Places in 100,000 lines of the project that a proposal may find after the fix."""
+TWICE = (2, 10, 20)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lesson:
+    """What is learnt: one fix of a rule, or two that agree, and the candidates."""
+
+    rule: str
+    project: str
+    candidates: tuple[tuple[Proposal, ...], ...]
+    """Of each change."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What one proposal finds in projects that it was not learnt from."""
+
+    lesson: Lesson
+    proposal: Proposal | None
+    right: int = 0
+    wrong: int = 0
+    due: int = 0
+    lines: int = 0
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Print what patterns learnt from fixes are worth."""
+    folder = find_data(options.data)
+    figures: dict[str, Any] = {}
+    for part in PARTS if options.part is None else (options.part,):
+        figures[part] = measure_part(folder, part, options)
+    return figures
+
+
+def measure_part(folder: Any, part: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Learn from fixes of the rules of a part in its projects; print and return the figures."""
+    projects = read_projects(folder, part)
+    rules = [rule for rule in find_rules(projects, least=LEAST_PLACES) if part_of(rule) == part]
+    most = QUICK_SITES if options.quick else SITES
+    once, twice = learn(projects, rules, most=max(most, 2), seed=options.seed)
+    rare = count_places(projects, (*once, *twice), limit=max(*LIMITS, *TWICE))
+    lines = {project.name: project.lines for project in projects}
+    rows, figures = [], {}
+    for name, lessons, limits in (("one", once, LIMITS), ("two that agree", twice, TWICE)):
+        for limit in limits:
+            picked = [
+                (lesson, pick(lesson, rare, limit * lines[lesson.project] / 100_000))
+                for lesson in lessons
+            ]
+            found = judge(projects, picked)
+            figures[f"{name} {limit}"] = one = summarise(found)
+            rows.append([name, str(limit), *(_shown(value) for value in one.values())])
+            if options.verbose:
+                _print_all(found)
+    total = sum(lines.values())
+    title = f"{part}: {len(rules)} rules, {len(projects)} projects, {total:,} lines"
+    report.print_table(title, ("fixes", "N", *one), rows)
+    return figures
+
+
+def learn(
+    projects: Sequence[Project], rules: Sequence[str], *, most: int, seed: int
+) -> tuple[list[Lesson], list[Lesson]]:
+    """Return what single fixes teach, and what pairs of fixes in one project do."""
+    once, twice = [], []
+    for project in projects:
+        for rule in rules:
+            sites = pick_sites(project, rule, most=most, seed=seed)
+            known = [[find_candidates(change) for change in site.changes] for site in sites]
+            for groups in known:
+                groups_ = tuple(tuple(group) for group in groups if group)
+                once.append(Lesson(rule=rule, project=project.name, candidates=groups_))
+            if len(sites) > 1:
+                agreed = tuple(_agree(known[0], sites[1]))
+                twice.append(Lesson(rule=rule, project=project.name, candidates=agreed))
+    return once, twice
+
+
+def _agree(groups: Iterable[Sequence[Proposal]], site: Site) -> Iterable[tuple[Proposal, ...]]:
+    for group in groups:
+        for change in site.changes:
+            if agreed := find_agreeing(group, change):
+                yield tuple(agreed)
+
+
+def count_places(
+    projects: Sequence[Project], lessons: Sequence[Lesson], *, limit: int
+) -> Mapping[tuple[str, Proposal], int]:
+    """Return how many places each candidate finds in the project that it was learnt from.
+
+    Counting ends above ``limit`` places in 100,000 lines.
+    """
+    counts = {}
+    for project in projects:
+        own = [lesson for lesson in lessons if lesson.project == project.name]
+        every = dict.fromkeys(p for lesson in own for group in lesson.candidates for p in group)
+        texts = ((path, file.text) for path, file in project.files.items())
+        most = 1 + limit * project.lines // 100_000
+        found = count_matches(list(every), texts, most=most)
+        counts.update({(project.name, p): n for p, n in zip(every, found, strict=True)})
+    return counts
+
+
+def pick(
+    lesson: Lesson, counts: Mapping[tuple[str, Proposal], int], limit: float
+) -> Proposal | None:
+    """Return the proposal that a human would be shown first, if any."""
+    # the place itself is put right in the project, and was counted
+    rare = {
+        one: counts[lesson.project, one] - 1 <= limit
+        for group in lesson.candidates
+        for one in group
+    }
+    return next(iter(choose(lesson.candidates, rare)), None)
+
+
+def find_places(
+    projects: Iterable[Project], proposals: Sequence[Proposal]
+) -> Mapping[Proposal, set[tuple[str, str, int]]]:
+    """Return the statements (project, path, first line) that each proposal finds."""
+    rules = [
+        Rule(card=str(place), pattern=pattern)
+        for place, proposal in enumerate(proposals)
+        for pattern in proposal
+    ]
+    matcher = Matcher(rules)
+    found: dict[Proposal, set[tuple[str, str, int]]] = {one: set() for one in proposals}
+    for project in projects:
+        for path, file in project.files.items():
+            for match in matcher.find_in_file(path, file.text):
+                statement = file.statement(match.line)
+                found[proposals[int(match.rule.card)]].add((project.name, path, statement))
+    return found
+
+
+def judge(
+    projects: Sequence[Project], picked: Sequence[tuple[Lesson, Proposal | None]]
+) -> list[Outcome]:
+    """Hold what proposals find in the other projects against the linter's verdict."""
+    places = find_places(projects, list(dict.fromkeys(p for _lesson, p in picked if p)))
+    outcomes = []
+    for lesson, proposal in picked:
+        others = [project for project in projects if project.name != lesson.project]
+        due = {
+            (project.name, *place)
+            for project in others
+            for place in project.verdicts.get(lesson.rule, ())
+        }
+        found = {place for place in places.get(proposal, ()) if place[0] != lesson.project}
+        outcomes.append(
+            Outcome(
+                lesson=lesson,
+                proposal=proposal,
+                right=len(found & due),
+                wrong=len(found - due),
+                due=len(due),
+                lines=sum(project.lines for project in others),
+            )
+        )
+    return outcomes
+
+
+def summarise(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
+    """Return the figures of a table's row; means are over fixes, first those of a rule."""
+    proposed = [one for one in outcomes if one.proposal]
+    finding = [one for one in proposed if one.right + one.wrong]
+    return {
+        "fixes": len(outcomes),
+        "proposed": _macro((one, bool(one.proposal)) for one in outcomes),
+        "find something": len(finding),
+        "precision": _macro((one, one.right / (one.right + one.wrong)) for one in finding),
+        "recall, proposed": _macro((one, one.right / one.due) for one in proposed if one.due),
+        "recall, all": _macro((one, one.right / one.due) for one in outcomes if one.due),
+        "false in 100,000 lines": _macro(
+            (one, 100_000 * one.wrong / one.lines) for one in proposed
+        ),
+    }
+
+
+def _macro(values: Iterable[tuple[Outcome, float]]) -> float | None:
+    found = [value for _one, value in values]
+    return mean(found) if found else None
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
+def _print_all(outcomes: Sequence[Outcome]) -> None:
+    by_rule: dict[str, list[Outcome]] = defaultdict(list)
+    for one in outcomes:
+        by_rule[one.lesson.rule].append(one)
+    for rule, own in sorted(by_rule.items()):
+        for one in own:
+            text = " | ".join(f"{p.text!r} unless {p.unless!r}" for p in one.proposal or ())
+            report.tell(f"{rule} {one.lesson.project} +{one.right} -{one.wrong} of {one.due}: {text}")
