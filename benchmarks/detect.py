@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.linter_fixes import PARTS, find_data, find_rules, part_of, pick_sites, read_projects
-from lessons_kb.detect.learn import choose, count_matches, find_agreeing, find_candidates
+from lessons_kb.detect.learn import choose, find_agreeing, find_candidates
 from lessons_kb.detect.matcher import Matcher, Rule
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from benchmarks.linter_fixes import Project, Site
+    from benchmarks.linter_fixes import File, Project, Site
     from lessons_kb.detect.learn import Proposal
 
 SITES, QUICK_SITES = 3, 1
@@ -66,20 +66,35 @@ def measure_part(folder: Any, part: str, options: argparse.Namespace) -> dict[st
     rules = [rule for rule in find_rules(projects, least=LEAST_PLACES) if part_of(rule) == part]
     most = QUICK_SITES if options.quick else SITES
     once, twice = learn(projects, rules, most=max(most, 2), seed=options.seed)
-    rare = count_places(projects, (*once, *twice), limit=max(*LIMITS, *TWICE))
+    counts = count_places(projects, (*once, *twice), limit=max(*LIMITS, *TWICE))
     lines = {project.name: project.lines for project in projects}
+    kinds = [("one", once, limit, False) for limit in LIMITS]
+    kinds += [("one, others left", once, limit, True) for limit in LIMITS]
+    kinds += [("two that agree", twice, limit, False) for limit in TWICE]
+    kinds += [("two, others left", twice, limit, True) for limit in TWICE]
+    picks = {
+        (name, limit): [
+            (lesson, pick(lesson, counts, limit * lines[lesson.project] / 100_000, alone=alone))
+            for lesson in lessons
+        ]
+        for name, lessons, limit, alone in kinds
+    }
+    wanted = dict.fromkeys(one for picked in picks.values() for _lesson, one in picked if one)
+    places = find_places(projects, list(wanted))
     rows, figures = [], {}
-    for name, lessons, limits in (("one", once, LIMITS), ("two that agree", twice, TWICE)):
-        for limit in limits:
-            picked = [
-                (lesson, pick(lesson, rare, limit * lines[lesson.project] / 100_000))
-                for lesson in lessons
-            ]
-            found = judge(projects, picked)
-            figures[f"{name} {limit}"] = one = summarise(found)
-            rows.append([name, str(limit), *(_shown(value) for value in one.values())])
-            if options.verbose:
-                _print_all(found)
+    for (name, limit), picked in picks.items():
+        found = judge(projects, picked, places)
+        figures[f"{name} {limit}"] = one = summarise(found)
+        rows.append([name, str(limit), *(_shown(value) for value in one.values())])
+        if options.verbose:
+            report.tell(f"{name}, N = {limit}")
+            _print_all(found)
+            if name=="one" and limit==10:
+                for lesson,p in picked:
+                    if p is None:
+                        for g in lesson.candidates or ((),):
+                            print("NONE",lesson.rule,lesson.project,len(g),[(c[0].text,c[0].unless,counts[lesson.project,lesson.rule,c]) for c in g[:4]])
+
     total = sum(lines.values())
     title = f"{part}: {len(rules)} rules, {len(projects)} projects, {total:,} lines"
     report.print_table(title, ("fixes", "N", *one), rows)
@@ -113,59 +128,87 @@ def _agree(groups: Iterable[Sequence[Proposal]], site: Site) -> Iterable[tuple[P
 
 def count_places(
     projects: Sequence[Project], lessons: Sequence[Lesson], *, limit: int
-) -> Mapping[tuple[str, Proposal], int]:
-    """Return how many places each candidate finds in the project that it was learnt from.
+) -> Mapping[tuple[str, str, Proposal], tuple[int, int]]:
+    """Return how many statements each candidate finds in the project that it was learnt from.
 
-    Counting ends above ``limit`` places in 100,000 lines.
+    Keys are (project, rule, candidate), values (places of the rule, others). Counting ends above
+    ``limit`` other places in 100,000 lines.
     """
-    counts = {}
+    counts: dict[tuple[str, str, Proposal], tuple[int, int]] = {}
     for project in projects:
-        own = [lesson for lesson in lessons if lesson.project == project.name]
-        every = dict.fromkeys(p for lesson in own for group in lesson.candidates for p in group)
-        texts = ((path, file.text) for path, file in project.files.items())
         most = 1 + limit * project.lines // 100_000
-        found = count_matches(list(every), texts, most=most)
-        counts.update({(project.name, p): n for p, n in zip(every, found, strict=True)})
+        own = [lesson for lesson in lessons if lesson.project == project.name]
+        pairs = {(one.rule, p): [0, 0] for one in own for group in one.candidates for p in group}
+        rules = {proposal: [r for r, p in pairs if p == proposal] for _r, proposal in pairs}
+        left = list(rules)
+        matcher = make_matcher(left)
+        for path, file in project.files.items():
+            for proposal, line in set(_statements(matcher, left, file)):
+                for rule in rules[proposal]:
+                    is_right = (path, line) in project.verdicts.get(rule, ())
+                    pairs[rule, proposal][not is_right] += 1
+            kept = [p for p in left if any(pairs[rule, p][1] <= most for rule in rules[p])]
+            if len(kept) < len(left):
+                left, matcher = kept, make_matcher(kept)
+        counts.update({(project.name, *key): (n[0], n[1]) for key, n in pairs.items()})
     return counts
 
 
 def pick(
-    lesson: Lesson, counts: Mapping[tuple[str, Proposal], int], limit: float
+    lesson: Lesson,
+    counts: Mapping[tuple[str, str, Proposal], tuple[int, int]],
+    limit: float,
+    *,
+    alone: bool,
 ) -> Proposal | None:
-    """Return the proposal that a human would be shown first, if any."""
-    # the place itself is put right in the project, and was counted
-    rare = {
-        one: counts[lesson.project, one] - 1 <= limit
-        for group in lesson.candidates
-        for one in group
-    }
+    """Return the proposal that a human would be shown first, if any.
+
+    ``alone`` says that the fix put right one place only, and left all others of its rule.
+    """
+
+    def left(proposal: Proposal) -> int:
+        right, wrong = counts[lesson.project, lesson.rule, proposal]
+        return wrong + (max(right - 1, 0) if alone else 0)
+
+    rare = {one: left(one) <= limit for group in lesson.candidates for one in group}
     return next(iter(choose(lesson.candidates, rare)), None)
+
+
+def make_matcher(proposals: Sequence[Proposal]) -> Matcher:
+    """Return what finds proposals, each as a card that is named by its place."""
+    return Matcher(
+        Rule(card=str(place), pattern=pattern)
+        for place, proposal in enumerate(proposals)
+        for pattern in proposal
+    )
+
+
+def _statements(
+    matcher: Matcher, proposals: Sequence[Proposal], file: File
+) -> Iterator[tuple[Proposal, int]]:
+    for match in matcher.find_in_file(file.path, file.text):
+        yield proposals[int(match.rule.card)], file.statement(match.line)
 
 
 def find_places(
     projects: Iterable[Project], proposals: Sequence[Proposal]
-) -> Mapping[Proposal, set[tuple[str, str, int]]]:
+) -> Mapping[Proposal | None, set[tuple[str, str, int]]]:
     """Return the statements (project, path, first line) that each proposal finds."""
-    rules = [
-        Rule(card=str(place), pattern=pattern)
-        for place, proposal in enumerate(proposals)
-        for pattern in proposal
-    ]
-    matcher = Matcher(rules)
-    found: dict[Proposal, set[tuple[str, str, int]]] = {one: set() for one in proposals}
+    matcher = make_matcher(proposals)
+    found: dict[Proposal | None, set[tuple[str, str, int]]] = {one: set() for one in proposals}
     for project in projects:
         for path, file in project.files.items():
-            for match in matcher.find_in_file(path, file.text):
-                statement = file.statement(match.line)
-                found[proposals[int(match.rule.card)]].add((project.name, path, statement))
+            for proposal, line in _statements(matcher, proposals, file):
+                found[proposal].add((project.name, path, line))
     return found
 
 
 def judge(
-    projects: Sequence[Project], picked: Sequence[tuple[Lesson, Proposal | None]]
+    projects: Sequence[Project],
+    picked: Sequence[tuple[Lesson, Proposal | None]],
+    places: Mapping[Proposal | None, set[tuple[str, str, int]]],
 ) -> list[Outcome]:
     """Hold what proposals find in the other projects against the linter's verdict."""
-    places = find_places(projects, list(dict.fromkeys(p for _lesson, p in picked if p)))
     outcomes = []
     for lesson, proposal in picked:
         others = [project for project in projects if project.name != lesson.project]
@@ -223,4 +266,6 @@ def _print_all(outcomes: Sequence[Outcome]) -> None:
     for rule, own in sorted(by_rule.items()):
         for one in own:
             text = " | ".join(f"{p.text!r} unless {p.unless!r}" for p in one.proposal or ())
-            report.tell(f"{rule} {one.lesson.project} +{one.right} -{one.wrong} of {one.due}: {text}")
+            report.tell(
+                f"{rule} {one.lesson.project} +{one.right} -{one.wrong} of {one.due}: {text}"
+            )

@@ -47,6 +47,15 @@ _LITERALS = ("string", "integer", "float", "number", "int_literal", "float_liter
 _PLAIN = (*_NAMES, *_LITERALS, *_MEMBERS, *_CALLS, "subscript", "parenthesized_expression")
 _MODULE_VALUE = re.compile(r"(?m)^(?:(?:const|let|var)\s+)?([a-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
 _TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
+_QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
+_CONTROL = {
+    *("if", "elif", "else", "for", "in", "while", "return", "try", "with", "yield"),
+    *("not", "and", "or", "is", "pass"),
+}
+"""Words that order the steps of any program: a statement of these alone tells of no mistake."""
+_IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
+_WORD = re.compile(r"\w+")
+_FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
 Proposal = tuple[Pattern, ...]
@@ -55,16 +64,31 @@ Rarity = Callable[[Sequence[Proposal]], Sequence[bool]]
 """Which proposals find no more than a handful of places in the project after the fix."""
 
 
-def propose(changes: Iterable[Change], are_rare: Rarity, *, most: int = 3) -> list[Pattern]:
+def propose(
+    changes: Iterable[Change],
+    are_rare: Rarity,
+    *,
+    again: Sequence[Change] | None = None,
+    most: int = 3,
+) -> list[Pattern]:
     """Return patterns that find what some changes put right and nothing that they left.
 
-    The most general one of each change comes first. Nothing is proposed for a language that is
-    not known, and without ast-grep.
+    With ``again``, a second fix of the same mistake, only what both fixes show. The most general
+    one of each change comes first. Nothing is proposed for a language that is not known, and
+    without ast-grep.
     """
     groups = [found for change in changes if (found := find_candidates(change))]
+    if again is not None:
+        groups = [agreed for group in groups if (agreed := _agreed(group, again))]
     flat = [one for group in groups for one in group]
     rare = dict(zip(flat, are_rare(flat), strict=True))
     return [one for proposal in choose(groups, rare) for one in proposal][:most]
+
+
+def _agreed(candidates: Sequence[Proposal], changes: Sequence[Change]) -> list[Proposal]:
+    """Return the candidates that any of some changes agrees with, in their order."""
+    found = {one for change in changes for one in find_agreeing(candidates, change)}
+    return [one for one in candidates if one in found]
 
 
 def choose(groups: Iterable[Sequence[Proposal]], rare: Mapping[Proposal, bool]) -> list[Proposal]:
@@ -120,21 +144,25 @@ def count_matches(
 
 def _matcher(proposals: Sequence[Proposal], places: Iterable[int]) -> Matcher:
     return Matcher(
-        Rule(card=str(place), pattern=pattern)
-        for place in places
-        for pattern in proposals[place]
+        Rule(card=str(place), pattern=pattern) for place in places for pattern in proposals[place]
     )
 
 
-def _generality(proposal: Proposal) -> tuple[int, int, str]:
-    pattern = proposal[0]
-    return len(find_words(pattern)) + bool(pattern.unless), len(pattern.text), pattern.text
+def _generality(proposal: Proposal) -> tuple[bool, int, int, str]:
+    """Return what sorts the most general proposal first, and last what was only added to."""
+    one = proposal[0]
+    return bool(one.unless), len(find_words(one)), len(one.text), one.text
 
 
 def _is_sound(proposal: Proposal) -> bool:
     text = proposal[0].text
     plain = "(" in text or "." in text or " " in text
-    return plain and len(text) <= _MAX_PATTERN and not check_pattern(proposal[0])
+    if not plain or len(text) > _MAX_PATTERN or check_pattern(proposal[0]):
+        return False
+    if any(len(quoted) > _MAX_LITERAL or " " in quoted for _mark, quoted in _QUOTED.findall(text)):
+        return False
+    words = find_words(proposal[0])
+    return text.startswith(("{", "[", "(")) or not _CONTROL.issuperset(words)
 
 
 def _write_all(change: Change, language: str) -> Iterator[Proposal]:
@@ -145,7 +173,11 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
     old, new = sides
     if not old.leaves:
         return
-    bound = old.bound | set(_MODULE_VALUE.findall(change.prefix))
+    above = f"{change.prefix}{change.before}"
+    names = _Names(
+        bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
+        imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
+    )
     there = {leaf.text for leaf in new.leaves}
     matcher = SequenceMatcher(
         None, [leaf.text for leaf in old.leaves], [leaf.text for leaf in new.leaves], autojunk=False
@@ -154,19 +186,19 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
         if kind == "equal":
             continue
         if kind == "insert":
-            yield from _anchor(old, new, first, begin, stop, bound, language)
+            yield from _anchor(old, new, first, begin, stop, names, language)
             continue
         run = (old.leaves[first].start, old.leaves[end - 1].end)
         for node in _around(old.leaves[first].node, run):
             for loose in (True, False):
-                text = _Writer(run, bound, loose=loose).write(node)
+                text = _Writer(run, names, loose=loose).write(node)
                 pattern = Pattern(kind="ast", text=text, language=language)
                 if not there.issuperset(find_words(pattern)) or '"$' in text:
-                    yield _with_last_argument(pattern)
+                    yield _with_variants(pattern)
 
 
 def _anchor(
-    old: _Side, new: _Side, first: int, begin: int, stop: int, bound: set[str], language: str
+    old: _Side, new: _Side, first: int, begin: int, stop: int, names: _Names, language: str
 ) -> Iterator[Proposal]:
     """Yield the code to which something was added, excused by a word of what was added."""
     known = {leaf.text for leaf in old.leaves}
@@ -178,18 +210,25 @@ def _anchor(
         leaf = old.leaves[place]
         at = (leaf.start, leaf.start)
         for node in _around(leaf.node, (leaf.start, leaf.end)):
-            text = _Writer(at, bound, loose=True).write(node)
+            text = _Writer(at, names, loose=True).write(node)
             pattern = Pattern(kind="ast", text=text, language=language)
-            yield _with_last_argument(replace(pattern, unless=rf"\b{re.escape(added)}\b"))
+            yield _with_variants(replace(pattern, unless=rf"\b{re.escape(added)}\b"))
 
 
-def _with_last_argument(pattern: Pattern) -> Proposal:
-    """Return a pattern, and again without the ``$$$`` that some arguments end with.
+def _with_variants(pattern: Pattern) -> Proposal:
+    """Return a pattern, and again as the same code may be written otherwise.
 
-    Where nothing follows the last argument, a trailing ``$$$`` matches nothing.
+    A trailing ``$$$`` matches nothing where no argument follows, and quotes match their own kind.
     """
-    shorter = _TRAILING.sub("", pattern.text)
-    return (pattern, replace(pattern, text=shorter)) if shorter != pattern.text else (pattern,)
+    text = _FOLDS.sub(" ", pattern.text)
+    texts = [text, _TRAILING.sub("", text)]
+    texts += [_QUOTED.sub(_swap_quotes, one) for one in texts]
+    return tuple(replace(pattern, text=one) for one in dict.fromkeys(texts))
+
+
+def _swap_quotes(found: re.Match[str]) -> str:
+    mark = "'" if found[1] == '"' else '"'
+    return found[0] if mark in found[2] or "\\" in found[2] else f"{mark}{found[2]}{mark}"
 
 
 def _surroundings(change: Change) -> tuple[str, str]:
@@ -201,10 +240,10 @@ def _surroundings(change: Change) -> tuple[str, str]:
     before, after = "", ""
     for line in reversed(change.prefix.splitlines(keepends=True)):
         before = f"{line}{before}"
-        if line[:1].strip() and line[0] not in ")]}" or len(before) > MAX_LEARNT_CHARS:
+        if (line[:1].strip() and line[0] not in ")]}") or len(before) > MAX_LEARNT_CHARS:
             break
     for line in change.suffix.splitlines(keepends=True):
-        if line[:1].strip() and line[0] not in ")]}" or len(after) > MAX_LEARNT_CHARS:
+        if (line[:1].strip() and line[0] not in ")]}") or len(after) > MAX_LEARNT_CHARS:
             break
         after += line
     return before, after
@@ -216,6 +255,13 @@ class _Leaf:
     text: str
     start: int
     end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Names:
+    bound: set[str]
+    """Given a value nearby: they mean nothing elsewhere."""
+    imported: set[str]
 
 
 class _Side:
@@ -283,9 +329,9 @@ def _is_binding(leaf: Any) -> bool:
 class _Writer:
     """Writes a node as a pattern; what lies outside the removed run is generalised."""
 
-    def __init__(self, run: tuple[int, int], bound: set[str], *, loose: bool) -> None:
+    def __init__(self, run: tuple[int, int], names: _Names, *, loose: bool) -> None:
         self._run = run
-        self._bound = bound
+        self._names_in = names
         self._loose = loose
         """Whether a text in quotes may be any value."""
         self._names: dict[str, str] = {}
@@ -359,16 +405,16 @@ class _Writer:
         text = str(leaf.text())
         if leaf.kind() != "identifier":
             return text
-        if text in self._bound:
+        if text in self._names_in.bound:
             return text if self._is_option(leaf) else self._metavariable(text)
         return text if removed or self._is_name(leaf) else self._metavariable(text)
 
     def _is_known(self, node: Any) -> bool:
-        """Tell whether a chain of members begins with a name that is bound nowhere near."""
+        """Tell whether a chain of members begins with a name that was imported."""
         while node.kind() in _MEMBERS and node.children():
             node = node.child(0)
         text = node.text()
-        return node.kind() == "identifier" and text not in self._bound
+        return node.kind() == "identifier" and text in self._names_in.imported
 
     def _is_called(self, node: Any) -> bool:
         parent = node.parent()
@@ -389,6 +435,8 @@ class _Writer:
         """Tell whether an identifier names what is called, a member, an option or a type."""
         parent = leaf.parent()
         kind = parent.kind() if parent is not None else ""
+        if kind in _MEMBERS and self._names_in.imported.isdisjoint([leaf.text()]):
+            return self._is_option(leaf) or self._is_called(parent)
         return self._is_option(leaf) or self._is_called(leaf) or kind in _MEMBERS
 
     def _is_value(self, node: Any) -> bool:

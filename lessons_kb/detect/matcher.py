@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from lessons_kb.detect.changes import Change
-from lessons_kb.detect.patterns import compile_pattern, find_words
+from lessons_kb.detect.patterns import compile_pattern, find_segments, find_words
 from lessons_kb.detect.syntax import find_language, find_nodes, language_of
 from lessons_kb.model import Pattern
 from lessons_kb.text.globs import match_globs
@@ -78,6 +78,10 @@ class Matcher:
         self._code, self._syntax = by_kind["regex"], by_kind["ast"]
         self._commands = by_kind["command"]
         self._words = [tuple(w.encode() for w in find_words(r.pattern)) for r in self._syntax]
+        segments = [find_segments(rule.pattern) for rule in self._syntax]
+        places = {one: n for n, one in enumerate(dict.fromkeys(s for own in segments for s in own))}
+        self._segments = [frozenset(places[one] for one in own) for own in segments]
+        self._in_syntax = compile_set(list(places), max_memory=_MAX_MEMORY)
         self._in_code = _set_of(self._code)
         self._in_command = _set_of(self._commands)
 
@@ -144,14 +148,14 @@ class Matcher:
             if is_wanted(self._code[place]):
                 hits += _find_regex(self._code[place], data)
         told = [
-            (rule, words)
-            for rule, words in zip(self._syntax, self._words, strict=True)
-            if any(word in data for word in words) and is_wanted(rule)
+            place
+            for place, words in enumerate(self._words)
+            if any(word in data for word in words) and is_wanted(self._syntax[place])
         ]
         whole = f"{change.prefix}{text}{change.suffix}" if told else ""
         if told and len(whole) <= MAX_SYNTAX_CHARS:
-            around = data if whole == text else _encode(whole)
-            rules = [rule for rule, words in told if all(word in around for word in words)]
+            around = set(self._in_syntax(data if whole == text else _encode(whole)))
+            rules = [self._syntax[place] for place in told if self._segments[place] <= around]
             hits += _find_syntax(rules, change.path, whole, len(change.prefix), len(text))
         return [hit for hit in hits if not _is_excused(hit, data)]
 

@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from lessons_kb.detect import syntax
 from lessons_kb.detect.changes import Change
-from lessons_kb.detect.learn import propose
+from lessons_kb.detect.learn import count_matches, find_agreeing, find_candidates
+from lessons_kb.detect.learn import propose as propose_rare
 from lessons_kb.detect.matcher import Matcher, Rule
+
+
+def propose(changes):
+    return propose_rare(changes, lambda proposals: [True] * len(proposals))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +32,7 @@ from lessons_kb.detect.matcher import Matcher, Rule
         ("a.py", "x = 1", "x = 2", []),
         ("a.py", "total(a)", "total(b)", []),
         ("a.py", "assert x == None", "assert x is None", []),
-        ("a.py", "open(path)", "open(path, encoding='utf-8')", []),
+        ("a.py", "x = open(path)", "x = open(path, encoding='utf-8')", ["open($$$)"]),
         ("a.txt", "subprocess.run(cmd, shell=True)", "x", []),
         ("a.py", "", "import os", []),
         ("a.py", "import os", "", []),
