@@ -11,6 +11,7 @@ rare in the project, the one with the fewest words is the most general.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -25,8 +26,10 @@ from lessons_kb.model import Pattern
 
 MAX_LEARNT_CHARS = 20_000
 """Of each side of one change; a longer one is no fix of one mistake."""
-_MAX_CANDIDATES = 40
-"""Of one change."""
+_MAX_WRITTEN = 40
+"""Ways to write one change that are tried on it."""
+_MAX_CANDIDATES = 12
+"""Of those that find it, the ones that are looked for in the project."""
 _MAX_LEVELS = 8
 """Nodes around the smallest one that are looked at."""
 _MAX_LITERAL = 40
@@ -50,7 +53,7 @@ _TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
 _QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
 _CONTROL = {
     *("if", "elif", "else", "for", "in", "while", "return", "try", "with", "yield"),
-    *("not", "and", "or", "is", "pass"),
+    *("not", "and", "or", "is", "pass", "assert", "raise", "del", "await", "async", "lambda"),
 }
 """Words that order the steps of any program: a statement of these alone tells of no mistake."""
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
@@ -104,22 +107,22 @@ def find_candidates(change: Change) -> list[Proposal]:
         return []
     if max(len(change.before), len(change.after)) > MAX_LEARNT_CHARS:
         return []
-    written = islice(_write_all(change, language), 4 * _MAX_CANDIDATES)
+    written = islice(_write_all(change, language), 4 * _MAX_WRITTEN)
     ranked = sorted({one for one in written if _is_sound(one)}, key=_generality)
-    return find_agreeing(ranked[:_MAX_CANDIDATES], change)
+    return find_agreeing(ranked[:_MAX_WRITTEN], change)[:_MAX_CANDIDATES]
 
 
 def find_agreeing(candidates: Sequence[Proposal], change: Change) -> list[Proposal]:
-    """Return the candidates that find a change's old side and not its new one, in their order."""
+    """Return the candidates that find more in a change's old side than in its new one, in order."""
     matcher = _matcher(candidates, range(len(candidates)))
     before, after = (
-        {int(match.rule.card) for match in matcher.find_added(side)}
+        Counter(int(match.rule.card) for match in matcher.find_added(side))
         for side in (
             replace(change, before="", after=change.before),
             replace(change, before=""),
         )
     )
-    return [one for place, one in enumerate(candidates) if place in before - after]
+    return [one for place, one in enumerate(candidates) if before[place] > after[place]]
 
 
 def count_matches(
@@ -177,8 +180,8 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
     names = _Names(
         bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
         imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
+        whole=bool(change.prefix or change.suffix),
     )
-    there = {leaf.text for leaf in new.leaves}
     matcher = SequenceMatcher(
         None, [leaf.text for leaf in old.leaves], [leaf.text for leaf in new.leaves], autojunk=False
     )
@@ -192,9 +195,7 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
         for node in _around(old.leaves[first].node, run):
             for loose in (True, False):
                 text = _Writer(run, names, loose=loose).write(node)
-                pattern = Pattern(kind="ast", text=text, language=language)
-                if not there.issuperset(find_words(pattern)) or '"$' in text:
-                    yield _with_variants(pattern)
+                yield _with_variants(Pattern(kind="ast", text=text, language=language))
 
 
 def _anchor(
@@ -262,6 +263,8 @@ class _Names:
     bound: set[str]
     """Given a value nearby: they mean nothing elsewhere."""
     imported: set[str]
+    whole: bool
+    """Whether the rest of the file is known: what is bound nowhere is then a global name."""
 
 
 class _Side:
@@ -333,7 +336,7 @@ class _Writer:
         self._run = run
         self._names_in = names
         self._loose = loose
-        """Whether a text in quotes may be any value."""
+        """Whether any value may stand for a removed text in quotes, or for a removed name."""
         self._names: dict[str, str] = {}
 
     def write(self, node: Any) -> str:
@@ -405,9 +408,15 @@ class _Writer:
         text = str(leaf.text())
         if leaf.kind() != "identifier":
             return text
-        if text in self._names_in.bound:
-            return text if self._is_option(leaf) else self._metavariable(text)
-        return text if removed or self._is_name(leaf) else self._metavariable(text)
+        kept = self._is_option(leaf) or (
+            text not in self._names_in.bound
+            and (self._is_name(leaf) or (removed and (self._is_global(text) or (self._names_in.whole and not self._loose))))
+        )
+        return text if kept else self._metavariable(text)
+
+    def _is_global(self, text: str) -> bool:
+        """Tell whether a name means the same in other files."""
+        return text in self._names_in.imported or text[:1].isupper()
 
     def _is_known(self, node: Any) -> bool:
         """Tell whether a chain of members begins with a name that was imported."""
