@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,3 +91,67 @@ def test_any_fix_is_read(before: str, after: str) -> None:
     for pattern in propose([Change(path="a.py", before=before, after=after)]):
         matcher = Matcher([Rule(card="a", pattern=pattern)])
         assert len(matcher.find_in_file("a.py", after)) < len(matcher.find_in_file("a.py", before))
+
+
+FIRST = Change(path="a.py", before="out = run(x, shell=True)\n", after="out = run([x])\n")
+SECOND = Change(path="b.py", before="run(cmd, cwd=d, shell=True)\n", after="run(parts, cwd=d)\n")
+OTHER = Change(path="b.py", before="sock.connect(a)\n", after="sock.connect_ex(a)\n")
+
+
+def test_two_fixes_agree_on_what_both_show() -> None:
+    def every(proposals):
+        return [True] * len(proposals)
+
+    agreed = propose_rare([FIRST], every, again=[SECOND])
+    assert "run($$$, shell=True)" in [one.text for one in agreed]
+    assert propose_rare([FIRST], every, again=[OTHER]) == []
+    assert propose_rare([FIRST], every, again=[]) == []
+
+
+def test_what_is_not_rare_in_the_project_is_not_proposed() -> None:
+    files = [(name, "x = run(a, shell=True)\n" * 9) for name in ("c.py", "d.py")]
+
+    def are_rare(proposals):
+        return [count <= 5 for count in count_matches(proposals, files, most=5)]
+
+    assert propose_rare([FIRST], are_rare) == []
+
+
+def test_counting_ends_above_the_limit() -> None:
+    candidates = [one for one in find_candidates(FIRST) if one[0].text == "run($$$, shell=True)"]
+    read = []
+
+    def files():
+        for number in range(9):
+            read.append(number)
+            yield "c.py", "run(a, shell=True)\n" * 4
+
+    assert count_matches(candidates, files(), most=5) == [6]
+    assert read == [0, 1]
+
+
+def test_what_was_added_excuses_the_code_it_was_added_to() -> None:
+    (pattern,) = propose(
+        [Change(path="a.py", before="x = open(p)\n", after="x = open(p, encoding='utf-8')\n")]
+    )
+    matcher = Matcher([Rule(card="a", pattern=pattern)])
+    assert matcher.find_in_file("b.py", "with open(name, 'r') as file:\n    pass\n")
+    assert not matcher.find_in_file("b.py", "y = open(name, encoding='ascii')\n")
+
+
+def test_names_of_the_file_are_read_from_around_the_piece() -> None:
+    fix = Change(
+        path="a.py",
+        prefix="import os\n\nclient = make()\n\n\ndef f(path):\n",
+        before="    client.remove(os.environ, path)\n",
+        after="    client.delete(os.environ, path)\n",
+        line=6,
+    )
+    assert [one[0].text for one in find_candidates(fix)][:1] == ["$A.remove"]
+
+
+def test_a_proposal_finds_either_kind_of_quotes() -> None:
+    fix = Change(path="a.py", before="x = f(y, 'w')\n", after="x = g(y)\n")
+    for one in find_candidates(fix):
+        if "w" in one[0].text:
+            assert find_agreeing([one], replace(fix, before='f(z, "w")\n', after="g(z)\n"))
