@@ -8,6 +8,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from benchmarks import report
+from benchmarks.documented_pairs import read_documented
 from benchmarks.linter_fixes import PARTS, find_data, find_rules, part_of, pick_sites, read_projects
 from lessons_kb.detect.learn import choose, find_agreeing, find_candidates
 from lessons_kb.detect.matcher import Matcher, Rule
@@ -15,18 +16,22 @@ from lessons_kb.detect.matcher import Matcher, Rule
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
     from benchmarks.linter_fixes import File, Project, Site
     from lessons_kb.detect.learn import Proposal
 
-SITES, QUICK_SITES = 3, 1
+SITES = 2
 """Fixes of a rule that are learnt from, in each project."""
+QUICK_FILES = 120
+"""Of each project."""
 LEAST_PLACES = 10
 """Of a rule, in all projects of a part together."""
 LIMITS = (5, 10, 20)
 """Places in 100,000 lines of the project that a proposal may find after the fix."""
 TWICE = (2, 10, 20)
+DOCUMENTED = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,12 +65,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-def measure_part(folder: Any, part: str, options: argparse.Namespace) -> dict[str, Any]:
+def measure_part(folder: Path, part: str, options: argparse.Namespace) -> dict[str, Any]:
     """Learn from fixes of the rules of a part in its projects; print and return the figures."""
-    projects = read_projects(folder, part)
+    projects = read_projects(folder, part, most=QUICK_FILES if options.quick else None)
     rules = [rule for rule in find_rules(projects, least=LEAST_PLACES) if part_of(rule) == part]
-    most = QUICK_SITES if options.quick else SITES
-    once, twice = learn(projects, rules, most=max(most, 2), seed=options.seed)
+    once, twice = learn(projects, rules, most=SITES, seed=options.seed)
     counts = count_places(projects, (*once, *twice), limit=max(*LIMITS, *TWICE))
     lines = {project.name: project.lines for project in projects}
     kinds = [("one", once, limit, False) for limit in LIMITS]
@@ -89,16 +93,78 @@ def measure_part(folder: Any, part: str, options: argparse.Namespace) -> dict[st
         if options.verbose:
             report.tell(f"{name}, N = {limit}")
             _print_all(found)
-            if name=="one" and limit==10:
-                for lesson,p in picked:
-                    if p is None:
-                        for g in lesson.candidates or ((),):
-                            print("NONE",lesson.rule,lesson.project,len(g),[(c[0].text,c[0].unless,counts[lesson.project,lesson.rule,c]) for c in g[:4]])
-
     total = sum(lines.values())
     title = f"{part}: {len(rules)} rules, {len(projects)} projects, {total:,} lines"
     report.print_table(title, ("fixes", "N", *one), rows)
+    figures["documented"] = measure_documented(folder, projects, part)
     return figures
+
+
+def measure_documented(
+    folder: Path, projects: Sequence[Project], part: str
+) -> dict[str, dict[str, float | None]]:
+    """Learn from the examples of linters' documentation; print and return the figures.
+
+    Python patterns are held against ruff's verdict where it has a rule of that name, and are rare
+    in the first project; every pattern against the rule's other examples.
+    """
+    home = projects[0]
+    codes = {name: code for project in projects for name, code in project.names.items()}
+    pairs = [one for one in read_documented(folder / "docs") if part_of(one.rule) == part]
+    lessons = [
+        Lesson(
+            rule=codes.get(one.rule, ""),
+            project=home.name,
+            candidates=tuple(
+                tuple(c) for change in one.changes() if (c := find_candidates(change))
+            ),
+        )
+        for one in pairs
+    ]
+    counts = count_places([home], lessons, limit=DOCUMENTED)
+    limit = DOCUMENTED * home.lines / 100_000
+    picked = [(lesson, pick(lesson, counts, limit, alone=False)) for lesson in lessons]
+    python = [
+        p for (_lesson, p), one in zip(picked, pairs, strict=True) if p and one.path == "a.py"
+    ]
+    found = judge(projects, picked, find_places(projects, list(dict.fromkeys(python))))
+    figures: dict[str, dict[str, float | None]] = {}
+    for source in dict.fromkeys(one.source for one in pairs):
+        own = [(o, p) for o, p in zip(found, pairs, strict=True) if p.source == source]
+        judged = summarise([outcome for outcome, _pair in own if outcome.due])
+        others = [
+            tuple(
+                _share_found(outcome.proposal, pair.path, side)
+                for side in (pair.bad[1:], pair.good)
+            )
+            for outcome, pair in own
+            if outcome.proposal
+        ]
+        figures[source] = {
+            "pairs": len(own),
+            "proposed": _mean(bool(outcome.proposal) for outcome, _pair in own),
+            "other bad examples": _mean(bad for bad, _good in others if bad is not None),
+            "good examples": _mean(good for _bad, good in others if good is not None),
+            "rules with a verdict": judged["fixes"],
+            **{name: judged[name] for name in ("find something", "precision", "recall, all")},
+            "false in 100,000 lines": judged["false in 100,000 lines"],
+        }
+    if figures:
+        rows = [[name, *map(_shown, one.values())] for name, one in figures.items()]
+        columns = ("documented", *next(iter(figures.values())))
+        report.print_table(f"{part}: one documented pair, N = {DOCUMENTED}", columns, rows)
+    return figures
+
+
+def _share_found(proposal: Proposal, path: str, texts: Sequence[str]) -> float | None:
+    """Return the part of some examples that a proposal finds, None of none."""
+    matcher = make_matcher([proposal])
+    return _mean(bool(matcher.find_in_file(path, text)) for text in texts)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return mean(found) if found else None
 
 
 def learn(
@@ -232,25 +298,18 @@ def judge(
 
 
 def summarise(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
-    """Return the figures of a table's row; means are over fixes, first those of a rule."""
+    """Return the figures of a table's row; each mean counts every proposal once."""
     proposed = [one for one in outcomes if one.proposal]
     finding = [one for one in proposed if one.right + one.wrong]
     return {
         "fixes": len(outcomes),
-        "proposed": _macro((one, bool(one.proposal)) for one in outcomes),
+        "proposed": _mean(bool(one.proposal) for one in outcomes),
         "find something": len(finding),
-        "precision": _macro((one, one.right / (one.right + one.wrong)) for one in finding),
-        "recall, proposed": _macro((one, one.right / one.due) for one in proposed if one.due),
-        "recall, all": _macro((one, one.right / one.due) for one in outcomes if one.due),
-        "false in 100,000 lines": _macro(
-            (one, 100_000 * one.wrong / one.lines) for one in proposed
-        ),
+        "precision": _mean(one.right / (one.right + one.wrong) for one in finding),
+        "recall, proposed": _mean(one.right / one.due for one in proposed if one.due),
+        "recall, all": _mean(one.right / one.due for one in outcomes if one.due),
+        "false in 100,000 lines": _mean(100_000 * one.wrong / one.lines for one in proposed),
     }
-
-
-def _macro(values: Iterable[tuple[Outcome, float]]) -> float | None:
-    found = [value for _one, value in values]
-    return mean(found) if found else None
 
 
 def _shown(value: float | None) -> str:

@@ -98,6 +98,8 @@ class Project:
     """Rule → (path, first line of the statement)."""
     fixes: Mapping[str, tuple[Mapping[str, Any], ...]]
     """Rule → the linter's diagnostics that bring a fix."""
+    names: Mapping[str, str]
+    """Name of a rule, with hyphens → its code."""
 
     @property
     def lines(self) -> int:
@@ -118,18 +120,24 @@ def find_data(given: str | None) -> Path:
     return folder
 
 
-def read_projects(folder: Path, part: str) -> list[Project]:
-    """Read the projects of a part and lint them; DataError where there are fewer than two."""
+def read_projects(folder: Path, part: str, *, most: int | None = None) -> list[Project]:
+    """Read the projects of a part, or ``most`` files of each, and lint them.
+
+    Raises DataError where there are fewer than two.
+    """
     names = sorted(path.name for path in (folder / "code").iterdir() if path.is_dir())
     wanted = [name for name in names if (name in DEV) == (part == "dev")]
     if len(wanted) < 2:
         raise DataError(f"fewer than two projects for {part} in {folder / 'code'}; {HOW}")
-    return [_read_project(folder / "code" / name) for name in wanted]
+    return [_read_project(folder / "code" / name, most) for name in wanted]
 
 
-def _read_project(root: Path) -> Project:
+def _read_project(root: Path, most: int | None) -> Project:
     files = {}
-    for path in sorted(root.rglob("*.py")):
+    paths = sorted(root.rglob("*.py"))
+    if most is not None:
+        random.Random(root.name).shuffle(paths)
+    for path in paths[:most]:
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= _MAX_CHARS:
             try:
                 text = path.read_bytes().decode("utf-8")
@@ -140,11 +148,13 @@ def _read_project(root: Path) -> Project:
                 files[name] = File(name, text)
     verdicts: dict[str, set[tuple[str, int]]] = defaultdict(set)
     fixes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    names: dict[str, str] = {}
     for one in _lint(root):
         name = Path(one["filename"]).relative_to(root.resolve()).as_posix()
         file, rule = files.get(name), one["code"]
         if file is None or rule is None or rule == "invalid-syntax":
             continue
+        names[one["name"]] = rule
         verdicts[rule].add((name, file.statement(one["location"]["row"])))
         if one["fix"]:
             fixes[rule].append({**one, "filename": name})
@@ -153,6 +163,7 @@ def _read_project(root: Path) -> Project:
         files=files,
         verdicts={rule: frozenset(found) for rule, found in verdicts.items()},
         fixes={rule: tuple(found) for rule, found in fixes.items()},
+        names=names,
     )
 
 

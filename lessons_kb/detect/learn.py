@@ -58,6 +58,7 @@ _CONTROL = {
 """Words that order the steps of any program: a statement of these alone tells of no mistake."""
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _WORD = re.compile(r"\w+")
+_DIGIT = re.compile(r"[0-9]")
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
@@ -164,8 +165,7 @@ def _is_sound(proposal: Proposal) -> bool:
         return False
     if any(len(quoted) > _MAX_LITERAL or " " in quoted for _mark, quoted in _QUOTED.findall(text)):
         return False
-    words = find_words(proposal[0])
-    return text.startswith(("{", "[", "(")) or not _CONTROL.issuperset(words)
+    return _DIGIT.search(text) is not None or not _CONTROL.issuperset(find_words(proposal[0]))
 
 
 def _write_all(change: Change, language: str) -> Iterator[Proposal]:
@@ -410,7 +410,13 @@ class _Writer:
             return text
         kept = self._is_option(leaf) or (
             text not in self._names_in.bound
-            and (self._is_name(leaf) or (removed and (self._is_global(text) or (self._names_in.whole and not self._loose))))
+            and (
+                self._is_name(leaf)
+                or (
+                    removed
+                    and (self._is_global(text) or (self._names_in.whole and not self._loose))
+                )
+            )
         )
         return text if kept else self._metavariable(text)
 
