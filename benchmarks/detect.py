@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from dataclasses import dataclass
-from statistics import mean
+from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.documented_pairs import read_documented
 from benchmarks.linter_fixes import PARTS, find_data, find_rules, part_of, pick_sites, read_projects
+from lessons_kb.detect.changes import Change
 from lessons_kb.detect.learn import choose, find_agreeing, find_candidates
 from lessons_kb.detect.matcher import Matcher, Rule
+from lessons_kb.detect.patterns import find_words
+from lessons_kb.model import Pattern
 
 if TYPE_CHECKING:
     import argparse
@@ -32,6 +36,7 @@ LIMITS = (5, 10, 20)
 """Places in 100,000 lines of the project that a proposal may find after the fix."""
 TWICE = (2, 10, 20)
 DOCUMENTED = 10
+PATTERNS, LINES, FILES, ROUNDS = 50, 350, 40, 7
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,8 +101,65 @@ def measure_part(folder: Path, part: str, options: argparse.Namespace) -> dict[s
     total = sum(lines.values())
     title = f"{part}: {len(rules)} rules, {len(projects)} projects, {total:,} lines"
     report.print_table(title, ("fixes", "N", *one), rows)
+    figures["milliseconds"] = measure_speed(projects, wanted)
     figures["documented"] = measure_documented(folder, projects, part)
     return figures
+
+
+def measure_speed(
+    projects: Sequence[Project], proposals: Iterable[Proposal]
+) -> dict[str, dict[str, float]]:
+    """Time 50 of the learnt patterns, and 50 regular expressions of their words, in milliseconds.
+
+    Files have about 350 lines; an edit changes one line of such a file. Medians over files.
+    """
+    patterns = list(dict.fromkeys(one for proposal in proposals for one in proposal))[:PATTERNS]
+    words = list(dict.fromkeys(word for one in patterns for word in find_words(one)))
+    regexes = [
+        Pattern(kind="regex", text=rf"\b{word}\s*\(") for word in (words * PATTERNS)[:PATTERNS]
+    ]
+    files = [
+        file
+        for project in projects
+        for file in project.files.values()
+        if LINES - 10 <= len(file.lines) <= LINES + 10
+    ][:FILES]
+    figures = {}
+    for name, some in (("syntax", patterns), ("regular expressions", regexes)):
+        matcher = make_matcher([(one,) for one in some])
+        figures[name] = {
+            "patterns": len(some),
+            "a file": median(_time(matcher, Change(path=f.path, after=f.text)) for f in files),
+            "an edit": median(_time(matcher, _edit(file)) for file in files),
+        }
+    rows = [[name, *map(_shown, one.values())] for name, one in figures.items()]
+    title = f"Milliseconds, median of {len(files)} files of {LINES} lines"
+    report.print_table(title, ("looked for", "patterns", "a file", "an edit"), rows)
+    return figures
+
+
+def _edit(file: File) -> Change:
+    """Return a change of the line in the middle of a file."""
+    middle = len(file.lines) // 2
+    line = file.lines[middle]
+    return Change(
+        path=file.path,
+        before=line,
+        after=line.replace("\n", "  # edited\n"),
+        line=middle + 1,
+        prefix="".join(file.lines[:middle]),
+        suffix="".join(file.lines[middle + 1 :]),
+    )
+
+
+def _time(matcher: Matcher, change: Change) -> float:
+    """Return the milliseconds of the fastest of a few rounds: others use this machine, too."""
+    times = []
+    for _round in range(ROUNDS):
+        start = time.perf_counter()
+        matcher.find_added(change)
+        times.append(1000 * (time.perf_counter() - start))
+    return min(times)
 
 
 def measure_documented(

@@ -63,7 +63,7 @@ def find_segments(pattern: Pattern) -> tuple[str, ...]:
     """
     segments = []
     for piece in _METAVARIABLE.split(pattern.text):
-        tokens = [token for token in _TOKEN.findall(piece) if token != "$"]
+        tokens = _TOKEN.findall(piece)
         words = [place for place, token in enumerate(tokens) if token[0] not in ".(["]
         if not words:
             continue
