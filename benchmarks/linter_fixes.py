@@ -7,6 +7,7 @@ import difflib
 import json
 import os
 import random
+import shutil
 import subprocess
 import warnings
 from collections import defaultdict
@@ -168,9 +169,12 @@ def _read_project(root: Path, most: int | None) -> Project:
 
 
 def _lint(root: Path) -> list[dict[str, Any]]:
-    done = subprocess.run(["ruff", *_RUFF], cwd=root, capture_output=True, check=False)
+    ruff = shutil.which("ruff")
+    if ruff is None:
+        raise DataError("ruff is not on the PATH; pip install ruff")
+    done = subprocess.run([ruff, *_RUFF], cwd=root, capture_output=True, check=False)
     if done.returncode:
-        raise DataError(f"ruff failed: {done.stderr.decode()[:200]}; pip install ruff")
+        raise DataError(f"ruff failed: {done.stderr.decode()[:200]}; try a newer one")
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 

@@ -133,7 +133,6 @@ def count_unused(brain: Layers) -> tuple[int, int]:
         if layer.state is not None and layer.state.detectors
     ]
     beyond = sum(count - len(matcher.rules) for count, matcher in matchers)
-    if is_available():
-        return beyond, 0
     kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
-    return beyond, kinds.count("ast")
+    syntax = kinds.count("ast")
+    return beyond, 0 if not syntax or is_available() else syntax
