@@ -58,7 +58,7 @@ _CONTROL = {
 """Words that order the steps of any program: a statement of these alone tells of no mistake."""
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _WORD = re.compile(r"\w+")
-_DIGIT = re.compile(r"[0-9]")
+_KEYED_DIGIT = re.compile(r"[\[({].*[0-9]")
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
@@ -165,7 +165,7 @@ def _is_sound(proposal: Proposal) -> bool:
         return False
     if any(len(quoted) > _MAX_LITERAL or " " in quoted for _mark, quoted in _QUOTED.findall(text)):
         return False
-    return _DIGIT.search(text) is not None or not _CONTROL.issuperset(find_words(proposal[0]))
+    return _KEYED_DIGIT.search(text) is not None or not _CONTROL.issuperset(find_words(proposal[0]))
 
 
 def _write_all(change: Change, language: str) -> Iterator[Proposal]:
