@@ -1,4 +1,4 @@
-"""``python -m benchmarks speed | quality | gate | replay | dedup | postcheck | triggers | history | stats``: print tables, write JSON."""
+"""``python -m benchmarks WORK``: print tables, write JSON."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _WORK = {
     "history": "verdicts on lessons beside what they truly do",
     "stats": "time of `lessons stats` over a large journal",
     "tables": "make the gate's data files from clones of public repositories",
+    "detect": "patterns learnt from fixes, beside a linter's verdict on other projects",
     "trust": "races, kills, bad files, fuzzing, full disks, a hostile repository",
 }
 
@@ -66,6 +67,10 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--part", choices=("dev", "held-out"), help="everyday prompts: only this half"
             )
+        if name == "detect":
+            command.add_argument("--data", metavar="DATA", help="default: LESSONS_BENCH_DATA")
+            command.add_argument("--part", choices=("dev", "held-out"), help="only this part")
+            command.add_argument("--verbose", action="store_true", help="tell of every fix")
         if name == "tables":
             command.add_argument("folders", nargs="*", metavar="FOLDER", help="a clone each")
         if name == "replay":

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lessons_kb.brain.detection import Detected, find_detected, read_text
 from lessons_kb.brain.layers import Layers
-from lessons_kb.detect.changes import Change, parse_diff
-from lessons_kb.detect.matcher import Match, Matcher, Rule
+from lessons_kb.detect.changes import Change, parse_diff, place_in
+from lessons_kb.detect.learn import Proposal, count_matches, propose
+from lessons_kb.detect.matcher import Match
 from lessons_kb.detect.syntax import is_available, language_of
 from lessons_kb.errors import GitError
 from lessons_kb.model import Card, Pattern
-from lessons_kb.process.git import list_files, read_history
+from lessons_kb.process.git import list_files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,28 +25,10 @@ class Found:
     match: Match
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class History:
-    """How often a card's mistake was added, by month."""
-
-    card: Card
-    months: tuple[tuple[str, int, int], ...]
-    """(``2026-01``, times before the card was created, times since); a card without a date has
-    all of them before."""
-
-    @property
-    def before(self) -> int:
-        """Times before the card was created."""
-        return sum(before for _month, before, _since in self.months)
-
-    @property
-    def since(self) -> int:
-        """Times since."""
-        return sum(since for _month, _before, since in self.months)
-
-
 MANY_PLACES = 5
 """A pattern of one mistake that finds more places describes something ordinary."""
+A_COUPLE = 2
+"""Places that a pattern may find which two fixes agree on."""
 _HEAD = 8_000
 """Characters in which a NUL tells a binary file, as git does."""
 
@@ -69,46 +51,37 @@ def read_source(path: str) -> str:
 
 def detect_diff(brain: Layers, diff: str) -> list[Found]:
     """Return what a unified diff adds, by file and line; its paths start from the project root."""
-    changes = [place_hunk(change, brain.directory) for change in parse_diff(diff)]
-    return list(flatten(find_detected(brain, changes)))
+    return list(flatten(find_detected(brain, _placed(brain.directory, diff))))
 
 
-def detect_history(brain: Layers) -> list[History]:
-    """Return how often each card's mistake was added by month, over all commits up to HEAD.
+def propose_patterns(directory: str, diff: str, *, again: str = "") -> list[Pattern]:
+    """Return how the mistake may look that a unified diff put right, see ``detect.learn``.
 
-    Cards whose mistake was never added are left out; the others come by id. Raises GitError.
+    With ``again``, the diff of a second fix, what both show. The project's files are as they are
+    after the fixes: a pattern that finds more than a handful of places there, and after two fixes
+    more than a couple, is left out.
     """
-    counts: dict[tuple[str, str], Counter[tuple[str, bool]]] = {}
-    cards: dict[tuple[str, str], Card] = {}
-    for commit in read_history(brain.directory):
-        for one in find_detected(brain, parse_diff(commit.text)):
-            key = (one.layer.alias, one.card.id)
-            since = one.card.created is not None and commit.date >= one.card.created
-            cards[key] = one.card
-            months = counts.setdefault(key, Counter())
-            months[commit.date[:7], since] += len(one.matches)
-    return [
-        History(
-            card=card,
-            months=tuple(
-                (month, counts[key][month, False], counts[key][month, True])
-                for month in sorted({month for month, _since in counts[key]})
-            ),
+    most = A_COUPLE if again else MANY_PLACES
+
+    def are_rare(proposals: Sequence[Proposal]) -> list[bool]:
+        languages = {pattern.language for one in proposals for pattern in one}
+        files = (
+            (path, read_source(os.path.join(directory, path)))
+            for path in list_tree(directory)
+            if language_of(path) in languages
         )
-        for key, card in sorted(cards.items())
+        return [count <= most for count in count_matches(proposals, files, most=most)]
+
+    second = _placed(directory, again) if again else None
+    return propose(_placed(directory, diff), are_rare, again=second)
+
+
+def _placed(directory: str, diff: str) -> list[Change]:
+    """Return the pieces of a diff with what stands around them, where that is known."""
+    return [
+        place_in(change, read_text(os.path.join(directory, change.path)))
+        for change in parse_diff(diff)
     ]
-
-
-def is_rare(directory: str, pattern: Pattern) -> bool:
-    """Tell whether a pattern finds at most MANY_PLACES in a project's files as they are now."""
-    matcher = Matcher([Rule(card="", pattern=pattern)])
-    found = 0
-    for path in list_tree(directory):
-        if not pattern.language or language_of(path) == pattern.language:
-            found += len(matcher.find_in_file(path, read_source(os.path.join(directory, path))))
-        if found > MANY_PLACES:
-            return False
-    return True
 
 
 def list_tree(directory: str, paths: Sequence[str] = ()) -> list[str]:
@@ -160,18 +133,6 @@ def count_unused(brain: Layers) -> tuple[int, int]:
         if layer.state is not None and layer.state.detectors
     ]
     beyond = sum(count - len(matcher.rules) for count, matcher in matchers)
-    if is_available():
-        return beyond, 0
     kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
-    return beyond, kinds.count("ast")
-
-
-def place_hunk(change: Change, root: str) -> Change:
-    """Return a piece of a diff with what stands around it, if the file still holds its lines."""
-    text = read_text(os.path.join(root, change.path))
-    lines = text.splitlines(keepends=True)
-    start, count = change.line - 1, change.after.count("\n")
-    prefix, piece = "".join(lines[:start]), "".join(lines[start : start + count])
-    if piece.rstrip("\n") != change.after.rstrip("\n"):
-        return change
-    return replace(change, prefix=prefix, suffix="".join(lines[start + count :]))
+    syntax = kinds.count("ast")
+    return beyond, 0 if not syntax or is_available() else syntax

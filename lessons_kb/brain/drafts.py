@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import os
@@ -13,7 +14,8 @@ from typing import Any
 
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.compose import compose, find_lacks, redact_card
-from lessons_kb.brain.detect_project import is_rare
+from lessons_kb.brain.detect_project import propose_patterns
+from lessons_kb.brain.detection import read_text
 from lessons_kb.brain.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
@@ -28,10 +30,18 @@ from lessons_kb.errors import (
     InputError,
     LessonsError,
 )
-from lessons_kb.learn.drafts import Sketch, pick_hunks, sketch_diff, sketch_session, sketch_trigger
+from lessons_kb.learn.drafts import (
+    MAX_DIFF,
+    Sketch,
+    find_diff,
+    pick_hunks,
+    sketch_diff,
+    sketch_session,
+    sketch_trigger,
+)
 from lessons_kb.learn.test_commands import find_test_command, shows_outcome
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers
-from lessons_kb.model import EVENTS, Card, Document, Event
+from lessons_kb.model import EVENTS, Card, Document, Event, Pattern
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.drafts import DraftFolder
 from lessons_kb.store.locks import hold_new
@@ -64,6 +74,8 @@ class Draft:
     card: str = ""
     """The card that an earlier draft of the same mistake became, "" if none did."""
     text: str = ""
+    fix: str = ""
+    """The diff that put the mistake right when it came back, "" if none is known."""
 
 
 class Drafts:
@@ -174,6 +186,21 @@ class Drafts:
         card = self._parse(draft).card
         return Cards(self._brain).find_twins(card) if card else []
 
+    def find_agreed(self, draft: Draft) -> tuple[Pattern, ...]:
+        """Return how the mistake looks by two of its fixes: the draft's, and a later one of it or
+        that of the card which an earlier draft became.
+        """
+        fix = find_diff(draft.text)
+        others = [draft.fix] if draft.fix else []
+        if draft.card:
+            with contextlib.suppress(LessonsError):
+                layer, card = Cards(self._brain).find(draft.card)
+                others.append(find_diff(read_text(os.path.join(layer.root, card.id))))
+        for other in filter(None, others if fix else ()):
+            if found := propose_patterns(self._brain.directory, other, again=fix):
+                return tuple(found)
+        return ()
+
     def accept(self, name: str, *, on_duplicate: str = "fail", today: str | None = None) -> Card:
         """Make a draft a card of the nearest brain.
 
@@ -240,8 +267,8 @@ class Drafts:
         since = failed[-1] if failed else events[0].at
         place = self._place(events[-1])
         diff = find_fix(place, since=since, brains=self._brain.layers)
-        rare = partial(is_rare, place)
-        return sketch_session(events, diff=redact(diff), title=title, is_rare=rare)
+        learn = partial(propose_patterns, place)
+        return sketch_session(events, diff=redact(diff), title=title, propose=learn)
 
     def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
         """Return what the working diff of ``FILE`` or ``FILE:LINE`` tells; InputError if none."""
@@ -253,8 +280,8 @@ class Drafts:
         hunks = pick_hunks(read_diff(self._brain.directory).text, posix, line)
         if not hunks:
             raise InputError(f"{where} has no change against HEAD; give a changed file and line")
-        rare = partial(is_rare, self._brain.directory)
-        return sketch_diff(posix, redact(hunks), line=line, title=title, is_rare=rare)
+        learn = partial(propose_patterns, self._brain.directory)
+        return sketch_diff(posix, redact(hunks), line=line, title=title, propose=learn)
 
     def _events(self, session: str | None, *, since: float) -> list[Event]:
         return self._layer.journal.events.find(session=session, since=since, limit=_MAX_EVENTS)
@@ -273,6 +300,8 @@ class Drafts:
                 if facts.get("state") in (_OPEN, _DISCARDED):
                     seen = int(facts.get("seen", 1)) + 1
                     grown = {**facts, "seen": seen, "at": now, "ids": [*facts["ids"], *ids]}
+                    if facts["state"] == _OPEN and (fix := self._find_fix(trigger)):
+                        grown["fix"] = redact(fix)[:MAX_DIFF]
                     self._folder.note(name, grown)
                     return None if facts["state"] == _DISCARDED else self.get(name)
             name = _name(trigger.kind, trigger.key)
@@ -305,16 +334,19 @@ class Drafts:
         return self.get(name)
 
     def _compose_trigger(self, trigger: Trigger) -> str:
-
-        diff = ""
-        if trigger.kind == RED_GREEN and trigger.failure:
-            place = self._place(trigger.cause)
-            since, until = trigger.failure.at, trigger.cause.at
-            brains = self._brain.layers
-            diff = find_fix(place, since=since, until=until, files=trigger.files, brains=brains)
-        rare = partial(is_rare, self._place(trigger.cause))
-        sketch = sketch_trigger(trigger, diff=diff, is_rare=rare)
+        diff = self._find_fix(trigger)
+        learn = partial(propose_patterns, self._place(trigger.cause))
+        sketch = sketch_trigger(trigger, diff=diff, propose=learn)
         return self._compose(sketch, at=trigger.cause.at)
+
+    def _find_fix(self, trigger: Trigger) -> str:
+        """Return the change that put right what a trigger tells of, "" where that is not known."""
+        if trigger.kind != RED_GREEN or not trigger.failure:
+            return ""
+        place = self._place(trigger.cause)
+        since, until = trigger.failure.at, trigger.cause.at
+        brains = self._brain.layers
+        return find_fix(place, since=since, until=until, files=trigger.files, brains=brains)
 
     def _compose(
         self,
@@ -356,6 +388,7 @@ class Drafts:
             seen=int(facts.get("seen", 1)),
             card=str(facts.get("card", "")),
             text=text,
+            fix=str(facts.get("fix", "")),
         )
 
         document = self._parse(draft)

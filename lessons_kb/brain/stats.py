@@ -6,10 +6,12 @@ import datetime as dt
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from lessons_kb.brain.agent_session import session_of
 from lessons_kb.brain.baseline import look_before
 from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.detect_history import Months, glance
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.filters import names_project, names_stage
 from lessons_kb.brain.layer import Layer
@@ -57,7 +59,8 @@ class Stats:
         parts = [_Part(layer, stage, project) for layer in self._brain.layers]
         cards = [card for part in parts for card in part.cards]
         homes = Counter(card_id for part in parts for card_id in part.known)
-        effects = [effect for part in parts for effect in part.effects(day, homes)]
+        added = glance(self._brain)
+        effects = [effect for part in parts for effect in part.effects(day, homes, added)]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
         sums: Counter[str] = Counter()
         for part in parts:
@@ -88,7 +91,8 @@ class Stats:
         """Return what one card did; ``name`` as in ``Cards.find``."""
         layer, card = Cards(self._brain).find(name)
         look_before(self._brain, [layer], card.id)
-        return self._weigh(layer, card, today)
+        added = glance(self._brain).get((layer.alias, card.id), ()) if card.detect else ()
+        return replace(self._weigh(layer, card, today), added=added)
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return (ISO day, what was counted, how often) of one card, oldest first."""
@@ -142,14 +146,22 @@ class _Part:
         filtered = stage is not None or project is not None
         self._ids = {card.id for card in self.cards} if filtered else None
 
-    def effects(self, day: str, homes: Mapping[str, int]) -> list[Effect]:
-        """Return what each card did; ``homes`` says in how many brains an id is."""
+    def effects(
+        self, day: str, homes: Mapping[str, int], added: Mapping[tuple[str, str], Months]
+    ) -> list[Effect]:
+        """Return what each card did.
+
+        ``homes`` says in how many brains an id is, ``added`` what commits added, by brain and id.
+        """
         first = self._counts.first_day
         return [
-            self._counts.weigh(
-                card,
-                brain=self._alias if homes[card.id] > 1 else "",
-                idle=_is_idle(card, first, day, self._stale_days),
+            replace(
+                self._counts.weigh(
+                    card,
+                    brain=self._alias if homes[card.id] > 1 else "",
+                    idle=_is_idle(card, first, day, self._stale_days),
+                ),
+                added=added.get((self._alias, card.id), ()),
             )
             for card in self.cards
             if card.status != "archived"

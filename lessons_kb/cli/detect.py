@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.detect_project import Found, History
+    from lessons_kb.brain.detect_history import History
+    from lessons_kb.brain.detect_project import Found
 
 FORMATS = ("text", "json", "sarif", "github")
 _LEVELS = {"high": "error", "medium": "warning", "low": "info"}
@@ -54,7 +55,6 @@ def detect(
     from lessons_kb.brain.detect_project import (
         detect_diff,
         detect_files,
-        detect_history,
         list_tree,
     )
 
@@ -68,7 +68,9 @@ def detect(
     brain.refresh()
     _say_unused(brain)
     if history:
-        _print_history(detect_history(brain), form)
+        from lessons_kb.brain.detect_history import detect_history
+
+        _print_history(brain, detect_history(brain), form)
         return
     if diff is not None:
         change = read_diff(brain, diff)
@@ -158,14 +160,20 @@ def _place(brain: Brain, path: str) -> str:
     return relative_path(os.path.normpath(os.path.join(brain.directory, path)))
 
 
-def _print_history(histories: Sequence[History], form: str) -> None:
+def _print_history(brain: Brain, histories: Sequence[History], form: str) -> None:
+    cards = {
+        (layer.alias, card.id): card
+        for layer in brain.layers
+        for card in layer.read(lambda one: one.catalogue.all_cards())
+    }
+    known = [(cards[one.brain, one.card], one) for one in histories]
     if form == "json":
         print_json(
             [
                 {
-                    "card": one.card.id,
-                    "title": one.card.title,
-                    "created": one.card.created,
+                    "card": card.id,
+                    "title": card.title,
+                    "created": card.created,
                     "before": one.before,
                     "since": one.since,
                     "months": [
@@ -173,13 +181,13 @@ def _print_history(histories: Sequence[History], form: str) -> None:
                         for month, before, since in one.months
                     ],
                 }
-                for one in histories
+                for card, one in known
             ]
         )
         return
     rows = [
-        (one.card.id, one.card.created or "", month, str(before), str(since))
-        for one in histories
+        (card.id, card.created or "", month, str(before), str(since))
+        for card, one in known
         for month, before, since in one.months
     ]
     if rows:

@@ -10,6 +10,7 @@ import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
+from lessons_kb.learn.drafts import format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.visible import visible
@@ -73,7 +74,8 @@ def review(
 def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
     twins = brain.drafts.find_twins(draft)
     shown = [{"id": t.card.id, "level": t.level, "score": t.score} for t in twins]
-    return {**as_data(draft), "missing": list(draft.missing), "twins": shown}
+    agreed = as_data(brain.drafts.find_agreed(draft))
+    return {**as_data(draft), "missing": list(draft.missing), "twins": shown, "agreed": agreed}
 
 
 def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
@@ -104,6 +106,10 @@ def _remarks(brain: Brain, draft: Draft) -> list[str]:
     lines += [clean_line(twin.reason) for twin in brain.drafts.find_twins(draft)]
     if draft.card:
         lines.append(f"the same mistake is already the card {clean_line(draft.card)}")
+    if agreed := brain.drafts.find_agreed(draft):
+        where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
+        lines.append(f"two fixes agree on how it looks; if that is right, add to {where}:")
+        lines += format_patterns(agreed).split("\n")
     return lines
 
 

@@ -21,6 +21,7 @@ from lessons_kb.learn.effect import (
     count_verdicts,
     never_used,
     noisy,
+    tell_added,
     top,
 )
 from lessons_kb.model import as_data
@@ -116,6 +117,8 @@ def _print_overview(overview: Overview) -> None:
             ("addressed", f"{_items(overview)}{bar}"),
             ("came back", f"{overview.recurrences:,}×{back}"),
         ]
+    if added := tell_added(overview.effects):
+        rows.append(("in git", added.replace("the card,", "their cards,")))
     rows.append(("verdicts", _verdicts(overview)))
     _print_facts(rows)
     _print_groups(overview)
@@ -151,6 +154,8 @@ def _print_effect(effect: Effect, history: History) -> None:
             ("before", _told(effect.before)),
             ("with it", _told(effect.after)),
         ]
+    if added := tell_added([effect]):
+        rows.append(("in git", f"{added} ({', '.join(map(_month, effect.added))})"))
     rows.append(("marks", ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)))
     _print_facts(rows)
     if effect.before.of or effect.after.of:
@@ -171,6 +176,11 @@ def _print_effect(effect: Effect, history: History) -> None:
     )
     if len(days) > _DAYS:
         say(f"{counted(len(days) - _DAYS, 'day')} earlier; use --json")
+
+
+def _month(added: tuple[str, int, int]) -> str:
+    month, before, since = added
+    return f"{month}: {before + since}"
 
 
 def _print_groups(overview: Overview) -> None:

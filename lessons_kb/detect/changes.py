@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\"
@@ -56,6 +56,16 @@ def parse_diff(text: str) -> Iterator[Change]:
         adds = adds or mark == "+"
     if adds:
         yield _piece(path, before, after, line)
+
+
+def place_in(change: Change, text: str) -> Change:
+    """Return a piece with what stands around it in its changed file, if its lines are there."""
+    lines = text.splitlines(keepends=True)
+    start, count = change.line - 1, change.after.count("\n")
+    prefix, piece = "".join(lines[:start]), "".join(lines[start : start + count])
+    if piece.rstrip("\n") != change.after.rstrip("\n"):
+        return change
+    return replace(change, prefix=prefix, suffix="".join(lines[start + count :]))
 
 
 def _piece(path: str, before: list[str], after: list[str], line: int) -> Change:

@@ -1,100 +1,288 @@
 """Syntax patterns learnt from the change that put a mistake right, for a human to confirm.
 
-What a fix removed is cut out of the syntax tree: the smallest node around each removed run, and
-the nodes around that one. Names and literals that were only passed along become metavariables,
-arguments that did not change become ``$$$``. What finds the code before and not after is left;
-the shortest such pattern is the most general one.
+The tokens of both sides are aligned. What a fix removed is cut out of the syntax tree: the
+smallest node around each removed run, and the nodes around that one up to the statement. Names
+that are bound nearby and whatever was only passed along become metavariables, arguments and bodies
+that did not change become ``$$$``. Where something was added, the code around it is an anchor
+and what was added excuses it. What finds the code before and not after is left; of those that are
+rare in the project, the one with the fewest words is the most general.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any
 
 from lessons_kb.detect.changes import Change
+from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.detect.patterns import check_pattern, find_words
-from lessons_kb.detect.syntax import find_nodes, language_of, parse
+from lessons_kb.detect.syntax import language_of, parse
 from lessons_kb.model import Pattern
 
 MAX_LEARNT_CHARS = 20_000
 """Of each side of one change; a longer one is no fix of one mistake."""
-_MAX_LEVELS = 4
+_MAX_WRITTEN = 40
+"""Ways to write one change that are tried on it."""
+_MAX_CANDIDATES = 12
+"""Of those that find it, the ones that are looked for in the project."""
+_MAX_LEVELS = 8
 """Nodes around the smallest one that are looked at."""
 _MAX_LITERAL = 40
 """Characters of a text in quotes that may be a part of the mistake."""
-_STOPS = ("statement", "declaration", "definition", "block", "module", "program", "ERROR")
+_MAX_PATTERN = 200
+_STATEMENT = "statement"
+_OUTERMOST = ("definition", "declaration", "block", "module", "program", "ERROR", "body")
 _ARGUMENTS = ("argument_list", "arguments")
+_BODIES = ("block", "statement_block", "compound_statement")
 _MEMBERS = ("attribute", "member_expression", "selector_expression", "field_expression")
-_NAMED = ("keyword_argument", "pair", "named_argument")
-_BINDERS = ("assignment", "parameters", "for_statement", "variable_declarator", "lambda_parameters")
-_TRAILING = ", $$$)"
+_CALLS = ("call", "call_expression", "new_expression", "decorator")
+_BINDERS = (
+    *("assignment", "parameters", "for_statement", "variable_declarator", "lambda_parameters"),
+    *("as_pattern_target", "for_in_clause", "named_expression", "pattern_list", "tuple_pattern"),
+)
+_NAMES = ("identifier", "property_identifier", "field_identifier", "type_identifier")
+_LITERALS = ("string", "integer", "float", "number", "int_literal", "float_literal")
+_PLAIN = (*_NAMES, *_LITERALS, *_MEMBERS, *_CALLS, "subscript", "parenthesized_expression")
+_MODULE_VALUE = re.compile(r"(?m)^(?:(?:const|let|var)\s+)?([a-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
+_TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
+_QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
+_CONTROL = {
+    *("if", "elif", "else", "for", "in", "while", "return", "try", "with", "yield"),
+    *("not", "and", "or", "is", "pass", "assert", "raise", "del", "await", "async", "lambda"),
+}
+"""Words that order the steps of any program: a statement of these alone tells of no mistake."""
+_IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
+_WORD = re.compile(r"\w+")
+_KEYED_DIGIT = re.compile(r"[\[({].*[0-9]")
+_FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
+Proposal = tuple[Pattern, ...]
+"""One way in which a mistake looks: a pattern, and its variants where one cannot say it."""
+Rarity = Callable[[Sequence[Proposal]], Sequence[bool]]
+"""Which proposals find no more than a handful of places in the project after the fix."""
 
-def propose(changes: Iterable[Change], *, most: int = 3) -> list[Pattern]:
-    """Return patterns that find what some changes removed and nothing that they left.
 
-    The most general one comes first. Nothing is proposed for a change that only adds, for a
-    language that is not known, and without ast-grep.
+def propose(
+    changes: Iterable[Change],
+    are_rare: Rarity,
+    *,
+    again: Sequence[Change] | None = None,
+    most: int = 3,
+) -> list[Pattern]:
+    """Return patterns that find what some changes put right and nothing that they left.
+
+    With ``again``, a second fix of the same mistake, only what both fixes show. The most general
+    one of each change comes first. Nothing is proposed for a language that is not known, and
+    without ast-grep.
     """
-    found: dict[Pattern, None] = {}
-    for change in changes:
-        language = language_of(change.path)
-        sides = (change.before, change.after)
-        if not language or not all(sides) or max(map(len, sides)) > MAX_LEARNT_CHARS:
-            continue
-        for text in sorted(set(_candidates(*sides, language)), key=_generality):
-            pattern = Pattern(kind="ast", text=text, language=language)
-            if _is_telling(pattern, *sides, language):
-                found |= dict.fromkeys(_with_last_argument(pattern))
-                break
-    return list(found)[:most]
+    groups = [found for change in changes if (found := find_candidates(change))]
+    if again is not None:
+        groups = [agreed for group in groups if (agreed := _agreed(group, again))]
+    flat = [one for group in groups for one in group]
+    rare = dict(zip(flat, are_rare(flat), strict=True))
+    return [one for proposal in choose(groups, rare) for one in proposal][:most]
 
 
-def _with_last_argument(pattern: Pattern) -> Iterator[Pattern]:
-    """Yield a pattern, and again without the ``$$$`` that some arguments end with.
-
-    Where nothing follows the last argument, a trailing ``$$$`` matches nothing.
-    """
-    yield pattern
-    if _TRAILING in pattern.text:
-        yield replace(pattern, text=pattern.text.replace(_TRAILING, ")"))
+def _agreed(candidates: Sequence[Proposal], changes: Sequence[Change]) -> list[Proposal]:
+    """Return the candidates that any of some changes agrees with, in their order."""
+    found = {one for change in changes for one in find_agreeing(candidates, change)}
+    return [one for one in candidates if one in found]
 
 
-def _generality(text: str) -> tuple[int, int, str]:
-    return len(find_words(Pattern(kind="ast", text=text))), len(text), text
+def choose(groups: Iterable[Sequence[Proposal]], rare: Mapping[Proposal, bool]) -> list[Proposal]:
+    """Return the first rare candidate of each change, the most general ones first."""
+    firsts = (next((one for one in group if rare[one]), None) for group in groups)
+    return sorted(dict.fromkeys(one for one in firsts if one), key=_generality)
 
 
-def _is_telling(pattern: Pattern, before: str, after: str, language: str) -> bool:
-    """Tell whether a pattern finds one side alone, by a word that the other lacks."""
-    if check_pattern(pattern) or ("(" not in pattern.text and "." not in pattern.text):
-        return False
-    there = {leaf.text() for leaf in _leaves(parse(after, language))}
-    if there.issuperset(find_words(pattern)):
-        return False
-    finds = [bool(list(find_nodes(text, language, [pattern.text]))) for text in (before, after)]
-    return finds == [True, False]
+def find_candidates(change: Change) -> list[Proposal]:
+    """Return what finds a change's old side and not its new one, the most general first."""
+    language = language_of(change.path)
+    if not language or not change.before.strip() or not change.after.strip():
+        return []
+    if max(len(change.before), len(change.after)) > MAX_LEARNT_CHARS:
+        return []
+    written = islice(_write_all(change, language), 4 * _MAX_WRITTEN)
+    ranked = sorted({one for one in written if _is_sound(one)}, key=_generality)
+    return find_agreeing(ranked[:_MAX_WRITTEN], change)[:_MAX_CANDIDATES]
 
 
-def _candidates(before: str, after: str, language: str) -> Iterator[str]:
-    old, new = (list(_leaves(parse(text, language))) for text in (before, after))
-    matcher = SequenceMatcher(
-        None, [leaf.text() for leaf in old], [leaf.text() for leaf in new], autojunk=False
+def find_agreeing(candidates: Sequence[Proposal], change: Change) -> list[Proposal]:
+    """Return the candidates that find more in a change's old side than in its new one, in order."""
+    matcher = _matcher(candidates, range(len(candidates)))
+    before, after = (
+        Counter(int(match.rule.card) for match in matcher.find_added(side))
+        for side in (
+            replace(change, before="", after=change.before),
+            replace(change, before=""),
+        )
     )
-    bound = _find_bound(old)
-    for kind, first, end, _first, _end in matcher.get_opcodes():
-        if kind not in ("delete", "replace"):
-            continue
-        run = (_span(old[first])[0], _span(old[end - 1])[1])
-        for node in _around(old[first], run):
-            yield _Writer(run, bound).write(node)
+    return [one for place, one in enumerate(candidates) if before[place] > after[place]]
 
 
-def _leaves(root: Any) -> Iterator[Any]:
-    if root is None:
+def count_matches(
+    proposals: Sequence[Proposal], files: Iterable[tuple[str, str]], *, most: int
+) -> list[int]:
+    """Return how many lines of some files (path, text) each proposal finds, up to ``most`` + 1.
+
+    What has found more is looked for no further.
+    """
+    counts = [0] * len(proposals)
+    left = list(range(len(proposals)))
+    matcher = _matcher(proposals, left)
+    for path, text in files:
+        for match in matcher.find_in_file(path, text):
+            counts[int(match.rule.card)] += 1
+        if len(kept := [place for place in left if counts[place] <= most]) < len(left):
+            left, matcher = kept, _matcher(proposals, kept)
+        if not left:
+            break
+    return [min(count, most + 1) for count in counts]
+
+
+def _matcher(proposals: Sequence[Proposal], places: Iterable[int]) -> Matcher:
+    return Matcher(
+        Rule(card=str(place), pattern=pattern) for place in places for pattern in proposals[place]
+    )
+
+
+def _generality(proposal: Proposal) -> tuple[bool, int, int, str]:
+    """Return what sorts the most general proposal first, and last what was only added to."""
+    one = proposal[0]
+    return bool(one.unless), len(find_words(one)), len(one.text), one.text
+
+
+def _is_sound(proposal: Proposal) -> bool:
+    text = proposal[0].text
+    plain = "(" in text or "." in text or " " in text
+    if not plain or len(text) > _MAX_PATTERN or check_pattern(proposal[0]):
+        return False
+    if any(len(quoted) > _MAX_LITERAL or " " in quoted for _mark, quoted in _QUOTED.findall(text)):
+        return False
+    return _KEYED_DIGIT.search(text) is not None or not _CONTROL.issuperset(find_words(proposal[0]))
+
+
+def _write_all(change: Change, language: str) -> Iterator[Proposal]:
+    """Yield every way to write what a change removed, or what it added something to."""
+    outer, inner = _surroundings(change)
+    sides = [_Side(f"{outer}{text}{inner}", language, len(outer), len(text))
+             for text in (change.before, change.after)]  # fmt: skip
+    old, new = sides
+    if not old.leaves:
         return
+    above = f"{change.prefix}{change.before}"
+    names = _Names(
+        bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
+        imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
+        whole=bool(change.prefix or change.suffix),
+    )
+    matcher = SequenceMatcher(
+        None, [leaf.text for leaf in old.leaves], [leaf.text for leaf in new.leaves], autojunk=False
+    )
+    for kind, first, end, begin, stop in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        if kind == "insert":
+            yield from _anchor(old, new, first, begin, stop, names, language)
+            continue
+        run = (old.leaves[first].start, old.leaves[end - 1].end)
+        for node in _around(old.leaves[first].node, run):
+            for loose in (True, False):
+                text = _Writer(run, names, loose=loose).write(node)
+                yield _with_variants(Pattern(kind="ast", text=text, language=language))
+
+
+def _anchor(
+    old: _Side, new: _Side, first: int, begin: int, stop: int, names: _Names, language: str
+) -> Iterator[Proposal]:
+    """Yield the code to which something was added, excused by a word of what was added."""
+    known = {leaf.text for leaf in old.leaves}
+    words = [leaf.text for leaf in new.leaves[begin:stop] if re.fullmatch(r"\w\w+", leaf.text)]
+    added = next((word for word in words if word not in known), "")
+    if not added:
+        return
+    for place in {max(first - 1, 0), min(first, len(old.leaves) - 1)}:
+        leaf = old.leaves[place]
+        at = (leaf.start, leaf.start)
+        for node in _around(leaf.node, (leaf.start, leaf.end)):
+            text = _Writer(at, names, loose=True).write(node)
+            pattern = Pattern(kind="ast", text=text, language=language)
+            yield _with_variants(replace(pattern, unless=rf"\b{re.escape(added)}\b"))
+
+
+def _with_variants(pattern: Pattern) -> Proposal:
+    """Return a pattern, and again as the same code may be written otherwise.
+
+    A trailing ``$$$`` matches nothing where no argument follows, and quotes match their own kind.
+    """
+    text = _FOLDS.sub(" ", pattern.text)
+    texts = [text, _TRAILING.sub("", text)]
+    texts += [_QUOTED.sub(_swap_quotes, one) for one in texts]
+    return tuple(replace(pattern, text=one) for one in dict.fromkeys(texts))
+
+
+def _swap_quotes(found: re.Match[str]) -> str:
+    mark = "'" if found[1] == '"' else '"'
+    return found[0] if mark in found[2] or "\\" in found[2] else f"{mark}{found[2]}{mark}"
+
+
+def _surroundings(change: Change) -> tuple[str, str]:
+    """Return what stands around a piece up to the ends of its outermost block.
+
+    A piece of a block cannot be read without the lines that open it, and the rest of a long file
+    costs time.
+    """
+    before, after = "", ""
+    for line in reversed(change.prefix.splitlines(keepends=True)):
+        before = f"{line}{before}"
+        if (line[:1].strip() and line[0] not in ")]}") or len(before) > MAX_LEARNT_CHARS:
+            break
+    for line in change.suffix.splitlines(keepends=True):
+        if (line[:1].strip() and line[0] not in ")]}") or len(after) > MAX_LEARNT_CHARS:
+            break
+        after += line
+    return before, after
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    node: Any
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Names:
+    bound: set[str]
+    """Given a value nearby: they mean nothing elsewhere."""
+    imported: set[str]
+    whole: bool
+    """Whether the rest of the file is known: what is bound nowhere is then a global name."""
+
+
+class _Side:
+    """One side of a change: the tokens of the piece, and the names bound around it."""
+
+    def __init__(self, text: str, language: str, begin: int, length: int) -> None:
+        self.leaves: list[_Leaf] = []
+        self.bound = set(_SELF)
+        root = parse(text, language)
+        for node in _find_leaves(root) if root is not None else ():
+            start, end = _span(node)
+            if node.kind() in _NAMES and _is_binding(node):
+                self.bound.add(node.text())
+            if start < begin + length and end > begin and "comment" not in node.kind():
+                self.leaves.append(_Leaf(node, node.text(), start, end))
+
+
+def _find_leaves(root: Any) -> Iterator[Any]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -114,35 +302,41 @@ def _around(leaf: Any, run: tuple[int, int]) -> Iterator[Any]:
     """Yield the smallest node that covers a run, and those around it, up to the statement."""
     node, levels = leaf, 0
     while node is not None and levels < _MAX_LEVELS:
-        if node.kind().endswith(_STOPS):
+        kind = node.kind()
+        if kind.endswith(_OUTERMOST) or "comment" in kind:
             return
         start, end = _span(node)
-        if start <= run[0] and run[1] <= end and node.kind() not in _ARGUMENTS:
+        if start <= run[0] and run[1] <= end and kind not in _ARGUMENTS:
             levels += 1
             yield node
+        if kind.endswith(_STATEMENT):
+            return
         node = node.parent()
 
 
-def _find_bound(leaves: Sequence[Any]) -> set[str]:
-    """Return the names that are given a value here: they mean nothing elsewhere."""
-    bound = set(_SELF)
-    for leaf in leaves:
-        if leaf.kind() != "identifier":
-            continue
-        parent = leaf.parent()
-        if parent is not None and parent.kind() in _BINDERS:
-            first = parent.child(0)
-            if parent.kind().endswith("parameters") or _span(first) == _span(leaf):
-                bound.add(leaf.text())
-    return bound
+def _is_binding(leaf: Any) -> bool:
+    """Tell whether a name is given a value here: it means nothing elsewhere."""
+    parent = leaf.parent()
+    kind = parent.kind() if parent is not None else ""
+    if kind in ("default_parameter", "typed_parameter", "typed_default_parameter"):
+        return _span(parent.child(0)) == _span(leaf)
+    if kind not in _BINDERS:
+        return False
+    if kind.endswith(("parameters", "pattern", "pattern_list", "target")):
+        return True
+    named = "left" if kind != "variable_declarator" else "name"
+    first = parent.field(named) or parent.child(0)
+    return _span(first) == _span(leaf)
 
 
 class _Writer:
     """Writes a node as a pattern; what lies outside the removed run is generalised."""
 
-    def __init__(self, run: tuple[int, int], bound: set[str]) -> None:
+    def __init__(self, run: tuple[int, int], names: _Names, *, loose: bool) -> None:
         self._run = run
-        self._bound = bound
+        self._names_in = names
+        self._loose = loose
+        """Whether any value may stand for a removed text in quotes, or for a removed name."""
         self._names: dict[str, str] = {}
 
     def write(self, node: Any) -> str:
@@ -150,18 +344,32 @@ class _Writer:
         kind = node.kind()
         if kind in _ARGUMENTS:
             return self._write_arguments(node)
-        if "string" in kind or "number" in kind or kind in ("integer", "float"):
-            kept = self._is_removed(node) and len(node.text()) <= _MAX_LITERAL
-            return str(node.text()) if kept else self._metavariable(node.text())
+        removed = self._is_removed(node)
+        if kind in _BODIES and not removed:
+            return "$$$"
+        if kind == "string":
+            return self._write_string(node, removed=removed)
+        if kind in _LITERALS:
+            return str(node.text()) if removed else self._metavariable(node.text())
         children = node.children()
         if not children:
-            return self._write_leaf(node)
+            return self._write_leaf(node, removed=removed)
+        if not removed and kind in _CALLS and kind != "decorator":
+            return self._metavariable(node.text())
+        if not removed and kind in _MEMBERS:
+            return self._write_member(node)
+        if not removed and node.is_named() and self._is_value(node):
+            return self._metavariable(node.text())
+        return self._write_children(node, children)
+
+    def _write_children(self, node: Any, children: Sequence[Any]) -> str:
         start, end = _span(node)
         pieces: list[str] = []
         source, at = node.text(), start
         for child in children:
             begin, stop = _span(child)
-            pieces += [source[at - start : begin - start], self.write(child)]
+            if "comment" not in child.kind():
+                pieces += [source[at - start : begin - start], self.write(child)]
             at = stop
         return "".join((*pieces, source[at - start : end - start]))
 
@@ -169,33 +377,91 @@ class _Writer:
         """Write arguments: those that the fix removed, the others as ``$$$``."""
         written: list[str] = []
         for child in node.children():
-            if not child.is_named():
+            if not child.is_named() or "comment" in child.kind():
                 continue
             text = self.write(child) if self._is_removed(child) else "$$$"
             if written[-1:] != ["$$$"] or text != "$$$":
                 written.append(text)
         opening, closing = node.text()[:1], node.text()[-1:]
+        if opening not in "([{<":
+            return self._write_children(node, node.children())
         return f"{opening}{', '.join(written)}{closing}"
 
-    def _write_leaf(self, leaf: Any) -> str:
+    def _write_string(self, node: Any, *, removed: bool) -> str:
+        text = str(node.text())
+        if removed and not self._loose:
+            return text if len(text) <= _MAX_LITERAL else self._metavariable(text)
+        if not removed and self._loose:
+            return self._metavariable(text)
+        if text[:1] not in "\"'" or text[:3] in ('"""', "'''"):
+            return self._metavariable(text)
+        return f'"{self._metavariable(text)}"'
+
+    def _write_member(self, node: Any) -> str:
+        """Write ``module.name`` as it is, the name alone of what another value has."""
+        children = node.children()
+        if self._is_called(node) or self._is_known(node):
+            return "".join(self.write(child) for child in children)
+        return self._metavariable(node.text())
+
+    def _write_leaf(self, leaf: Any, *, removed: bool) -> str:
         text = str(leaf.text())
         if leaf.kind() != "identifier":
             return text
-        if text in self._bound or not (self._is_removed(leaf) or self._is_name(leaf)):
-            return self._metavariable(text)
-        return text
+        kept = self._is_option(leaf) or (
+            text not in self._names_in.bound
+            and (
+                self._is_name(leaf)
+                or (
+                    removed
+                    and (self._is_global(text) or (self._names_in.whole and not self._loose))
+                )
+            )
+        )
+        return text if kept else self._metavariable(text)
+
+    def _is_global(self, text: str) -> bool:
+        """Tell whether a name means the same in other files."""
+        return text in self._names_in.imported or text[:1].isupper()
+
+    def _is_known(self, node: Any) -> bool:
+        """Tell whether a chain of members begins with a name that was imported."""
+        while node.kind() in _MEMBERS and node.children():
+            node = node.child(0)
+        text = node.text()
+        return node.kind() == "identifier" and text in self._names_in.imported
+
+    def _is_called(self, node: Any) -> bool:
+        parent = node.parent()
+        return (
+            parent is not None
+            and parent.kind() in _CALLS
+            and _span(parent.child(0))[0] == _span(node)[0]
+        )
+
+    def _is_option(self, leaf: Any) -> bool:
+        """Tell whether an identifier is the name of an argument, or of a member."""
+        parent = leaf.parent()
+        kind = parent.kind() if parent is not None else ""
+        first = parent is not None and _span(parent.child(0)) == _span(leaf)
+        return (kind == "keyword_argument" and first) or (kind in _MEMBERS and not first)
 
     def _is_name(self, leaf: Any) -> bool:
         """Tell whether an identifier names what is called, a member, an option or a type."""
         parent = leaf.parent()
         kind = parent.kind() if parent is not None else ""
-        first = parent is not None and _span(parent.child(0)) == _span(leaf)
-        if leaf.text()[:1].isupper():
-            return True
-        if kind in _MEMBERS and first:  # of what is called, as in `yaml.load()`, not of any object
-            around = parent.parent()
-            return around is not None and "call" in around.kind()
-        return kind in _MEMBERS or (first and ("call" in kind or kind in _NAMED))
+        if kind in _MEMBERS and self._names_in.imported.isdisjoint([leaf.text()]):
+            return self._is_option(leaf) or self._is_called(parent)
+        return self._is_option(leaf) or self._is_called(leaf) or kind in _MEMBERS
+
+    def _is_value(self, node: Any) -> bool:
+        """Tell whether a node is a value, for which any other may stand."""
+        return any(
+            node.kind().endswith(end)
+            for end in ("operator", "expression", "list", "dictionary", "tuple", "set", "array",
+                        "object", "comprehension", "subscript", "lambda", "function", "string",
+                        "expression_list")
+        ) and node.kind() not in ("pattern_list", "argument_list")  # fmt: skip
 
     def _is_removed(self, node: Any) -> bool:
         start, end = _span(node)

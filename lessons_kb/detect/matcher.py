@@ -10,10 +10,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 from lessons_kb.detect.changes import Change
-from lessons_kb.detect.patterns import compile_pattern, find_words
+from lessons_kb.detect.patterns import compile_pattern, find_segments, find_words
 from lessons_kb.detect.syntax import find_language, find_nodes, language_of
 from lessons_kb.model import Pattern
 from lessons_kb.text.globs import match_globs
@@ -68,7 +69,10 @@ class _Hit:
 
 
 class Matcher:
-    """Rules that passed ``check_pattern``, compiled once; safe to share between threads."""
+    """Rules that passed ``check_pattern``, compiled once; safe to share between threads.
+
+    Each kind is compiled when it is first looked for: a command needs no pattern of files.
+    """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
@@ -77,9 +81,27 @@ class Matcher:
             by_kind[rule.pattern.kind].append(rule)
         self._code, self._syntax = by_kind["regex"], by_kind["ast"]
         self._commands = by_kind["command"]
-        self._words = [tuple(w.encode() for w in find_words(r.pattern)) for r in self._syntax]
-        self._in_code = _set_of(self._code)
-        self._in_command = _set_of(self._commands)
+
+    @cached_property
+    def _in_code(self) -> Callable[[bytes], list[int]]:
+        return _set_of(self._code)
+
+    @cached_property
+    def _in_command(self) -> Callable[[bytes], list[int]]:
+        return _set_of(self._commands)
+
+    @cached_property
+    def _words(self) -> list[tuple[bytes, ...]]:
+        """Of each syntax pattern."""
+        return [tuple(w.encode() for w in find_words(rule.pattern)) for rule in self._syntax]
+
+    @cached_property
+    def _segments(self) -> tuple[list[frozenset[int]], Callable[[bytes], list[int]]]:
+        """What of each syntax pattern is in any code that it matches, and what tells that it is."""
+        segments = [find_segments(rule.pattern) for rule in self._syntax]
+        places = {one: n for n, one in enumerate(dict.fromkeys(s for own in segments for s in own))}
+        needed = [frozenset(places[one] for one in own) for own in segments]
+        return needed, compile_set(list(places), max_memory=_MAX_MEMORY)
 
     @property
     def in_files(self) -> bool:
@@ -144,14 +166,15 @@ class Matcher:
             if is_wanted(self._code[place]):
                 hits += _find_regex(self._code[place], data)
         told = [
-            (rule, words)
-            for rule, words in zip(self._syntax, self._words, strict=True)
-            if any(word in data for word in words) and is_wanted(rule)
+            place
+            for place, words in enumerate(self._words)
+            if any(word in data for word in words) and is_wanted(self._syntax[place])
         ]
         whole = f"{change.prefix}{text}{change.suffix}" if told else ""
         if told and len(whole) <= MAX_SYNTAX_CHARS:
-            around = data if whole == text else _encode(whole)
-            rules = [rule for rule, words in told if all(word in around for word in words)]
+            needed, tell = self._segments
+            around = set(tell(data if whole == text else _encode(whole)))
+            rules = [self._syntax[place] for place in told if needed[place] <= around]
             hits += _find_syntax(rules, change.path, whole, len(change.prefix), len(text))
         return [hit for hit in hits if not _is_excused(hit, data)]
 

@@ -25,6 +25,9 @@ _SINGLE_QUOTES = "put the pattern in single quotes, which keep backslashes as th
 _SAFE_SIZE = 10
 """What a pattern weighs that has no program."""
 _WORD = re.compile(r"(?<![\w$])[^\W\d]\w+")
+_TOKEN = re.compile(r"\w+|[.(\[]")
+_GAP = r"(?:\W|(?:#|//)[^\n]*\n)*"
+"""What may stand between two tokens of code: signs, and comments to the end of a line."""
 _METAVARIABLE = re.compile(r"\$\$?\$?[A-Z_][A-Z0-9_]*|\$\$\$")
 
 
@@ -50,6 +53,32 @@ def find_words(pattern: Pattern) -> tuple[str, ...]:
     """Return the words that any code holds which an ``ast`` pattern matches, longest first."""
     words = _WORD.findall(_METAVARIABLE.sub(" ", pattern.text))
     return tuple(sorted(dict.fromkeys(words), key=len, reverse=True))
+
+
+def find_segments(pattern: Pattern) -> tuple[str, ...]:
+    """Return regular expressions that are found in any code which an ``ast`` pattern matches.
+
+    Each is what stands between two metavariables: its words in their order, with the dot before
+    them and the bracket behind.
+    """
+    segments = []
+    for piece in _METAVARIABLE.split(pattern.text):
+        tokens = _TOKEN.findall(piece)
+        words = [place for place, token in enumerate(tokens) if token[0] not in ".(["]
+        if not words:
+            continue
+        first = words[0] - (words[0] > 0 and tokens[words[0] - 1] == ".")
+        last = min(words[-1] + 1, len(tokens) - 1)
+        inner = [token for token in tokens[first + 1 : last] if token[0] not in ".(["]
+        kept = [tokens[first], *inner, tokens[last]] if last > first else [tokens[first]]
+        segments.append(_GAP.join(map(_escape, kept)))
+    return tuple(dict.fromkeys(segments))
+
+
+def _escape(token: str) -> str:
+    if not token[0].isalnum() and token[0] != "_":
+        return re.escape(token)
+    return rf"\b{token}\b" if token.isascii() else token
 
 
 @lru_cache(maxsize=1_024)

@@ -12,6 +12,8 @@ from lessons_kb.data import read_mapping
 INSTALL = "pip install 'lessons-kb[ast]'"
 MAX_NODES = 1_000
 """Of one pattern in one text; asking for the place of one takes as long as the text is."""
+_MANY = 3
+"""Patterns from which on it is cheaper to ask first whether any of them is there."""
 _PANIC = "PanicException"
 """What a bug in the parser raises; its class can only be told by its name."""
 
@@ -72,6 +74,8 @@ def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tu
         root = _parse(text, language)
     except ValueError:
         return
+    if len(patterns) >= _MANY and not _is_any_in(root, patterns):
+        return
     for place, pattern in enumerate(patterns):
         try:
             nodes = _find_all(root, pattern)
@@ -80,6 +84,16 @@ def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tu
         for node in islice(nodes, MAX_NODES):
             span = node.range()
             yield place, span.start.index, span.end.index
+
+
+def _is_any_in(root: Any, patterns: Sequence[str]) -> bool:
+    """Tell whether one walk finds any of some patterns; true where one of them is no code."""
+    try:
+        return root.find({"rule": {"any": [{"pattern": one} for one in patterns]}}) is not None
+    except BaseException as error:
+        if not isinstance(error, RuntimeError) and type(error).__name__ != _PANIC:
+            raise
+        return True
 
 
 def _parse(text: str, language: str) -> Any:

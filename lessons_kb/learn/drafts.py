@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.detect.changes import parse_diff
-from lessons_kb.detect.learn import propose
 from lessons_kb.learn.failures import error_excerpt, find_failing
 from lessons_kb.learn.phrases import FEEDBACK, REQUEST
 from lessons_kb.learn.triggers import (
@@ -29,13 +27,14 @@ UNNAMED = "TODO name the mistake"
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500
-IsRare = Callable[[Pattern], bool]
-"""Whether a pattern finds no more than a handful of places in the project after the fix."""
+Propose = Callable[[str], Sequence[Pattern]]
+"""Returns how the mistake may look that a unified diff put right."""
 _PROPOSAL = """\
 <!-- What this change removed looks like this. If it is the mistake, move it to the header: the
      lesson then arrives before such code is written (`lessons detect` shows where it is now)."""
 _UNQUOTED = re.compile(r"[\n\r]|--")
 """What would end the comment, or a line of it."""
+_DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
@@ -55,14 +54,16 @@ class Sketch:
     """The task in which it happened, one line."""
 
 
-def _any_pattern(_pattern: Pattern) -> bool:
-    return True
+def _propose_nothing(_diff: str) -> Sequence[Pattern]:
+    return ()
 
 
-def sketch_trigger(trigger: Trigger, *, diff: str = "", is_rare: IsRare = _any_pattern) -> Sketch:
+def sketch_trigger(
+    trigger: Trigger, *, diff: str = "", propose: Propose = _propose_nothing
+) -> Sketch:
     """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
 
-    Patterns of what the change removed are proposed where they are rare in the project now.
+    ``propose`` finds how the mistake looks in code.
     """
     files = trigger.files or tuple(filter(None, _names(diff)))
     facts = [_asked(trigger.request), _headline(trigger)]
@@ -73,7 +74,7 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "", is_rare: IsRare = _any_p
     change = diff or "\n".join(trigger.changes)
     sections = {SITUATION: _paragraphs(facts)}
     if change.strip():
-        sections[FIX] = _show_fix(_FIXES.get(trigger.kind, _CHANGED), change, is_rare)
+        sections[FIX] = _show_fix(_FIXES.get(trigger.kind, _CHANGED), change, propose)
     return Sketch(
         title=f"{UNNAMED} ({_hint(trigger)})",
         sections=sections,
@@ -84,7 +85,7 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "", is_rare: IsRare = _any_p
 
 
 def sketch_session(
-    events: Sequence[Event], *, diff: str = "", title: str = "", is_rare: IsRare = _any_pattern
+    events: Sequence[Event], *, diff: str = "", title: str = "", propose: Propose = _propose_nothing
 ) -> Sketch:
     """Return what a session tells: its last request, its last failure, what it changed."""
     asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
@@ -98,7 +99,7 @@ def sketch_session(
     facts.append(_changed(files or fixed))
     sections = {SITUATION: _paragraphs(facts)}
     if diff.strip():
-        sections[FIX] = _show_fix(_CHANGED, diff, is_rare)
+        sections[FIX] = _show_fix(_CHANGED, diff, propose)
     both = tuple(path for path in fixed if path in files)
     return Sketch(
         title=title or UNNAMED,
@@ -109,7 +110,7 @@ def sketch_session(
 
 
 def sketch_diff(
-    path: str, hunks: str, *, line: int = 0, title: str = "", is_rare: IsRare = _any_pattern
+    path: str, hunks: str, *, line: int = 0, title: str = "", propose: Propose = _propose_nothing
 ) -> Sketch:
     """Return what a change of one file tells; ``line`` 0 means all of it."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
@@ -117,25 +118,24 @@ def sketch_diff(
         title=title or UNNAMED,
         sections={
             SITUATION: f"Seen at {where}.",
-            FIX: _show_fix(f"The change of {where}:", hunks, is_rare),
+            FIX: _show_fix(f"The change of {where}:", hunks, propose),
         },
         paths=(path,),
     )
 
 
-def _show_fix(introduction: str, diff: str, is_rare: IsRare) -> str:
+def _show_fix(introduction: str, diff: str, propose: Propose) -> str:
     """Return a diff and, as a comment, the patterns of what it removed, for the header."""
     shown = [introduction, fence(diff, "diff")]
-    proposed = (one for one in propose(parse_diff(diff)) if not _UNQUOTED.search(one.text))
-    patterns = [one for one in proposed if is_rare(one)]
+    patterns = [one for one in propose(diff) if not _UNQUOTED.search(one.text + one.unless)]
     if patterns:
-        rows = [
-            row
-            for one in patterns
-            for row in (f"  - ast: {_single_quoted(one.text)}", f"    language: {one.language}")
-        ]
-        shown.append("\n".join((_PROPOSAL, "detect:", *rows, "-->")))
+        shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
     return _paragraphs(shown)
+
+
+def _rows(pattern: Pattern) -> list[str]:
+    rows = [f"  - ast: {_single_quoted(pattern.text)}", f"    language: {pattern.language}"]
+    return [*rows, f"    unless: {_single_quoted(pattern.unless)}"] if pattern.unless else rows
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -161,6 +161,17 @@ def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", body)), default=2)
     ticks = "`" * (longest + 1)
     return f"{ticks}{language}\n{body}\n{ticks}"
+
+
+def find_diff(text: str) -> str:
+    """Return the unified diff that a draft, or a card made of one, shows; "" if none."""
+    found = _DIFF.search(text)
+    return f"{found[2]}\n" if found else ""
+
+
+def format_patterns(patterns: Iterable[Pattern]) -> str:
+    """Return patterns as the key of a card's header."""
+    return "\n".join(("detect:", *(row for one in patterns for row in _rows(one))))
 
 
 def pick_hunks(diff: str, path: str, line: int = 0) -> str:

@@ -96,11 +96,22 @@ class Effect:
     """ISO date."""
     last_injected: str | None
     """ISO date."""
+    added: tuple[tuple[str, int, int], ...] = ()
+    """How often commits added the mistake, as its patterns detect it: (``2026-01``, times before
+    the card was created, times since), oldest first."""
 
     @property
     def name(self) -> str:
         """What ``Cards.find`` knows the card by: its id, the brain's alias in front if needed."""
         return f"{self.brain}:{self.card.id}" if self.brain else self.card.id
+
+
+def tell_added(effects: Iterable[Effect]) -> str:
+    """Return in words how often commits added mistakes that patterns detect, "" for never."""
+    months = [month for effect in effects for month in effect.added]
+    before = sum(month[1] for month in months)
+    since = sum(month[2] for month in months)
+    return f"added {before:,}× before the card, {since:,}× since" if before or since else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -57,6 +57,7 @@ _FORM = (
 _DIFF = ("diff", "--patch-with-raw", "-z", *_FORM)
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
 
 
@@ -114,29 +115,35 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
 class Commit:
     """One commit of a history."""
 
+    id: str
+    """Its hash."""
     date: str
     """ISO date on which it was made."""
     text: str
     """Its unified diff; "" of one longer than MAX_BYTES."""
 
 
-def read_history(cwd: str) -> Iterator[Commit]:
+def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
     """Yield the commits that lead to HEAD, oldest first, merges left out.
 
-    Nothing the repository configures is run. Raises GitError where there is no git, no
-    repository or no commit.
+    Those that lead to the commit ``since`` are left out, too, if HEAD descends from it; of more
+    than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
+    run. Raises GitError where there is no git, no repository or no commit.
     """
     repository = _Repository(find_git(""), cwd)
     if repository.head() != "HEAD":
         raise GitError("no commits yet; commit something first")
     options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
-    form = f"--format=tformat:%x00{_COMMIT}%cs"
-    command = ("log", *options, form, *_FORM, "--end-of-options", "HEAD")
+    form = f"--format=tformat:%x00{_COMMIT}%H %cs"
+    bound = (f"--max-count={most}",) if most else ()
+    reach = (f"{since}..HEAD",) if since and repository.leads(since) else ("HEAD",)
+    command = ("log", *options, *bound, form, *_FORM, "--end-of-options", *reach)
     with _started(repository.git, repository.cwd, command) as output:
         for part in _split_commits(output):
-            date, _, patch = part.partition(b"\n")
+            head, _, patch = part.partition(b"\n")
+            name, _, date = _decode(head).partition(" ")
             fits = len(part) <= MAX_BYTES
-            yield Commit(date=_decode(date), text=_decode(patch) if fits else "")
+            yield Commit(id=name, date=date, text=_decode(patch) if fits else "")
 
 
 _COMMIT = "lessons-commit "
@@ -178,6 +185,17 @@ def _started(git: str, cwd: str, arguments: Sequence[str]) -> Iterator[IO[bytes]
             process.kill()
 
 
+def read_head(cwd: str) -> str:
+    """Return the hash of HEAD; GitError where there is no git, no repository or no commit."""
+    repository = _Repository(find_git(""), cwd)
+    return repository.ask("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
+
+
+def leads_to_head(cwd: str, commit: str) -> bool:
+    """Tell whether HEAD is a commit, by its hash, or descends from it."""
+    return _Repository(find_git(""), cwd).leads(commit)
+
+
 def find_git(else_: str = "") -> str:
     """Return the path of git; GitError when there is none, ``else_`` telling a way without."""
     git = find_program("git")
@@ -204,6 +222,13 @@ class _Repository:
         if self.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}").code == 0:
             return "HEAD"
         return self.ask("hash-object", "-t", "tree", "--stdin").decode().strip()
+
+    def leads(self, commit: str) -> bool:
+        """Tell whether a commit, by its hash, leads to HEAD."""
+        return (
+            _HASH.fullmatch(commit) is not None
+            and self.run("merge-base", "--is-ancestor", commit, "HEAD").code == 0
+        )
 
     def find_excluded(self, without: Iterable[tuple[str, str]]) -> Iterator[str]:
         """Return pathspecs that leave out what lies in this work tree of some folders' globs."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from jinja2 import Template
 
-from lessons_kb.learn.effect import Effect, Overview, Period, never_used, noisy
+from lessons_kb.learn.effect import Effect, Overview, Period, never_used, noisy, tell_added
 from lessons_kb.model import as_data
 from lessons_kb.report.charts import (
     PERCENT,
@@ -254,6 +254,8 @@ def _about(effect: Effect) -> Iterator[str]:
         yield f"seen {card.occurrences:,}×"
     if card.status != "active":
         yield card.status
+    if added := tell_added([effect]):
+        yield f"{added}, by its patterns in git"
 
 
 def _cut(text: str) -> str:

@@ -260,6 +260,50 @@ def test_a_mistake_that_has_a_card_already_names_it(brain: Brain, tell: Tell) ->
     assert (again.card, again.id) == (card.id, f"{draft.id}-2")
 
 
+SHELL = "import subprocess\n\n\ndef total(items):\n    return subprocess.run({}, shell=True)\n"
+SAFE = "import subprocess\n\n\ndef total(items):\n    return subprocess.run([{}])\n"
+
+
+def fix_again(tell: Tell, path: pathlib.Path, what: str, session: str = "s") -> None:
+    path.write_text(SHELL.format(what))
+    git(path.parent, "add", ".")
+    name = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    git(path.parent, *name, "commit", "-qm", what)
+    age(path)
+    tell("prompt", "Add a discount to the cart", session=session)
+    tell("test", "pytest -q", "exec_error", RED, session=session)
+    path.write_text(SAFE.format(what))
+    tell("test", "pytest -q", session=session)
+
+
+def test_two_fixes_of_one_mistake_agree_on_how_it_looks(
+    brain: Brain, tell: Tell, project: pathlib.Path
+) -> None:
+    fix_again(tell, project / "cart.py", "items")
+    (draft,) = brain.drafts.collect("s")
+    assert brain.drafts.find_agreed(draft) == ()
+    fix_again(tell, project / "cart.py", "sorted(items, key=str)", "t")
+    (again,) = brain.drafts.collect("t")
+    assert again.seen == 2
+    agreed = brain.drafts.find_agreed(again)
+    assert [one.text for one in agreed] == ["subprocess.run($$$, shell=True)"]
+
+
+def test_a_fix_agrees_with_that_of_the_card_it_has_already(
+    brain: Brain, tell: Tell, project: pathlib.Path
+) -> None:
+    fix_again(tell, project / "cart.py", "items")
+    (draft,) = brain.drafts.collect("s")
+    complete(draft)
+    card = brain.drafts.accept(draft.id)
+    fix_again(tell, project / "cart.py", "names", "t")
+    (again,) = brain.drafts.collect("t")
+    assert again.card == card.id
+    assert [one.text for one in brain.drafts.find_agreed(again)] == [
+        "subprocess.run($$$, shell=True)"
+    ]
+
+
 def test_too_many_cards_from_triggers_make_new_ones_wait(brain: Brain, root: pathlib.Path) -> None:
     (root / "lessons.toml").write_text("[learn]\nmax_auto_cards = 1\n")
     first = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)

@@ -189,6 +189,55 @@ def test_history_counts_before_and_since_the_card(shop, lessons) -> None:
     assert (one["before"], one["since"], len(one["months"])) == (4, 2, 3)
 
 
+def test_stats_and_report_tell_what_commits_added(shop, lessons) -> None:
+    path = shop / "src" / "run.py"
+    for number, date in enumerate(("2026-02-09", "2026-03-01")):
+        path.write_text(path.read_text() + f"    step{number}({LINE})\n")
+        git(shop, "add", ".")
+        git(shop, "commit", "-qm", "more", date=date)
+    assert "in git" in (told := lessons("stats", "shell").out)
+    assert "added 3× before the card, 1× since (2026-01: 2, 2026-02: 1, 2026-03: 1)" in told
+    assert "added 3× before their cards, 1× since" in lessons("stats").out
+    assert json.loads(lessons("stats", "shell", "--json").out)["added"][-1] == ["2026-03", 0, 1]
+    page = shop / "page.html"
+    lessons("report", "--output", str(page))
+    assert "added 3× before the card, 1× since" in page.read_text()
+
+
+def test_a_history_is_read_once(shop, lessons, monkeypatch) -> None:
+    from lessons_kb.brain import detect_history
+
+    read = []
+
+    def find(*arguments: Any, **more: Any) -> Any:
+        read.append(arguments)
+        return find_detected(*arguments, **more)
+
+    find_detected = detect_history.find_detected
+    monkeypatch.setattr(detect_history, "find_detected", find)
+    first = lessons("detect", "--history").out
+    commits = len(read)
+    assert commits > 0
+    assert lessons("detect", "--history").out == first
+    assert len(read) == commits
+    (shop / "src" / "new.py").write_text(f"f({LINE})\n")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "another", date="2026-05-01")
+    assert "2026-05" in lessons("detect", "--history").out
+    assert len(read) == commits + 1
+    card = shop / "lessons" / "shell.md"
+    card.write_text(card.read_text().replace("created: 2026-02-10", "created: 2027-01-01"))
+    assert "2027-01-01  2026-05       1      0" in lessons("detect", "--history").out
+
+
+def test_a_history_that_was_rewritten_is_read_again(shop, lessons) -> None:
+    lessons("detect", "--history")
+    (shop / "src" / "run.py").write_text("pass\n")
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "--amend", "-m", "as if it had never been")
+    assert "src/run.py" not in lessons("detect", "--history").out
+
+
 def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
     make_brain(str(tmp_path))
     monkeypatch.chdir(tmp_path)

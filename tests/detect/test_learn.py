@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lessons_kb.detect import syntax
 from lessons_kb.detect.changes import Change
-from lessons_kb.detect.learn import propose
+from lessons_kb.detect.learn import count_matches, find_agreeing, find_candidates
+from lessons_kb.detect.learn import propose as propose_rare
 from lessons_kb.detect.matcher import Matcher, Rule
+
+
+def propose(changes):
+    return propose_rare(changes, lambda proposals: [True] * len(proposals))
 
 
 @pytest.mark.parametrize(
@@ -23,11 +30,17 @@ from lessons_kb.detect.matcher import Matcher, Rule
         ("a.py", "when = datetime.utcnow()", "when = datetime.now(UTC)", ["datetime.utcnow"]),
         ("a.js", "el.innerHTML = value;", "el.textContent = value;", ["$A.innerHTML"]),
         ("a.go", "t := time.Now()", "t := clock.Now()", ["time.Now()"]),
+        ("a.py", "assert x == None", "assert x is None", ["$A == None"]),
+        ("a.py", "self.assertEqual(a, b)", "assert a == b", ["$A.assertEqual($$$)"]),
+        ("a.py", "raise ValueError('bad')", "raise CartError('bad')",
+         ["ValueError($$$)"]),
+        ("a.py", "hasattr(x, '__call__')", "callable(x)",
+         ["hasattr($$$)"]),
         # Nothing telling was removed.
         ("a.py", "x = 1", "x = 2", []),
         ("a.py", "total(a)", "total(b)", []),
-        ("a.py", "assert x == None", "assert x is None", []),
-        ("a.py", "open(path)", "open(path, encoding='utf-8')", []),
+        ("a.py", "assert x == y", "assert x is y", []),
+        ("a.py", "x = open(path)", "x = open(path, encoding='utf-8')", ["open($$$)"]),
         ("a.txt", "subprocess.run(cmd, shell=True)", "x", []),
         ("a.py", "", "import os", []),
         ("a.py", "import os", "", []),
@@ -77,4 +90,68 @@ CODE = st.lists(
 def test_any_fix_is_read(before: str, after: str) -> None:
     for pattern in propose([Change(path="a.py", before=before, after=after)]):
         matcher = Matcher([Rule(card="a", pattern=pattern)])
-        assert not matcher.find_in_file("a.py", after)
+        assert len(matcher.find_in_file("a.py", after)) < len(matcher.find_in_file("a.py", before))
+
+
+FIRST = Change(path="a.py", before="out = run(x, shell=True)\n", after="out = run([x])\n")
+SECOND = Change(path="b.py", before="run(cmd, cwd=d, shell=True)\n", after="run(parts, cwd=d)\n")
+OTHER = Change(path="b.py", before="sock.connect(a)\n", after="sock.connect_ex(a)\n")
+
+
+def test_two_fixes_agree_on_what_both_show() -> None:
+    def every(proposals):
+        return [True] * len(proposals)
+
+    agreed = propose_rare([FIRST], every, again=[SECOND])
+    assert "run($$$, shell=True)" in [one.text for one in agreed]
+    assert propose_rare([FIRST], every, again=[OTHER]) == []
+    assert propose_rare([FIRST], every, again=[]) == []
+
+
+def test_what_is_not_rare_in_the_project_is_not_proposed() -> None:
+    files = [(name, "x = run(a, shell=True)\n" * 9) for name in ("c.py", "d.py")]
+
+    def are_rare(proposals):
+        return [count <= 5 for count in count_matches(proposals, files, most=5)]
+
+    assert propose_rare([FIRST], are_rare) == []
+
+
+def test_counting_ends_above_the_limit() -> None:
+    candidates = [one for one in find_candidates(FIRST) if one[0].text == "run($$$, shell=True)"]
+    read = []
+
+    def files():
+        for number in range(9):
+            read.append(number)
+            yield "c.py", "run(a, shell=True)\n" * 4
+
+    assert count_matches(candidates, files(), most=5) == [6]
+    assert read == [0, 1]
+
+
+def test_what_was_added_excuses_the_code_it_was_added_to() -> None:
+    (pattern,) = propose(
+        [Change(path="a.py", before="x = open(p)\n", after="x = open(p, encoding='utf-8')\n")]
+    )
+    matcher = Matcher([Rule(card="a", pattern=pattern)])
+    assert matcher.find_in_file("b.py", "with open(name, 'r') as file:\n    pass\n")
+    assert not matcher.find_in_file("b.py", "y = open(name, encoding='ascii')\n")
+
+
+def test_names_of_the_file_are_read_from_around_the_piece() -> None:
+    fix = Change(
+        path="a.py",
+        prefix="import os\n\nclient = make()\n\n\ndef f(path):\n",
+        before="    client.remove(os.environ, path)\n",
+        after="    client.delete(os.environ, path)\n",
+        line=6,
+    )
+    assert [one[0].text for one in find_candidates(fix)][:1] == ["$A.remove"]
+
+
+def test_a_proposal_finds_either_kind_of_quotes() -> None:
+    fix = Change(path="a.py", before="x = f(y, 'w')\n", after="x = g(y)\n")
+    for one in find_candidates(fix):
+        if "w" in one[0].text:
+            assert find_agreeing([one], replace(fix, before='f(z, "w")\n', after="g(z)\n"))

@@ -198,3 +198,22 @@ def test_a_diff_is_read_piece_by_piece() -> None:
         Change(path="src/run.py", before="a\n", after="b\nc\n", line=41),
         Change(path="나.py", before="", after="new\n", line=1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("os.system($$$)", "os.system(x)"),
+        ("os.system($$$)", "os . system  (x)"),
+        ("os.system($$$)", "os.\\\n    system(x)"),
+        ("call($$$, key=1)", "call(\n    a,  # why: a remark of many words\n    key = 1,\n)"),
+        ("assert False, $A", "assert False , 'x'"),
+        ("len($A) == 0", "len(x) == 0"),
+        ("$A.items()[0]", "d.items()[0]"),
+        ("grüße($$$)", "grüße(1)"),
+        ("dict()", "dict ( )"),
+        ("{$A: None for $A in $B}", "{k: None for k in ks}"),
+    ],
+)
+def test_words_that_are_looked_for_first_lose_no_match(pattern, code) -> None:
+    assert Matcher([rule(pattern, "ast")]).find_in_file("a.py", f"{code}\n")

@@ -17,7 +17,7 @@ from lessons_kb.learn.drafts import (
     sketch_trigger,
 )
 from lessons_kb.learn.triggers import find_triggers
-from lessons_kb.model import Event
+from lessons_kb.model import Event, Pattern
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")
 DIFF = """\
@@ -131,7 +131,8 @@ def test_a_fix_proposes_how_the_mistake_looks_as_a_comment() -> None:
         "diff --git a/run.py b/run.py\n--- a/run.py\n+++ b/run.py\n@@ -1,2 +1,2 @@\n"
         " def run(cmd):\n-    subprocess.run(cmd, shell=True)\n+    subprocess.run([cmd])\n"
     )
-    fix = sketch_diff("run.py", diff).sections["Fix"]
+    shell = Pattern(kind="ast", text="subprocess.run($$$, shell=True)", language="python")
+    fix = sketch_diff("run.py", diff, propose=lambda _diff: [shell]).sections["Fix"]
     comment = fix[fix.index("<!--") :]
     assert comment.endswith(
         "detect:\n  - ast: 'subprocess.run($$$, shell=True)'\n    language: python\n-->"

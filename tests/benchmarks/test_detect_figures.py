@@ -1,0 +1,115 @@
+"""What is counted of learnt patterns, on projects of a few lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import __main__, detect, linter_fixes
+from benchmarks.data import DataError
+from benchmarks.documented_pairs import read_documented
+from benchmarks.linter_fixes import File, Project, apply_edits, find_data, part_of, pick_sites
+
+BAD = "def f(x):\n    return run(\n        x,\n        shell=True,\n    )\n"
+
+
+def project(name: str, text: str, *wrong: int) -> Project:
+    """Return a project of one file; the linter finds its rule in these statements."""
+    edit = {"location": {"row": 2, "column": 12}, "end_location": {"row": 5, "column": 6}}
+    fix = {"filename": "a.py", "fix": {"edits": [{**edit, "content": "run([x])"}]}}
+    return Project(
+        name=name,
+        files={"a.py": File("a.py", text)},
+        verdicts={"S602": frozenset(("a.py", line) for line in wrong)},
+        fixes={"S602": (fix,)},
+        names={"subprocess-with-shell": "S602"},
+    )
+
+
+HOME = project("home", BAD, 2)
+AWAY = project("away", f"{BAD}\n\ny = run(1, shell=True)\nz = run(2, shell=True)\n", 2, 8)
+
+
+def test_a_fix_is_applied_where_the_linter_says() -> None:
+    file = HOME.files["a.py"]
+    edits = HOME.fixes["S602"][0]["fix"]["edits"]
+    assert apply_edits(file, edits) == "def f(x):\n    return run([x])\n"
+    (site,) = pick_sites(HOME, "S602", most=2, seed=1)
+    assert [(c.line, c.after) for c in site.changes] == [(1, "def f(x):\n    return run([x])\n")]
+
+
+def test_lines_belong_to_statements() -> None:
+    file = HOME.files["a.py"]
+    assert [file.statement(line) for line in range(1, 6)] == [1, 2, 2, 2, 2]
+    assert File("b.py", "def (:\n  x\n").statement(2) == 2
+
+
+def test_what_is_learnt_in_one_project_is_held_against_the_verdict_on_others() -> None:
+    projects = [HOME, AWAY]
+    lessons = detect.learn(projects, ["S602"], most=1, seed=1)[0]
+    counts = detect.count_places(projects, lessons, limit=10)
+    (lesson,) = (one for one in lessons if one.project == "home")
+    proposal = detect.pick(lesson, counts, 5, alone=False)
+    assert proposal is not None
+    (outcome,) = detect.judge(
+        projects, [(lesson, proposal)], detect.find_places(projects, [proposal])
+    )
+    assert (outcome.right, outcome.wrong, outcome.due) == (2, 1, 2)
+    figures = detect.summarise([outcome])
+    assert figures["precision"] == pytest.approx(2 / 3)
+    assert figures["recall, all"] == 1
+    assert figures["false in 100,000 lines"] == pytest.approx(
+        100_000 / len(AWAY.files["a.py"].lines)
+    )
+
+
+def test_a_fix_without_a_proposal_counts_for_recall() -> None:
+    lesson = detect.Lesson(rule="S602", project="home", candidates=())
+    (outcome,) = detect.judge([HOME, AWAY], [(lesson, None)], {})
+    figures = detect.summarise([outcome])
+    assert (figures["proposed"], figures["recall, all"], figures["precision"]) == (0, 0, None)
+
+
+def test_examples_are_read_from_documentation(tmp_path) -> None:
+    pylint = tmp_path / "pylint" / "doc" / "data" / "messages" / "b" / "bad-thing"
+    pylint.mkdir(parents=True)
+    (pylint / "bad.py").write_text("x = bad()\n")
+    (pylint / "good.py").write_text("x = good()\n")
+    for name, text in (
+        (
+            "ruff",
+            (
+                "/// ## Example\n/// ```python\n/// bad(1)\n/// ```\n///\n/// Use instead:\n"
+                "/// ```python\n/// good(1)\n/// ```\n#[derive(X)]\npub(crate) struct NoBadThing;\n"
+            ),
+        ),
+        (
+            "biome",
+            (
+                "    /// ### Invalid\n    /// ```js,expect_diagnostic\n    /// bad();\n    /// ```\n"
+                "    /// ```js,expect_diagnostic\n    /// worse();\n    /// ```\n"
+                "    /// ### Valid\n    /// ```js\n    /// good();\n    /// ```\n"
+            ),
+        ),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "no_bad.rs").write_text(text)
+    assert [
+        (one.source, one.rule, one.path, one.bad, one.good) for one in read_documented(tmp_path)
+    ] == [
+        ("pylint", "bad-thing", "a.py", ("x = bad()\n",), ("x = good()\n",)),
+        ("ruff", "no-bad-thing", "a.py", ("bad(1)\n",), ("good(1)\n",)),
+        ("biome", "no-bad", "a.js", ("bad();\n", "worse();\n"), ("good();\n",)),
+    ]
+
+
+def test_every_rule_belongs_to_one_part() -> None:
+    assert {part_of(f"X{n:03}") for n in range(50)} == set(linter_fixes.PARTS)
+
+
+def test_without_data_one_line_says_how_to_get_it(monkeypatch, capsys, tmp_path) -> None:
+    monkeypatch.delenv("LESSONS_BENCH_DATA", raising=False)
+    assert __main__.main(["detect"]) == 2
+    assert "LESSONS_BENCH_DATA" in (told := capsys.readouterr().err)
+    assert told.count("\n") == 1
+    with pytest.raises(DataError, match="git clone"):
+        find_data(str(tmp_path))
