@@ -139,7 +139,80 @@ def read_history(cwd: str) -> Iterator[Commit]:
             yield Commit(date=_decode(date), text=_decode(patch) if fits else "")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patch:
+    """One commit with what it changes, without context lines."""
+
+    id: str
+    at: float
+    """Seconds since the epoch."""
+    message: str
+    patch: bytes
+    """git's; b"" of one longer than MAX_BYTES."""
+
+
+def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
+    """Return the ids of the commits that lead to HEAD, newest first, merges left out.
+
+    ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
+    no commit.
+    """
+    repository = _Repository(find_git(""), cwd)
+    if repository.head() != "HEAD":
+        raise GitError("no commits yet; commit something first")
+    dated = [f"--since={since}"] if since else []
+    command = ("rev-list", "--no-merges", *dated, "--end-of-options", "HEAD")
+    with _started(repository.git, repository.cwd, command) as output:
+        return output.read().decode().split()
+
+
+def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
+    """Yield commits with their patches, in the order of their ids.
+
+    git ends at the first file whose content a partial clone lacks: such a commit is left out and
+    the rest is asked for again. Raises GitError where too many of them lack content.
+    """
+    repository = _Repository(find_git(""), cwd)
+    place, gaps = 0, 0
+    while place < len(commits):
+        read = 0
+        with tempfile.TemporaryFile() as ids:
+            ids.write("\n".join(commits[place:]).encode())
+            ids.seek(0)
+            with _started(repository.git, repository.cwd, _PATCHES, given=ids) as output:
+                for part in _split_commits(output):
+                    read += 1
+                    yield _read_patch(part)
+        gaps = 0 if read else gaps + 1
+        place += read or 1
+        if gaps > _MAX_GAPS:
+            raise GitError("this clone lacks the content of its history; fetch it whole")
+
+
+_MAX_GAPS = 50
+"""Commits in a row that cannot be read; a clone without any content has no others."""
+_PATCH_FORM = (
+    *("--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}"),
+)
+
+
+def _read_patch(part: bytes) -> Patch:
+    head, _, rest = part.partition(b"\n")
+    message, _, patch = rest.partition(b"\0")
+    number, _, at = head.decode().partition(" ")
+    fits = len(part) <= MAX_BYTES
+    return Patch(
+        id=number, at=float(at or 0), message=_decode(message), patch=patch if fits else b""
+    )
+
+
 _COMMIT = "lessons-commit "
+_PATCHES = (
+    *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
+    f"--format=tformat:%x00{_COMMIT}%H %ct%n%B%x00",
+    *_PATCH_FORM,
+)
 _CHUNK = 1 << 16
 
 
@@ -160,14 +233,16 @@ def _split_commits(output: IO[bytes]) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def _started(git: str, cwd: str, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
+def _started(
+    git: str, cwd: str, arguments: Sequence[str], *, given: IO[bytes] | None = None
+) -> Iterator[IO[bytes]]:
     """Lend what a run of git prints while it prints it; the run ends with the loan."""
     kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
     with subprocess.Popen(
         [git, "--no-pager", *_SAFE, *arguments],
         cwd=cwd,
         env=kept | _ENVIRONMENT,
-        stdin=subprocess.DEVNULL,
+        stdin=given or subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:

@@ -1,0 +1,186 @@
+"""How much a commit looks like the fix of a mistake, by what its patch adds.
+
+Two signals carry most: lines of tests, and comments that give a cause. What a subject says ("fix")
+and what was changed before (churn) carry hardly any. Each is compared with the other commits of the
+same history, for projects differ in how they test and comment.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import fmean, pstdev
+
+from lessons_kb.data import read_patterns
+
+PATTERNS = read_patterns("mining.txt")
+MAX_FILE_BYTES = 400_000
+"""Of one file's part of a patch; a longer one is data, or generated."""
+_MAX_COMMENT = 400
+_MAX_CAUSES = 6
+_MAX_PATHS = 12
+
+_FILE = re.compile(rb"^diff --git ", re.MULTILINE)
+_NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
+_ADDED = re.compile(rb"^\+(?!\+\+ )[ \t]*[^\s}\])]", re.MULTILINE)
+_REMOVED = re.compile(rb"^-(?!-- )[ \t]*[^\s}\])]", re.MULTILINE)
+_HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", re.MULTILINE)
+_NEW = b"\nnew file mode"
+_COMMENT = re.compile(rb"^\+[^\n]*?(?:^\+\s*|\s)(?:///?|#|\*|/\*\*?|--|;;)\s+(\S[^\n]{8,})", re.MULTILINE)
+_CODE = frozenset(
+    b"py pyi js jsx ts tsx mjs cjs mts cts go rs rb java kt kts scala swift m mm c h cc cpp hpp cs php"
+    b" ex exs erl hs ml clj cljs dart lua sh bash zsh ps1 sql vue svelte css scss html tf nix zig jl r"
+    b" pl proto graphql prisma gradle".split()
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommitFacts:
+    """What one commit tells: counts of lines that hold more than brackets."""
+
+    id: str
+    at: float
+    """Seconds since the epoch."""
+    subject: str
+    body: str = ""
+    paths: tuple[str, ...] = ()
+    """Code that it changes, tests left out, the most changed first."""
+    tests: tuple[str, ...] = ()
+    added: int = 0
+    """Lines of code, tests left out."""
+    removed: int = 0
+    new: int = 0
+    """Of ``added``, those in new files."""
+    replaced: int = 0
+    """Hunks that take lines away and put others there."""
+    test_lines: int = 0
+    causes: tuple[str, ...] = ()
+    """Added comments that give a cause, the first few."""
+    cause_count: int = 0
+
+
+def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitFacts:
+    """Return what a commit tells; ``patch`` is git's, without context lines."""
+    subject, _, body = message.strip().partition("\n")
+    changed: dict[str, int] = {}
+    tests: dict[str, None] = {}
+    added = removed = new = replaced = test_lines = cause_count = 0
+    causes: list[str] = []
+    for part in _FILE.split(patch)[1:]:
+        name = _NAME.search(part[:2_000])
+        if name is None or len(part) > MAX_FILE_BYTES:
+            continue
+        path = name[1].decode("utf-8", "replace")
+        if not is_code(path):
+            continue
+        plus = len(_ADDED.findall(part))
+        if is_test(path):
+            test_lines += plus
+            tests[path] = None
+            continue
+        minus = len(_REMOVED.findall(part))
+        changed[path] = plus + minus
+        added += plus
+        removed += minus
+        if _NEW in part[:400]:
+            new += plus
+        replaced += sum(one != b"0" and other != b"0" for one, other in _HUNK.findall(part))
+        for comment in _COMMENT.findall(part):
+            text = comment[:_MAX_COMMENT].decode("utf-8", "replace")
+            if _gives_cause(text.lower()):
+                cause_count += 1
+                if len(causes) < _MAX_CAUSES:
+                    causes.append(text.strip())
+    return CommitFacts(
+        id=commit_id,
+        at=at,
+        subject=subject.strip(),
+        body=body.strip(),
+        paths=tuple(sorted(changed, key=lambda path: -changed[path])[:_MAX_PATHS]),
+        tests=tuple(tests)[:_MAX_PATHS],
+        added=added,
+        removed=removed,
+        new=new,
+        replaced=replaced,
+        test_lines=test_lines,
+        causes=tuple(causes),
+        cause_count=cause_count,
+    )
+
+
+@cache
+def is_code(path: str) -> bool:
+    """Tell whether a file holds code that people wrote."""
+    ending = path.rpartition(".")[2].lower().encode()
+    return ending in _CODE and not _matches("generated", path.lower())
+
+
+@cache
+def is_test(path: str) -> bool:
+    """Tell whether a file holds tests."""
+    return _matches("tests", path.lower())
+
+
+def is_noise(subject: str) -> bool:
+    """Tell whether a subject names upkeep: releases, syncs, formatting."""
+    return _matches("noise", subject.lower())
+
+
+def _gives_cause(text: str) -> bool:
+    return _matches("cause", text)
+
+
+def _matches(section: str, text: str) -> bool:
+    return _compiled(section).search(text) is not None
+
+
+@cache
+def _compiled(section: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in PATTERNS[section]))
+
+
+WEIGHTS: Mapping[str, float] = {"tests": 1.0, "causes": 1.0}
+
+
+def measure(facts: CommitFacts) -> dict[str, float]:
+    """Return the signals of a commit, on scales where a difference means the same everywhere."""
+    code = facts.added + facts.removed
+    return {
+        "tests": math.log1p(facts.test_lines),
+        "causes": math.log1p(facts.cause_count),
+        "density": facts.cause_count / math.sqrt(facts.added + 5),
+        "replaced": math.log1p(facts.replaced),
+        "size": math.log1p(code),
+        "new": facts.new / (facts.added + 1),
+        "files": math.log1p(len(facts.paths)),
+        "both": float(facts.test_lines > 0 and facts.removed > 0),
+        "why": math.log1p(sum(map(_gives_cause, facts.body.lower().splitlines()))),
+        "body": math.log1p(len(facts.body)),
+        "fix": float(re.search(r"\b(?:fix|bug|hotfix)", facts.subject.lower()) is not None),
+        "noise": float(is_noise(facts.subject)),
+    }
+
+
+def score(history: Sequence[CommitFacts], weights: Mapping[str, float] = WEIGHTS) -> list[float]:
+    """Return for each commit how much it looks like the fix of a mistake, in standard deviations.
+
+    Positive is more than the average of this history.
+    """
+    rows = [measure(facts) for facts in history]
+    if not rows:
+        return []
+    total = [0.0] * len(rows)
+    for name, weight in weights.items():
+        values = [row[name] for row in rows]
+        mean, spread = fmean(values), pstdev(values) or 1.0
+        for place, value in enumerate(values):
+            total[place] += weight * (value - mean) / spread
+    return total
+
+
+def choose(history: Iterable[CommitFacts]) -> list[CommitFacts]:
+    """Return the commits that can be the fix of a mistake: they change code."""
+    return [facts for facts in history if facts.paths]
