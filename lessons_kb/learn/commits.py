@@ -19,17 +19,19 @@ from lessons_kb.data import read_patterns
 PATTERNS = read_patterns("mining.txt")
 MAX_FILE_BYTES = 400_000
 """Of one file's part of a patch; a longer one is data, or generated."""
-_MAX_COMMENT = 400
 _MAX_CAUSES = 6
 _MAX_PATHS = 12
 
-_FILE = re.compile(rb"^diff --git ", re.MULTILINE)
 _NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
-_ADDED = re.compile(rb"^\+(?!\+\+ )[ \t]*[^\s}\])]", re.MULTILINE)
-_REMOVED = re.compile(rb"^-(?!-- )[ \t]*[^\s}\])]", re.MULTILINE)
-_HUNK = re.compile(rb"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", re.MULTILINE)
-_NEW = b"\nnew file mode"
-_COMMENT = re.compile(rb"^\+[^\n]*?(?:^\+\s*|\s)(?:///?|#|\*|/\*\*?|--|;;)\s+(\S[^\n]{8,})", re.MULTILINE)
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_FILE, _NEW = b"\ndiff --git ", b"\nnew file mode"
+_BLANK = b" \t+-{}()[];,\r"
+"""A line of these alone counts for nothing."""
+_MARKS = (b"//", b"#", b"* ", b"--")
+_COMMENT = re.compile(
+    rb"^\+[ \t]*(?:///?|#|\*|/\*\*?|--|;;|<!--)[ \t]+([^\n]{10,400})|[ \t](?://|#)[ \t]+([^\n]{10,400})"
+)
+_LONG_LINE = 2_000
 _CODE = frozenset(
     b"py pyi js jsx ts tsx mjs cjs mts cts go rs rb java kt kts scala swift m mm c h cc cpp hpp cs php"
     b" ex exs erl hs ml clj cljs dart lua sh bash zsh ps1 sql vue svelte css scss html tf nix zig jl r"
@@ -69,31 +71,35 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
     tests: dict[str, None] = {}
     added = removed = new = replaced = test_lines = cause_count = 0
     causes: list[str] = []
-    for part in _FILE.split(patch)[1:]:
+    for part in (b"\n" + patch).split(_FILE)[1:]:
         name = _NAME.search(part[:2_000])
         if name is None or len(part) > MAX_FILE_BYTES:
             continue
         path = name[1].decode("utf-8", "replace")
         if not is_code(path):
             continue
-        plus = len(_ADDED.findall(part))
+        lines = part[name.end() :].split(b"\n")
+        plus = [line for line in lines if line[:1] == b"+" and line.strip(_BLANK)]
         if is_test(path):
-            test_lines += plus
+            test_lines += len(plus)
             tests[path] = None
             continue
-        minus = len(_REMOVED.findall(part))
-        changed[path] = plus + minus
-        added += plus
+        minus = sum(line[:1] == b"-" and bool(line.strip(_BLANK)) for line in lines)
+        changed[path] = len(plus) + minus
+        added += len(plus)
         removed += minus
-        if _NEW in part[:400]:
-            new += plus
-        replaced += sum(one != b"0" and other != b"0" for one, other in _HUNK.findall(part))
-        for comment in _COMMENT.findall(part):
-            text = comment[:_MAX_COMMENT].decode("utf-8", "replace")
-            if _gives_cause(text.lower()):
-                cause_count += 1
-                if len(causes) < _MAX_CAUSES:
-                    causes.append(text.strip())
+        if _NEW in part[: name.start()]:
+            new += len(plus)
+        hunks = (_HUNK.match(line) for line in lines if line[:2] == b"@@")
+        replaced += sum(hunk is not None and b"0" not in hunk.groups() for hunk in hunks)
+        for line in plus:
+            if len(line) < _LONG_LINE and any(mark in line for mark in _MARKS):
+                comment = _COMMENT.search(line)
+                text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
+                if text and _gives_cause(text.lower()):
+                    cause_count += 1
+                    if len(causes) < _MAX_CAUSES:
+                        causes.append(text.strip())
     return CommitFacts(
         id=commit_id,
         at=at,

@@ -1,0 +1,274 @@
+"""What `lessons mine` finds in histories whose authors wrote lessons beside them, and how fast.
+
+Each folder is a clone with lessons in ``docs/solutions``. A lesson is linked to its fix: the commit
+that added it if that changes code the text names, else the commit from ten days before to three
+after that shares most pull requests, files and identifiers with the text, rare ones first. The fix
+is put at a random place among 200 commits with code, other lessons' fixes are taken out, and the
+commits are ranked; messages lose the lines that speak of lessons. Precision counts, in windows
+where nothing is taken out, the commits among the first ten that led to a lesson.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from benchmarks import report
+from benchmarks.data import DataError
+from lessons_kb.learn.commits import CommitFacts, choose, read_facts, score
+from lessons_kb.process.git import list_commits, read_patches
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+WINDOW = 200
+WINDOWS = 20
+"""Windows a repository in which precision is measured; a tenth of them with --quick."""
+BEFORE, AFTER = 10 * 86_400, 3 * 86_400
+LEAST = 6.0
+"""Of shared evidence, below which a lesson is linked to no commit; a rare identifier gives 3 to 7."""
+TOGETHER = 3
+"""Lessons that one commit adds; more of them were collected, and their fixes lie elsewhere."""
+SOLUTIONS = "docs/solutions"
+_TOLD = re.compile(r"(?i)solutions?\b|lessons?\b|learnings?\b|compound")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:[._-]\w+)*")
+_FENCED = re.compile(r"```.*?```", re.DOTALL)
+_TICKED = re.compile(r"`([^`\n]{3,80})`")
+_PATH = re.compile(r"[\w@.-]+(?:/[\w@.\[\]-]+)+\.\w{1,5}")
+_REQUEST = re.compile(r"#(\d{1,6})\b")
+_SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lesson:
+    """One lesson file as it was added."""
+
+    path: str
+    commit: str
+    at: float
+    text: str
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Print one line a repository."""
+    if not options.folders:
+        raise DataError("name clones that hold docs/solutions, one folder each")
+    rows = []
+    for folder in options.folders:
+        started = time.perf_counter()
+        history, terms = read_history(folder)
+        taken = time.perf_counter() - started
+        linked = link(read_lessons(folder), history, terms)
+        rows.append(_measure(Path(folder).name, history, linked, options, taken, _bare(folder)))
+    columns = [name for name in rows[0] if name != "bare_seconds"]
+    report.tell(" | ".join(columns))
+    for row in rows:
+        report.tell(" | ".join(str(row[name]) for name in columns))
+    return {"repositories": rows}
+
+
+def read_history(folder: str) -> tuple[list[CommitFacts], dict[str, frozenset[str]]]:
+    """Return what a history tells, oldest first, and the identifiers that each commit adds."""
+    history, terms = [], {}
+    for patch in read_patches(folder, list_commits(folder)):
+        kept = "\n".join(line for line in patch.message.splitlines() if not _TOLD.search(line))
+        message = kept if patch.message and not _TOLD.search(patch.message.splitlines()[0]) else (
+            f"change\n{kept}"
+        )
+        facts = read_facts(patch.id, patch.at, message, patch.patch)
+        history.append(facts)
+        terms[facts.id] = _identifiers(patch.patch) if facts.paths else frozenset()
+    return history[::-1], terms
+
+
+def _identifiers(patch: bytes) -> frozenset[str]:
+    changed = "\n".join(
+        line[1:]
+        for line in patch.decode("utf-8", "replace").splitlines()
+        if line[:1] in "+-" and len(line) < 500  # noqa: PLR2004 a longer line is data
+    )
+    return frozenset(word for word in _IDENTIFIER.findall(changed) if len(word) > 5)  # noqa: PLR2004
+
+
+def read_lessons(folder: str) -> list[Lesson]:
+    """Return the lessons of a clone as they were first committed."""
+    log = _git(
+        folder, "log", "--diff-filter=A", "--no-renames", "--name-only", "--format=%x00%H %ct",
+        "HEAD", "--", SOLUTIONS,
+    )
+    found: dict[str, Lesson] = {}
+    for part in log.split("\0")[1:]:
+        head, *names = part.splitlines()
+        commit, _, at = head.partition(" ")
+        for name in filter(None, names):
+            stem = Path(name).stem.lower()
+            if name.endswith(".md") and stem not in ("readme", "index", "critical-patterns"):
+                text = _git(folder, "show", f"{commit}:{name}")
+                found[name] = Lesson(path=name, commit=commit, at=float(at), text=text)
+    return sorted(found.values(), key=lambda lesson: (lesson.at, lesson.path))
+
+
+def link(
+    lessons: Sequence[Lesson],
+    history: Sequence[CommitFacts],
+    terms: dict[str, frozenset[str]],
+) -> dict[str, list[Lesson]]:
+    """Return commit → the lessons that it led to."""
+    known = {facts.id: facts for facts in history}
+    common = Counter(term for found in terms.values() for term in found)
+    total = len(history)
+    together = Counter(lesson.commit for lesson in lessons)
+    linked: dict[str, list[Lesson]] = defaultdict(list)
+    for lesson in lessons:
+        spans = " ".join([*_TICKED.findall(lesson.text), *_FENCED.findall(lesson.text)])
+        names = {word for word in _IDENTIFIER.findall(spans) if len(word) > 5}  # noqa: PLR2004
+        paths = {Path(path).name for path in _PATH.findall(lesson.text)}
+
+        def evidence(facts: CommitFacts, names: set[str] = names, paths: set[str] = paths,
+                     lesson: Lesson = lesson) -> float:
+            shared = names & terms[facts.id]
+            words = sum(sorted((math.log(total / common[w]) for w in shared), reverse=True)[:6])
+            files = 3.0 * len(paths & {Path(path).name for path in (*facts.paths, *facts.tests)})
+            asked = set(_REQUEST.findall(lesson.text)) & set(_REQUEST.findall(facts.subject))
+            named = any(facts.id.startswith(sha) for sha in _SHA.findall(lesson.text))
+            return words / 2 + min(files, 6.0) + 8.0 * len(asked) + 15.0 * named
+
+        own = known.get(lesson.commit)
+        few = together[lesson.commit] <= TOGETHER
+        if few and own is not None and own.paths and evidence(own) >= LEAST:
+            linked[own.id].append(lesson)
+            continue
+        near = [
+            facts
+            for facts in choose(history)
+            if lesson.at - BEFORE <= facts.at <= lesson.at + AFTER
+        ]
+        best = max(near, key=evidence, default=None)
+        if best is not None and evidence(best) >= LEAST:
+            linked[best.id].append(lesson)
+    return dict(linked)
+
+
+Scorer = "Callable[[Sequence[CommitFacts]], list[float]]"
+
+
+def _latest_fix(history: Sequence[CommitFacts]) -> list[float]:
+    is_fix = re.compile(r"\bfix", re.IGNORECASE)
+    return [n + len(history) * bool(is_fix.search(f.subject)) for n, f in enumerate(history)]
+
+
+def _churn(history: Sequence[CommitFacts]) -> list[float]:
+    seen: Counter[str] = Counter()
+    found = []
+    for facts in history:
+        found.append(sum(seen[path] for path in facts.paths) / (len(facts.paths) or 1))
+        seen.update(facts.paths)
+    return found
+
+
+def _measure(
+    name: str,
+    history: Sequence[CommitFacts],
+    linked: dict[str, list[Lesson]],
+    options: argparse.Namespace,
+    taken: float,
+    bare: float,
+) -> dict[str, Any]:
+    code = choose(history)
+    scorers: dict[str, Callable[[Sequence[CommitFacts]], list[float]]] = {
+        "mine": score, "fix": _latest_fix, "churn": _churn,
+    }
+    scores = {
+        label: dict(zip([f.id for f in code], scorer(code), strict=True))
+        for label, scorer in scorers.items()
+    }
+    figures = measure(code, set(linked), scores, seed=options.seed, quick=options.quick)
+    return {
+        "repository": name,
+        "commits": len(history),
+        "with code": len(code),
+        "linked": len(linked),
+        "lessons": sum(map(len, linked.values())),
+        **figures,
+        "× git log": round(taken / bare, 2),
+        "bare_seconds": round(bare, 2),
+    }
+
+
+def measure(
+    code: Sequence[CommitFacts],
+    fixes: set[str],
+    scores: dict[str, dict[str, float]],
+    *,
+    seed: int,
+    quick: bool = False,
+) -> dict[str, Any]:
+    """Return recall and precision of each ranking, with random beside them."""
+    dice = Random(seed)
+    places = [n for n, facts in enumerate(code) if facts.id in fixes]
+    figures: dict[str, Any] = {}
+    recalls: dict[str, list[tuple[bool, bool]]] = {label: [] for label in scores}
+    sizes = []
+    for place in places:
+        size = min(WINDOW, len(code))
+        offset = dice.randrange(size)
+        start = min(max(place - offset, 0), len(code) - size)
+        own = code[place].id
+        window = [f.id for f in code[start : start + size] if f.id == own or f.id not in fixes]
+        sizes.append(len(window))
+        for label, known in scores.items():
+            above = sum(known[one] > known[own] for one in window)
+            above += sum(known[one] == known[own] for one in window) // 2  # in any order
+            recalls[label].append((above < 5, above < 20))  # noqa: PLR2004
+    for label, found in recalls.items():
+        figures[f"{label} r@5"] = round(fmean(hit[0] for hit in found), 2) if found else 0.0
+        figures[f"{label} r@20"] = round(fmean(hit[1] for hit in found), 2) if found else 0.0
+    figures["random r@20"] = round(fmean(min(1.0, 20 / n) for n in sizes), 2) if sizes else 0.0
+    first, last = (places[0], places[-1]) if places else (0, 0)
+    precision: dict[str, list[float]] = {label: [] for label in scores}
+    bases = []
+    for _ in range(max(2, WINDOWS // 10) if quick else WINDOWS):
+        size = min(WINDOW, last - first + 1)
+        start = dice.randrange(first, last - size + 2)
+        window = [f.id for f in code[start : start + size]]
+        bases.append(fmean(one in fixes for one in window))
+        for label, known in scores.items():
+            mixed = dice.sample(window, len(window))
+            best = sorted(mixed, key=lambda one: -known[one])[:10]
+            precision[label].append(fmean(one in fixes for one in best))
+    figures["base"] = round(fmean(bases), 2)
+    for label, rates in precision.items():
+        figures[f"{label} p@10"] = round(fmean(rates), 2)
+    return figures
+
+
+def _bare(folder: str) -> float:
+    """Return the seconds that git alone takes to print the history."""
+    started = time.perf_counter()
+    with subprocess.Popen(
+        ["git", "log", "-p", "-U0", "--no-merges"],  # noqa: S607 the one on the path
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:
+        while process.stdout and process.stdout.read(1 << 16):
+            pass
+    return time.perf_counter() - started
+
+
+def _git(folder: str, *arguments: str) -> str:
+    done = subprocess.run(  # noqa: S603
+        ["git", *arguments], cwd=folder, capture_output=True, check=False  # noqa: S607
+    )
+    return done.stdout.decode("utf-8", "replace")
+
+
+__all__ = ["CommitFacts", "link", "measure", "read_history", "read_lessons", "replace", "run"]
