@@ -189,6 +189,13 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
             raise GitError("this clone lacks the content of its history; fetch it whole")
 
 
+def read_commit(cwd: str, commit: str) -> str:
+    """Return the patch of one commit as a unified diff. Raises GitError."""
+    repository = _Repository(find_git(""), cwd)
+    form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *_FORM)
+    return _decode(repository.ask(*form, "--end-of-options", commit))
+
+
 _MAX_GAPS = 50
 """Commits in a row that cannot be read; a clone without any content has no others."""
 _PATCH_FORM = (

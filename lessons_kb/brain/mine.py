@@ -1,0 +1,285 @@
+"""The noun ``brain.mine``: lessons that a project's past holds, in its sessions and its history."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lessons_kb.brain.detect_project import is_rare
+from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.session_files import Source, find_sources, is_inside, read_entries
+from lessons_kb.errors import GitError, StorageError
+from lessons_kb.guards.tools import kind_of_failure, parse_call
+from lessons_kb.learn.commits import CommitFacts, read_facts
+from lessons_kb.learn.drafts import names_of, sketch_candidate, split_files
+from lessons_kb.learn.mining import Candidate, find_candidates
+from lessons_kb.learn.sightings import SessionReader, Sighting
+from lessons_kb.model import Event, as_data
+from lessons_kb.process.git import list_commits, read_commit, read_patches
+from lessons_kb.store.mined import Mined
+from lessons_kb.text.redact import redact
+from lessons_kb.transcripts import entries
+from lessons_kb.transcripts.entries import Entry
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
+
+FORMAT = 1
+"""Of what is remembered of a source; another one makes it be read again."""
+_BATCH = 200
+"""Commits that are remembered together."""
+_MAX_CHANGE = 1_500
+_OUTCOMES: Mapping[str, str] = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}
+
+Progress = Callable[[str, int, int], None]
+"""Told what is read, how much of it, and how much there is: ``sessions`` in bytes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Past:
+    """What there is to look through."""
+
+    sessions: tuple[Source, ...]
+    commits: tuple[str, ...]
+    """Their ids, newest first."""
+    trouble: tuple[str, ...] = ()
+    """What could not be looked at, one line each."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Found:
+    """What was found, and in how much."""
+
+    candidates: list[Candidate]
+    sessions: int
+    commits: int
+    read: int
+    """Of both, those that were new or had changed."""
+    trouble: list[str] = field(default_factory=list)
+
+
+def survey(directory: str, *, everywhere: bool = False, since: str | None = None) -> Past:
+    """Return what sessions and commits a project has; nothing but names is read."""
+    trouble: list[str] = []
+    commits: list[str] = []
+    try:
+        commits = list_commits(directory, since=since)
+    except GitError as error:
+        trouble.append(str(error))
+    sources = find_sources(directory, everywhere=everywhere)
+    after = _seconds(since)
+    return Past(
+        sessions=tuple(source for source in sources if source.at >= after),
+        commits=tuple(commits),
+        trouble=tuple(trouble),
+    )
+
+
+def mine(
+    brain: Layers,
+    *,
+    everywhere: bool = False,
+    since: str | None = None,
+    progress: Progress = lambda _what, _done, _total: None,
+    now: float | None = None,
+) -> Found:
+    """Look through the past of the project around a brain for what may be worth a lesson.
+
+    Nothing is written but what was found, redacted, into the user's state: what was read once is
+    not read again. An interrupt loses only what is being read. Raises StorageError.
+    """
+    directory = brain.directory
+    past = survey(directory, everywhere=everywhere, since=since)
+    found = Found(
+        candidates=[],
+        sessions=len(past.sessions),
+        commits=len(past.commits),
+        read=0,
+        trouble=list(past.trouble),
+    )
+    phrases = brain.layers[0].settings.triggers.patterns
+    with contextlib.closing(Mined(brain.layers[0].root)) as mined:
+        sightings = list(
+            _read_sessions(mined, past.sessions, directory, everywhere, phrases, found, progress)
+        )
+        commits = _read_commits(mined, past.commits, directory, found, progress)
+    after = _seconds(since)
+    kept = [one for one in sightings if one.at >= after or not one.at]
+    at = time.time() if now is None else now
+    found.candidates = find_candidates(kept, commits, now=at)
+    return found
+
+
+def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Draft]:
+    """Write drafts of the first ``count`` candidates that have none yet, and return them."""
+    made: list[Draft] = []
+    rare = partial(is_rare, brain.directory)
+    for candidate in candidates:
+        if len(made) >= count:
+            break
+        diff = ""
+        for commit in candidate.commits[:1]:
+            with contextlib.suppress(GitError):
+                diff = _without_lore(read_commit(brain.directory, commit.id))
+        sketch = sketch_candidate(candidate, diff=redact(diff), is_rare=rare)
+        prompts = [prompt for one in candidate.sightings for prompt in one.prompts]
+        draft = Drafts(brain).add_mined(
+            candidate.id,
+            sketch,
+            symptoms=tuple(dict.fromkeys(prompts))[:3],
+            seen=candidate.occurrences,
+            at=candidate.at,
+        )
+        if draft is not None:
+            made.append(draft)
+    return made
+
+
+def _without_lore(diff: str) -> str:
+    """Return a diff without lessons, whose text would tell what is to be found out."""
+    parts = split_files(diff)
+    return "".join(part for part in parts if not names_of(part)[-1].endswith((".md", ".lock")))
+
+
+def _read_sessions(
+    mined: Mined,
+    sources: Sequence[Source],
+    directory: str,
+    everywhere: bool,
+    phrases: Sequence[str],
+    found: Found,
+    progress: Progress,
+) -> Iterator[Sighting]:
+    total = sum(source.size for source in sources)
+    done = 0
+    for source in sources:
+        stamp = f"{FORMAT}:{int(everywhere)}:{source.stamp}"
+        known = mined.read_source(source.path, stamp)
+        if known is None:
+            found.read += 1
+            try:
+                reader = SessionReader(phrases)
+                for entry in read_entries(source):
+                    for event in _events(entry, source, "" if everywhere else directory):
+                        reader.see(event)
+                told = [*reader.finish(), *reader.unsure()]
+            except (OSError, sqlite3.Error, StorageError, ValueError) as error:
+                found.trouble.append(f"{source.path}: {error}")
+                told = []
+            known = [_redacted(as_data(one)) for one in told]
+            mined.write_source(source.path, stamp, known)
+        done += source.size
+        progress("sessions", done, total)
+        yield from (_sighting(row) for row in known)
+
+
+def _events(entry: Entry, source: Source, directory: str) -> Iterator[Event]:
+    """Yield what an entry tells; nothing of one that happened outside ``directory``."""
+    cwd = entry.cwd or source.cwd
+    if directory and cwd and not is_inside(cwd, directory):
+        return
+    event = Event(
+        kind=entry.kind if entry.kind != entries.CALL else "tool",
+        at=entry.at or source.at,
+        session=entry.session or source.path,
+        id=entry.id,
+        agent=source.agent,
+        scope=(directory or cwd).replace("\\", "/"),
+        text=entry.text,
+        output=entry.output,
+    )
+    if entry.kind != entries.CALL:
+        yield event
+    elif entry.tool:
+        failed = kind_of_failure(entry.output) if entry.ended == entries.FAILED else "ok"
+        outcome = _OUTCOMES.get(entry.ended, failed)
+        call = replace(event, tool=entry.tool, outcome=outcome)
+        first = parse_call(call, entry.arguments, cwd=cwd, secrets=True)[0]
+        change = _change(entry) if first.kind == "edit" else ""
+        yield replace(first, record={"change": change}) if change else first
+
+
+def _change(entry: Entry) -> str:
+    """Return what an edit replaced as a diff without places."""
+    data = entry.arguments
+    if not isinstance(data, Mapping):
+        return ""
+    before = data.get("old_string", data.get("old_str", data.get("oldString")))
+    after = data.get("new_string", data.get("new_str", data.get("newString")))
+    if not isinstance(before, str) or not isinstance(after, str):
+        return ""
+    path = data.get("file_path", data.get("path", data.get("filePath", "file")))
+    old, new = before[:_MAX_CHANGE].splitlines(), after[:_MAX_CHANGE].splitlines()
+    rows = [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+    name = os.path.basename(str(path))
+    head = f"--- a/{name}\n+++ b/{name}\n@@ -1,{len(old)} +1,{len(new)} @@"
+    return "\n".join((head, *rows))
+
+
+def _read_commits(
+    mined: Mined, ids: Sequence[str], directory: str, found: Found, progress: Progress
+) -> list[CommitFacts]:
+    known = mined.read_commits()
+    missing = [number for number in ids if number not in known]
+    rows: dict[str, dict[str, Any]] = {}
+    done = 0
+    try:
+        for patch in read_patches(directory, missing) if missing else ():
+            facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
+            rows[facts.id] = _redacted(as_data(facts))
+            done += 1
+            if len(rows) >= _BATCH:
+                mined.write_commits(rows)
+                known |= rows
+                rows = {}
+                progress("commits", done, len(missing))
+    except GitError as error:
+        found.trouble.append(str(error))
+    finally:
+        mined.write_commits(rows)
+    known |= rows
+    found.read += done
+    lost = len(missing) - done
+    if missing and lost:
+        found.trouble.append(f"{lost} of {len(ids)} commits lack content in this clone; left out")
+    return [_facts(known[number]) for number in reversed(ids) if number in known]
+
+
+def _redacted(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without secrets."""
+    return {name: _hide(value) for name, value in row.items()}
+
+
+def _hide(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value) if value else value
+    return [_hide(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _sighting(row: Mapping[str, Any]) -> Sighting:
+    return Sighting(**_values(row, Sighting))
+
+
+def _facts(row: Mapping[str, Any]) -> CommitFacts:
+    return CommitFacts(**_values(row, CommitFacts))
+
+
+def _values(row: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    names = {one.name for one in fields(kind)}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in row.items()
+        if name in names
+    }
+
+
+def _seconds(since: str | None) -> float:
+    return entries.seconds(since) if since else 0.0
+
+
