@@ -8,20 +8,21 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.detect_project import is_rare
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.session_files import Source, find_sources, is_inside, read_entries
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.guards.tools import kind_of_failure, parse_call
+from lessons_kb.guards.tools import find_command, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.learn.commits import CommitFacts, read_facts
 from lessons_kb.learn.drafts import names_of, sketch_candidate, split_files
 from lessons_kb.learn.mining import Candidate, find_candidates
 from lessons_kb.learn.sightings import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
 from lessons_kb.process.git import list_commits, read_commit, read_patches
+from lessons_kb.process.pool import map_batches
 from lessons_kb.store.mined import Mined
 from lessons_kb.text.redact import redact
 from lessons_kb.transcripts import entries
@@ -35,6 +36,10 @@ FORMAT = 1
 _BATCH = 200
 """Commits that are remembered together."""
 _MAX_CHANGE = 1_500
+_MANY_BYTES = 50_000_000
+"""Of sessions, from which on another process is worth its start."""
+_WORKERS = 2
+_CHANGES = ("edit", "create", "remove")
 _OUTCOMES: Mapping[str, str] = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}
 
 Progress = Callable[[str, int, int], None]
@@ -106,7 +111,9 @@ def mine(
     phrases = brain.layers[0].settings.triggers.patterns
     with contextlib.closing(Mined(brain.layers[0].root)) as mined:
         sightings = list(
-            _read_sessions(mined, past.sessions, directory, everywhere, phrases, found, progress)
+            _read_sessions(
+                mined, past.sessions, "" if everywhere else directory, phrases, found, progress
+            )
         )
         commits = _read_commits(mined, past.commits, directory, found, progress)
     after = _seconds(since)
@@ -151,58 +158,83 @@ def _read_sessions(
     mined: Mined,
     sources: Sequence[Source],
     directory: str,
-    everywhere: bool,
     phrases: Sequence[str],
     found: Found,
     progress: Progress,
 ) -> Iterator[Sighting]:
-    total = sum(source.size for source in sources)
-    done = 0
+    """Yield what sessions show; ``directory`` "" is no matter where they took place."""
+    stamps = {one.path: f"{FORMAT}:{int(not directory)}:{one.stamp}" for one in sources}
+    fresh: list[Source] = []
     for source in sources:
-        stamp = f"{FORMAT}:{int(everywhere)}:{source.stamp}"
-        known = mined.read_source(source.path, stamp)
+        known = mined.read_source(source.path, stamps[source.path])
         if known is None:
-            found.read += 1
-            try:
-                reader = SessionReader(phrases)
-                for entry in read_entries(source):
-                    for event in _events(entry, source, "" if everywhere else directory):
-                        reader.see(event)
-                told = [*reader.finish(), *reader.unsure()]
-            except (OSError, sqlite3.Error, StorageError, ValueError) as error:
-                found.trouble.append(f"{source.path}: {error}")
-                told = []
-            known = [_redacted(as_data(one)) for one in told]
-            mined.write_source(source.path, stamp, known)
+            fresh.append(source)
+        else:
+            yield from map(_sighting, known)
+    total, done = sum(one.size for one in fresh), 0
+    jobs = [(one, directory, tuple(phrases)) for one in fresh]
+    workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
+    told = zip(fresh, map_batches(extract, jobs, workers=workers), strict=True)
+    for source, (rows, trouble) in told:
+        if trouble:
+            found.trouble.append(trouble)
+        mined.write_source(source.path, stamps[source.path], rows)
+        found.read += 1
         done += source.size
         progress("sessions", done, total)
-        yield from (_sighting(row) for row in known)
+        yield from map(_sighting, rows)
 
 
-def _events(entry: Entry, source: Source, directory: str) -> Iterator[Event]:
-    """Yield what an entry tells; nothing of one that happened outside ``directory``."""
+def extract(
+    source: Source, directory: str, phrases: Sequence[str]
+) -> tuple[list[dict[str, Any]], str]:
+    """Return what one session shows, without secrets, and what was wrong with its record."""
+    reader, trouble = SessionReader(phrases), ""
+    try:
+        for entry in read_entries(source):
+            event = _event(entry, source, directory)
+            if event is not None:
+                reader.see(event)
+    except (OSError, sqlite3.Error, StorageError, ValueError) as error:
+        trouble = f"{source.path}: {error}"
+    told = [*reader.finish(), *reader.unsure()]
+    return [_redacted(as_data(one)) for one in told], trouble
+
+
+def _event(entry: Entry, source: Source, directory: str) -> Event | None:
+    """Return what an entry tells; None where it happened outside ``directory``, or tells nothing."""
     cwd = entry.cwd or source.cwd
-    if directory and cwd and not is_inside(cwd, directory):
-        return
+    if directory and cwd and not _lies_in(cwd, directory):
+        return None
+    kind, outcome, text = entry.kind, "ok", entry.text
+    if kind == entries.CALL:
+        kind = kind_of_tool(entry.tool, agent=source.agent)
+        outcome = _OUTCOMES.get(entry.ended, "ok")
+        if entry.ended == entries.FAILED:
+            outcome = kind_of_failure(entry.output)
+        if kind == "command" and isinstance(entry.arguments, Mapping):
+            text = find_command(entry.arguments)
+        elif outcome == "ok" and kind not in _CHANGES:
+            return None
     event = Event(
-        kind=entry.kind if entry.kind != entries.CALL else "tool",
+        kind=kind,
         at=entry.at or source.at,
         session=entry.session or source.path,
         id=entry.id,
         agent=source.agent,
         scope=(directory or cwd).replace("\\", "/"),
-        text=entry.text,
+        tool=entry.tool,
+        outcome=outcome,
+        text=text,
         output=entry.output,
     )
-    if entry.kind != entries.CALL:
-        yield event
-    elif entry.tool:
-        failed = kind_of_failure(entry.output) if entry.ended == entries.FAILED else "ok"
-        outcome = _OUTCOMES.get(entry.ended, failed)
-        call = replace(event, tool=entry.tool, outcome=outcome)
-        first = parse_call(call, entry.arguments, cwd=cwd, secrets=True)[0]
-        change = _change(entry) if first.kind == "edit" else ""
-        yield replace(first, record={"change": change}) if change else first
+    if kind not in _CHANGES or outcome != "ok":
+        return event
+    first = parse_call(event, entry.arguments, cwd=cwd, secrets=True)[0]
+    return replace(first, record={"change": _change(entry)})
+
+
+_lies_in = cache(is_inside)
 
 
 def _change(entry: Entry) -> str:

@@ -167,8 +167,10 @@ def _read_line(path: str) -> str:
 def _specstory(directory: str, _everywhere: bool) -> Iterator[Source]:
     pattern = os.path.join(glob.escape(directory), ".specstory", "history", "*.md")
     for path in glob.iglob(pattern):
-        with contextlib.suppress(OSError):
-            yield _source(SPECSTORY, path, directory)
+        # A repository may be anyone's, and a link in it lead to a private file.
+        if os.path.realpath(path) == path:
+            with contextlib.suppress(OSError):
+                yield _source(SPECSTORY, path, directory)
 
 
 def _opencode_home() -> str:

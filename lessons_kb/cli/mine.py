@@ -102,9 +102,9 @@ def _print_found(found: Found, limit: int) -> None:
     print("  #  SEEN  LAST        SURE  WHAT AND WHY")
     for number, one in enumerate(found.candidates[:limit], 1):
         when = dt.datetime.fromtimestamp(one.at).date().isoformat() if one.at else ""
-        head = f"{number:>3} {one.occurrences:>4}×  {when:<10}  {one.sure:>3.0%}  "
+        head = f"{number:>3} {one.occurrences:>4}×  {when:<10}  {one.sure:>4.0%}  "
         print(_cut(head + clean_line(one.title), width))
-        print(_cut(" " * len(head) + _why(one), width))
+        print(_cut(f"{'':10}{_why(one)}", width))
     shown = min(limit, len(found.candidates))
     total = counted(len(found.candidates), "candidate")
     print(f"{shown} of {total} from {sessions} and {commits}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lessons_kb.data import read_patterns
 from lessons_kb.learn.failures import error_excerpt, find_failing
@@ -53,11 +54,19 @@ _PROMPT_CHARS = 4_000
 _MAX_DIFF = 3_000
 _SENTENCE = 300
 _EXCERPT = 800
-_HINT = re.compile(
-    r"(?i)error|exception|fatal|panic|fault|dumped|denied|not found|undefined|is not|cannot|could not"
-    r"|no module|unexpected|no attribute|timed? ?out|refused|out of memory|traceback|externally"
-    r"|no such file|killed|abort|오류|에러|실패"
+_OUTPUT_CHARS = 8_000
+"""Of an output, its end: where programs say what was wrong."""
+_COMMAND_CHARS = 2_000
+_MAX_RED = 50
+_OPENING_CHARS = 800
+"""Of an answer: what went wrong is told first, what was done after it."""
+_HINTS = (
+    *("error", "exception", "fatal", "panic", "fault", "dumped", "denied", "not found", "undefined"),
+    *("is not ", "cannot", "could not", "no module", "unexpected", "no attribute", "timed out"),
+    *("timeout", "refused", "out of memory", "traceback", "externally", "no such file", "killed"),
+    *("abort", "오류", "에러", "실패"),
 )
+"""Without any of these a line is not looked at."""
 _INSTALL = re.compile(
     r"\b(?:pip3?|uv|poetry|npm|pnpm|yarn|bun|cargo|gem|go|apt(?:-get)?|brew|conda|composer)\s+"
     r"(?:pip\s+)?(?:install|add|i|get)\b"
@@ -67,6 +76,7 @@ _ABSENT = re.compile(
     r"|unresolved import|could not resolve|command '?[\w.-]+'? not found|command not found"
 )
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
+_LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 _VARIES = (
     (re.compile(r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))"), ""),
     (re.compile(r"\d{4}-\d\d-\d\d[t ][\d:.,]+z?"), ""),
@@ -180,12 +190,11 @@ class SessionReader:
             error.typed[number] = None
         if _COMPILED["go on"].search(text.lower()):
             return
-        signals = [signal for signal, said in _judge(text, self._phrases) if said]
+        told = {signal: said for signal, said in _judge(text, self._phrases) if said}
         if number == 0:  # nothing had been done that could be wrong
-            signals = [one for one in signals if one != OPENER]
-        if signals:
-            quote = next((said for signal, said in _judge(text, self._phrases) if said), text)
-            self._said.append(self._sighting(number, quote, signals))
+            told.pop(OPENER, None)
+        if told:
+            self._said.append(self._sighting(number, next(iter(told.values())), list(told)))
 
     def _sighting(self, number: int, quote: str, signals: Sequence[str]) -> Sighting:
         before = self._turns[number - 1] if number else self._turns[number]
@@ -204,7 +213,7 @@ class SessionReader:
         turn = len(self._turns) - 1
         if turn < 0:
             return
-        for sentence in _sentences(event.text):
+        for sentence in _sentences(event.text[:_OPENING_CHARS]):
             low = sentence.lower()
             if _COMPILED["admission"].search(low) and not _COMPILED["not said"].search(low):
                 self._admit(turn, sentence)
@@ -239,31 +248,36 @@ class SessionReader:
 
     def _ran(self, event: Event) -> None:
         failed, unknown = event.outcome in FAILURES, event.outcome == "unknown"
+        lines: list[str] = []
         if _INSTALL.search(event.text):
             self._forget_absent(event.text)
         if failed or unknown:
             lines = self._failed(event)
             failed = failed or bool(lines)
-        test = find_test_command(event.text) or event.text
+        if not failed and not self._red:
+            return
+        test = _find_test(event.text[:_COMMAND_CHARS]) or event.text
         if failed:
-            self._red[test] = self._red.get(test, []) + self._failing(event)
+            self._red.setdefault(test, []).extend(self._failing(event, lines))
+            while len(self._red) > _MAX_RED:
+                del self._red[next(iter(self._red))]
         elif test in self._red and event.outcome in ("ok", "unknown"):
             for signature in self._red.pop(test):
                 error = self._errors.get(signature)
                 if error is not None and self._last_edit > error.first:
                     error.fixed = True
 
-    def _failing(self, event: Event) -> list[str]:
+    def _failing(self, event: Event, lines: Sequence[str]) -> list[str]:
         """Return signatures of a red run; none of tests that this turn has just written."""
-        names = find_failing(event.output)
         created = self._turn().created
+        names = find_failing(event.output[-_OUTPUT_CHARS:]) if created else ()
         fresh = [name for name in names if any(path in name or name in path for path in created)]
         if names and len(fresh) == len(names):
             return []
-        return [_sign(line) for line in _find_errors(event.output)]
+        return [_sign(line) for line in lines]
 
     def _failed(self, event: Event) -> list[str]:
-        lines = list(_find_errors(event.output))
+        lines = _find_errors(event.output[-_OUTPUT_CHARS:])
         for line in lines:
             self._note(line, event.output, event.text, event.at)
         return lines
@@ -272,7 +286,7 @@ class SessionReader:
         signature, turn = _sign(line), max(len(self._turns) - 1, 0)
         error = self._errors.get(signature)
         if error is None:
-            excerpt = error_excerpt(text, limit=_EXCERPT)
+            excerpt = error_excerpt(text[-_OUTPUT_CHARS:], limit=_EXCERPT)
             error = _Error(line=line, excerpt=excerpt, command=command, first=self._calls, at=at)
             self._errors[signature] = error
         elif self._last_edit > error.last:
@@ -310,7 +324,7 @@ class SessionReader:
                 session=self._who[0],
                 agent=self._who[1],
                 at=error.at,
-                title=_one_line(error.line),
+                title=_one_line(_LABEL.sub("", error.line)),
                 signature=signature,
                 signals=tuple(signals),
                 prompts=_prompts([turn.prompt for turn in turns]),
@@ -325,6 +339,11 @@ class SessionReader:
     def unsure(self) -> list[Sighting]:
         """Return errors that were seen once: of no weight alone, but other sessions may know them."""
         return [one for one in self._of_errors() if one.points < LEAST and one.signature][:50]
+
+
+@lru_cache(maxsize=1_000)
+def _find_test(command: str) -> str | None:
+    return find_test_command(command)
 
 
 def _judge(text: str, phrases: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -354,13 +373,14 @@ def _sentences(text: str) -> list[str]:
 
 def _find_errors(text: str) -> list[str]:
     """Return the lines of a text that name an error, each signature once."""
-    if not _HINT.search(text):
-        return []
     found: dict[str, str] = {}
-    for line in clean(text).splitlines():
-        row = line.strip()
-        if not row or len(row) > _MAX_LINE or not _HINT.search(row):
+    if not _has_hint(text.lower()):
+        return []
+    for line in text.splitlines():
+        low = line.lower()
+        if len(line) > _MAX_LINE or not _has_hint(low):
             continue
+        row = clean(line).strip() if not line.isprintable() else line.strip()
         low = row.lower()
         if (
             _COMPILED["error"].search(low)
@@ -371,6 +391,10 @@ def _find_errors(text: str) -> list[str]:
             found.setdefault(_sign(row), row)
     telling = [row for row in found.values() if not row.lower().startswith("traceback")]
     return telling[-_MAX_ERRORS:]
+
+
+def _has_hint(low: str) -> bool:
+    return any(hint in low for hint in _HINTS)
 
 
 def _sign(line: str) -> str:
