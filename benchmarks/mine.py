@@ -82,8 +82,10 @@ def read_history(folder: str) -> tuple[list[CommitFacts], dict[str, frozenset[st
     history, terms = [], {}
     for patch in read_patches(folder, list_commits(folder)):
         kept = "\n".join(line for line in patch.message.splitlines() if not _TOLD.search(line))
-        message = kept if patch.message and not _TOLD.search(patch.message.splitlines()[0]) else (
-            f"change\n{kept}"
+        message = (
+            kept
+            if patch.message and not _TOLD.search(patch.message.splitlines()[0])
+            else (f"change\n{kept}")
         )
         facts = read_facts(patch.id, patch.at, message, patch.patch)
         history.append(facts)
@@ -103,8 +105,15 @@ def _identifiers(patch: bytes) -> frozenset[str]:
 def read_lessons(folder: str) -> list[Lesson]:
     """Return the lessons of a clone as they were first committed."""
     log = _git(
-        folder, "log", "--diff-filter=A", "--no-renames", "--name-only", "--format=%x00%H %ct",
-        "HEAD", "--", SOLUTIONS,
+        folder,
+        "log",
+        "--diff-filter=A",
+        "--no-renames",
+        "--name-only",
+        "--format=%x00%H %ct",
+        "HEAD",
+        "--",
+        SOLUTIONS,
     )
     found: dict[str, Lesson] = {}
     for part in log.split("\0")[1:]:
@@ -134,8 +143,12 @@ def link(
         names = {word for word in _IDENTIFIER.findall(spans) if len(word) > 5}  # noqa: PLR2004
         paths = {Path(path).name for path in _PATH.findall(lesson.text)}
 
-        def evidence(facts: CommitFacts, names: set[str] = names, paths: set[str] = paths,
-                     lesson: Lesson = lesson) -> float:
+        def evidence(
+            facts: CommitFacts,
+            names: set[str] = names,
+            paths: set[str] = paths,
+            lesson: Lesson = lesson,
+        ) -> float:
             shared = names & terms[facts.id]
             words = sum(sorted((math.log(total / common[w]) for w in shared), reverse=True)[:6])
             files = 3.0 * len(paths & {Path(path).name for path in (*facts.paths, *facts.tests)})
@@ -186,7 +199,9 @@ def _measure(
 ) -> dict[str, Any]:
     code = choose(history)
     scorers: dict[str, Callable[[Sequence[CommitFacts]], list[float]]] = {
-        "mine": score, "fix": _latest_fix, "churn": _churn,
+        "mine": score,
+        "fix": _latest_fix,
+        "churn": _churn,
     }
     scores = {
         label: dict(zip([f.id for f in code], scorer(code), strict=True))
@@ -257,7 +272,9 @@ def _bare(folder: str) -> float:
     started = time.perf_counter()
     with subprocess.Popen(
         ["git", "log", "-p", "-U0", "--no-merges"],  # noqa: S607 the one on the path
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         while process.stdout and process.stdout.read(1 << 16):
             pass
@@ -266,7 +283,10 @@ def _bare(folder: str) -> float:
 
 def _git(folder: str, *arguments: str) -> str:
     done = subprocess.run(  # noqa: S603
-        ["git", *arguments], cwd=folder, capture_output=True, check=False  # noqa: S607
+        ["git", *arguments],
+        cwd=folder,
+        capture_output=True,
+        check=False,  # noqa: S607
     )
     return done.stdout.decode("utf-8", "replace")
 

@@ -24,6 +24,7 @@ from lessons_kb.model import Event, as_data
 from lessons_kb.process.git import list_commits, read_commit, read_patches
 from lessons_kb.process.pool import map_batches
 from lessons_kb.store.mined import Mined
+from lessons_kb.text.counted import counted
 from lessons_kb.text.redact import redact
 from lessons_kb.transcripts import entries
 from lessons_kb.transcripts.entries import Entry
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Of what is remembered of a source; another one makes it be read again."""
+FEW_COMMITS = 20
+"""A shorter history cannot show what is unusual in it."""
+_RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 _BATCH = 200
 """Commits that are remembered together."""
 _MAX_CHANGE = 1_500
@@ -83,6 +87,26 @@ def survey(directory: str, *, everywhere: bool = False, since: str | None = None
         sessions=tuple(source for source in sources if source.at >= after),
         commits=tuple(commits),
         trouble=tuple(trouble),
+    )
+
+
+def tell_past(directory: str) -> str:
+    """Return in words what a project has to look through, "" if it has next to nothing."""
+    past = survey(directory)
+    notes = [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
+    told = [
+        *([counted(len(past.sessions), "session")] if past.sessions else []),
+        *([counted(len(past.commits), "commit")] if past.commits else []),
+        *notes,
+    ]
+    if count := _count_markdown(os.path.join(directory, "docs", "solutions")):
+        told.append(f"docs/solutions ({counted(count, 'file')})")
+    return ", ".join(told) if past.sessions or len(past.commits) >= FEW_COMMITS else ""
+
+
+def _count_markdown(folder: str) -> int:
+    return sum(
+        name.endswith(".md") for _place, _folders, names in os.walk(folder) for name in names
     )
 
 
@@ -313,5 +337,3 @@ def _values(row: Mapping[str, Any], kind: type) -> dict[str, Any]:
 
 def _seconds(since: str | None) -> float:
     return entries.seconds(since) if since else 0.0
-
-

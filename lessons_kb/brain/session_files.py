@@ -97,9 +97,7 @@ def is_inside(path: str, directory: str) -> bool:
 def _source(agent: str, path: str, cwd: str = "") -> Source:
     info = os.stat(path)
     stamp = f"{info.st_size}:{info.st_mtime_ns}"
-    return Source(
-        agent=agent, path=path, size=info.st_size, stamp=stamp, at=info.st_mtime, cwd=cwd
-    )
+    return Source(agent=agent, path=path, size=info.st_size, stamp=stamp, at=info.st_mtime, cwd=cwd)
 
 
 def _peek_cwd(path: str) -> str:
@@ -151,7 +149,9 @@ def _gemini(directory: str, everywhere: bool) -> Iterator[Source]:
         root = _read_line(os.path.join(folder, ".project_root"))
         if not everywhere and os.path.basename(folder) != digest and root != directory:
             continue
-        for path in glob.iglob(os.path.join(glob.escape(folder), "chats", "**", "*.json*"), recursive=True):
+        for path in glob.iglob(
+            os.path.join(glob.escape(folder), "chats", "**", "*.json*"), recursive=True
+        ):
             with contextlib.suppress(OSError):
                 yield _source(GEMINI, path, root or ("" if everywhere else directory))
 

@@ -23,7 +23,6 @@ _MAX_CAUSES = 6
 _MAX_PATHS = 12
 
 _NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _FILE, _NEW = b"\ndiff --git ", b"\nnew file mode"
 _BLANK = b" \t+-{}()[];,\r"
 """A line of these alone counts for nothing."""
@@ -57,12 +56,11 @@ class CommitFacts:
     removed: int = 0
     new: int = 0
     """Of ``added``, those in new files."""
-    replaced: int = 0
-    """Hunks that take lines away and put others there."""
     test_lines: int = 0
     causes: tuple[str, ...] = ()
     """Added comments that give a cause, the first few."""
     cause_count: int = 0
+    """All of them, each once."""
 
 
 def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitFacts:
@@ -70,8 +68,8 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
     subject, _, body = message.strip().partition("\n")
     changed: dict[str, int] = {}
     tests: dict[str, None] = {}
-    added = removed = new = replaced = test_lines = cause_count = 0
-    causes: list[str] = []
+    added = removed = new = test_lines = 0
+    causes: dict[str, None] = {}  # a file that is kept in several places says it once
     for part in (b"\n" + patch).split(_FILE)[1:]:
         name = _NAME.search(part[:2_000])
         if name is None or len(part) > MAX_FILE_BYTES:
@@ -91,16 +89,12 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         removed += minus
         if _NEW in part[: name.start()]:
             new += len(plus)
-        hunks = (_HUNK.match(line) for line in lines if line[:2] == b"@@")
-        replaced += sum(hunk is not None and b"0" not in hunk.groups() for hunk in hunks)
         for line in plus:
             if len(line) < _LONG_LINE and any(mark in line for mark in _MARKS):
                 comment = _COMMENT.search(line)
                 text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
                 if text and _gives_cause(text.lower()):
-                    cause_count += 1
-                    if len(causes) < _MAX_CAUSES:
-                        causes.append(text.strip())
+                    causes[text.strip()] = None
     return CommitFacts(
         id=commit_id,
         at=at,
@@ -111,10 +105,9 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         added=added,
         removed=removed,
         new=new,
-        replaced=replaced,
         test_lines=test_lines,
-        causes=tuple(causes),
-        cause_count=cause_count,
+        causes=tuple(causes)[:_MAX_CAUSES],
+        cause_count=len(causes),
     )
 
 

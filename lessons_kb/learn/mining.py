@@ -17,6 +17,7 @@ SURE_COMMIT = 2.0
 """Standard deviations at which a commit is as likely a fix as not."""
 SURE_POINTS = 3.0
 """Points of signals at which a sighting is."""
+MOST_SURE = 0.99
 HALF_LIFE_DAYS = 180.0
 _DAY = 86_400.0
 _FIXED_WITHIN = 3 * _DAY
@@ -126,7 +127,7 @@ def _of_sightings(
     points += bool(fixes)
     if points < SURE_POINTS / 2:
         return None
-    reasons = sorted(signals, key=lambda signal: -POINTS[signal])
+    reasons = [signal for signal in POINTS if signal in signals]
     if sessions > 1:
         reasons.insert(0, f"in {sessions} sessions")
     reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
@@ -200,4 +201,4 @@ def _rank(sure: float, occurrences: int, cost: float, age: float) -> float:
 
 
 def _logistic(value: float) -> float:
-    return 1 / (1 + math.exp(-value))
+    return min(1 / (1 + math.exp(-value)), MOST_SURE)

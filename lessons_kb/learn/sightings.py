@@ -35,10 +35,10 @@ ADMISSION, RED_GREEN, RETURNED = "agent admitted it", "red, then green", "error 
 POINTS: Mapping[str, float] = {
     SAME_ERROR: 3.0,
     FEEDBACK: 2.5,
-    RED_GREEN: 1.5,
-    RETURNED: 1.5,
     COMPLAINT: 1.5,
     OPENER: 1.5,
+    RETURNED: 1.5,
+    RED_GREEN: 1.5,
     PASTED: 1.5,
     ADMISSION: 1.0,
 }
@@ -46,6 +46,7 @@ POINTS: Mapping[str, float] = {
 LEAST = 1.5
 MAX_SIGHTINGS = 200
 """Of one session."""
+MAX_UNSURE = 50
 _MAX_ERRORS = 12
 """Signatures of one output."""
 _MAX_LINE = 300
@@ -61,7 +62,17 @@ _MAX_RED = 50
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
 _HINTS = (
-    *("error", "exception", "fatal", "panic", "fault", "dumped", "denied", "not found", "undefined"),
+    *(
+        "error",
+        "exception",
+        "fatal",
+        "panic",
+        "fault",
+        "dumped",
+        "denied",
+        "not found",
+        "undefined",
+    ),
     *("is not ", "cannot", "could not", "no module", "unexpected", "no attribute", "timed out"),
     *("timeout", "refused", "out of memory", "traceback", "externally", "no such file", "killed"),
     *("abort", "오류", "에러", "실패"),
@@ -78,7 +89,12 @@ _ABSENT = re.compile(
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 _VARIES = (
-    (re.compile(r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))"), ""),
+    (
+        re.compile(
+            r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))"
+        ),
+        "",
+    ),
     (re.compile(r"\d{4}-\d\d-\d\d[t ][\d:.,]+z?"), ""),
     (re.compile(r"(?:[\w.~-]*[/\\])+([\w.-]+)"), r"\1"),
     (re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+"), "0"),
@@ -154,7 +170,8 @@ class SessionReader:
         self._phrases = phrases
         self._turns: list[_Turn] = []
         self._errors: dict[str, _Error] = {}
-        self._said: list[Sighting] = []
+        self._said: list[tuple[int, Sighting]] = []
+        """With the number of the turn."""
         self._red: dict[str, list[str]] = {}
         self._calls = 0
         self._last_edit = -1
@@ -172,9 +189,27 @@ class SessionReader:
 
     def finish(self) -> list[Sighting]:
         """Return what the session shows, strongest first."""
-        found = [*self._of_errors(), *self._said]
-        kept = [one for one in found if one.points >= LEAST]
+        kept = [one for one in self._all() if one.points >= LEAST]
         return sorted(kept, key=lambda one: -one.points)[:MAX_SIGHTINGS]
+
+    def unsure(self) -> list[Sighting]:
+        """Return errors of no weight alone, which other sessions may know, too."""
+        return [one for one in self._all() if one.points < LEAST and one.signature][:MAX_UNSURE]
+
+    def _all(self) -> list[Sighting]:
+        """Return errors, and what was said where it is about none of them."""
+        errors = {one.signature: one for one in self._of_errors()}
+        spoken = []
+        for turn, said in self._said:
+            near = [sign for sign in errors if {turn, turn - 1} & set(self._errors[sign].turns)]
+            if not near:
+                spoken.append(said)
+                continue
+            host = max(near, key=lambda sign: (self._errors[sign].seen, self._errors[sign].last))
+            signals = dict.fromkeys((*errors[host].signals, *said.signals))
+            quote = errors[host].quote or said.quote
+            errors[host] = replace(errors[host], signals=tuple(signals), quote=quote)
+        return [*errors.values(), *spoken]
 
     def _turn(self) -> _Turn:
         if not self._turns:
@@ -194,7 +229,8 @@ class SessionReader:
         if number == 0:  # nothing had been done that could be wrong
             told.pop(OPENER, None)
         if told:
-            self._said.append(self._sighting(number, next(iter(told.values())), list(told)))
+            said = self._sighting(number, next(iter(told.values())), list(told))
+            self._said.append((number, said))
 
     def _sighting(self, number: int, quote: str, signals: Sequence[str]) -> Sighting:
         before = self._turns[number - 1] if number else self._turns[number]
@@ -221,13 +257,11 @@ class SessionReader:
 
     def _admit(self, turn: int, sentence: str) -> None:
         """Count an admission with what was said in this turn, for it has no words of its own."""
-        for place, one in enumerate(self._said):
-            if one.at == self._turns[turn].at and ADMISSION not in one.signals:
-                self._said[place] = replace(one, signals=(*one.signals, ADMISSION))
+        for place, (number, one) in enumerate(self._said):
+            if number == turn and ADMISSION not in one.signals:
+                self._said[place] = (turn, replace(one, signals=(*one.signals, ADMISSION)))
                 return
-        recent = [e for e in self._errors.values() if turn in e.turns]
-        if not recent:
-            self._said.append(self._sighting(turn, sentence, [ADMISSION]))
+        self._said.append((turn, self._sighting(turn, sentence, [ADMISSION])))
 
     def _called(self, event: Event) -> None:
         self._calls += 1
@@ -335,10 +369,6 @@ class SessionReader:
                 turns=len(error.turns),
                 calls=error.last - error.first,
             )
-
-    def unsure(self) -> list[Sighting]:
-        """Return errors that were seen once: of no weight alone, but other sessions may know them."""
-        return [one for one in self._of_errors() if one.points < LEAST and one.signature][:50]
 
 
 @lru_cache(maxsize=1_000)

@@ -173,18 +173,29 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
     the rest is asked for again. Raises GitError where too many of them lack content.
     """
     repository = _Repository(find_git(""), cwd)
-    place, gaps = 0, 0
+    place, gaps, size = 0, 0, len(commits)
     while place < len(commits):
-        read = 0
+        held: Patch | None = None
+        wanted = commits[place : place + size]
+        end = place + len(wanted)
         with tempfile.TemporaryFile() as ids:
-            ids.write("\n".join(commits[place:]).encode())
+            ids.write("\n".join(wanted).encode())
             ids.seek(0)
-            with _started(repository.git, repository.cwd, _PATCHES, given=ids) as output:
-                for part in _split_commits(output):
-                    read += 1
-                    yield _read_patch(part)
-        gaps = 0 if read else gaps + 1
-        place += read or 1
+            with _spawned(repository.git, repository.cwd, _PATCHES, given=ids) as process:
+                for part in _split_commits(process.stdout) if process.stdout else ():
+                    if held is not None:
+                        yield held
+                        place += 1
+                    held = _read_patch(part)
+                whole = process.wait() == 0
+        if whole:
+            place, gaps, size = end, 0, len(commits)
+            if held is not None:
+                yield held
+        elif held is not None and len(wanted) > 1:
+            size = 1  # the last one may be cut: ask for it alone
+        else:
+            place, gaps, size = place + 1, gaps + 1, len(commits)
         if gaps > _MAX_GAPS:
             raise GitError("this clone lacks the content of its history; fetch it whole")
 
@@ -240,10 +251,18 @@ def _split_commits(output: IO[bytes]) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def _started(
-    git: str, cwd: str, arguments: Sequence[str], *, given: IO[bytes] | None = None
-) -> Iterator[IO[bytes]]:
+def _started(git: str, cwd: str, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
     """Lend what a run of git prints while it prints it; the run ends with the loan."""
+    with _spawned(git, cwd, arguments) as process:
+        if process.stdout is not None:
+            yield process.stdout
+
+
+@contextlib.contextmanager
+def _spawned(
+    git: str, cwd: str, arguments: Sequence[str], *, given: IO[bytes] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Lend a run of git, which ends with the loan; ``given`` is its input."""
     kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
     with subprocess.Popen(
         [git, "--no-pager", *_SAFE, *arguments],
@@ -254,8 +273,7 @@ def _started(
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            if process.stdout is not None:
-                yield process.stdout
+            yield process
         finally:
             process.kill()
 

@@ -22,9 +22,7 @@ class Mined:
     """The file of one brain in the user's state folder; everything raises StorageError."""
 
     def __init__(self, root: str) -> None:
-        self._db = Database(
-            os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE
-        )
+        self._db = Database(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
 
     def close(self) -> None:
         """Close the file."""

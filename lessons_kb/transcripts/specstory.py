@@ -47,7 +47,9 @@ def read_export(text: str, *, session: str = "") -> Iterator[Entry]:
             if asked:
                 yield replace(base, id=f"{session}:{number}", text=asked)
         else:
-            for section in _RULE.split(without(without(said, "<think>", "</think>"), "think>", "</think>")):
+            for section in _RULE.split(
+                without(without(said, "<think>", "</think>"), "think>", "</think>")
+            ):
                 yield from _read_section(section.strip(), base)
 
 
