@@ -1,4 +1,4 @@
-"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers | history | stats``: print tables, write JSON."""
+"""``python -m benchmarks speed | quality | gate | dedup | postcheck | triggers | history | mine | stats``: print tables, write JSON."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _WORK = {
     "postcheck": "checklist items that are named, beside labelled cases",
     "triggers": "prompts taken for a complaint",
     "history": "verdicts on lessons beside what they truly do",
+    "mine": "lessons that a history holds, beside those that its authors wrote",
     "stats": "time of `lessons stats` over a large journal",
     "tables": "make the gate's data files from clones of public repositories",
     "trust": "races, kills, bad files, fuzzing, full disks, a hostile repository",
@@ -65,7 +66,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--part", choices=("dev", "held-out"), help="everyday prompts: only this half"
             )
-        if name == "tables":
+        if name == "mine":
+            command.add_argument("--sessions", metavar="FOLDER", help="with SpecStory exports")
+            command.add_argument(
+                "--judged", metavar="FILE", help="lines `yes REGEX` or `no REGEX` over a find"
+            )
+        if name in ("tables", "mine"):
             command.add_argument("folders", nargs="*", metavar="FOLDER", help="a clone each")
         if name == "speed":
             command.add_argument(

@@ -15,7 +15,7 @@ import re
 import subprocess
 import time
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import DataError
+from lessons_kb.brain.mine import extract, parse_sighting
+from lessons_kb.brain.session_files import SPECSTORY, Source
 from lessons_kb.learn.commits import CommitFacts, choose, read_facts, score
+from lessons_kb.learn.mining import find_candidates
 from lessons_kb.process.git import list_commits, read_patches
 
 if TYPE_CHECKING:
@@ -61,8 +64,8 @@ class Lesson:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Print one line a repository."""
-    if not options.folders:
-        raise DataError("name clones that hold docs/solutions, one folder each")
+    if not options.folders and not options.sessions:
+        raise DataError("name clones that hold docs/solutions, one folder each, or --sessions")
     rows = []
     for folder in options.folders:
         started = time.perf_counter()
@@ -70,11 +73,40 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         taken = time.perf_counter() - started
         linked = link(read_lessons(folder), history, terms)
         rows.append(_measure(Path(folder).name, history, linked, options, taken, _bare(folder)))
-    columns = [name for name in rows[0] if name != "bare_seconds"]
-    report.tell(" | ".join(columns))
-    for row in rows:
-        report.tell(" | ".join(str(row[name]) for name in columns))
-    return {"repositories": rows}
+    if rows:
+        columns = [name for name in rows[0] if name != "bare_seconds"]
+        report.tell(" | ".join(columns))
+        for row in rows:
+            report.tell(" | ".join(str(row[name]) for name in columns))
+    sessions = _judge_sessions(options) if options.sessions else {}
+    return {"repositories": rows, "sessions": sessions}
+
+
+def _judge_sessions(options: argparse.Namespace) -> dict[str, Any]:
+    """Print the first ten candidates of some sessions, and how many of them are right.
+
+    The judgements are written before the ranking is known: a line is ``yes`` or ``no`` and a
+    regular expression over title and excerpt; the first that fits decides, none is a no.
+    """
+    judged = []
+    if options.judged:
+        lines = Path(options.judged).read_text(encoding="utf-8").splitlines()
+        judged = [line.split(maxsplit=1) for line in lines if line.startswith(("yes ", "no "))]
+    sightings = []
+    files = sorted(Path(options.sessions).glob("*.md"))
+    for path in files:
+        source = Source(agent=SPECSTORY, path=str(path), size=0, stamp="", at=0.0)
+        rows, _trouble = extract(source, "", ())
+        sightings += [parse_sighting(row) for row in rows]
+    now = max((one.at for one in sightings), default=0.0)
+    found = find_candidates(sightings, [], now=now)[:10]
+    right = 0
+    for one in found:
+        verdict = next((said for said, regex in judged if re.search(regex, one.title)), "no")
+        right += verdict == "yes"
+        report.tell(f"{verdict:3} {one.occurrences:>3}× {one.title[:90]}")
+    report.tell(f"{len(files)} sessions: {right} of the first {len(found)} are right")
+    return {"sessions": len(files), "first": len(found), "right": right}
 
 
 def read_history(folder: str) -> tuple[list[CommitFacts], dict[str, frozenset[str]]]:
@@ -97,9 +129,9 @@ def _identifiers(patch: bytes) -> frozenset[str]:
     changed = "\n".join(
         line[1:]
         for line in patch.decode("utf-8", "replace").splitlines()
-        if line[:1] in "+-" and len(line) < 500  # noqa: PLR2004 a longer line is data
+        if line[:1] in "+-" and len(line) < 500
     )
-    return frozenset(word for word in _IDENTIFIER.findall(changed) if len(word) > 5)  # noqa: PLR2004
+    return frozenset(word for word in _IDENTIFIER.findall(changed) if len(word) > 5)
 
 
 def read_lessons(folder: str) -> list[Lesson]:
@@ -140,7 +172,7 @@ def link(
     linked: dict[str, list[Lesson]] = defaultdict(list)
     for lesson in lessons:
         spans = " ".join([*_TICKED.findall(lesson.text), *_FENCED.findall(lesson.text)])
-        names = {word for word in _IDENTIFIER.findall(spans) if len(word) > 5}  # noqa: PLR2004
+        names = {word for word in _IDENTIFIER.findall(spans) if len(word) > 5}
         paths = {Path(path).name for path in _PATH.findall(lesson.text)}
 
         def evidence(
@@ -170,9 +202,6 @@ def link(
         if best is not None and evidence(best) >= LEAST:
             linked[best.id].append(lesson)
     return dict(linked)
-
-
-Scorer = "Callable[[Sequence[CommitFacts]], list[float]]"
 
 
 def _latest_fix(history: Sequence[CommitFacts]) -> list[float]:
@@ -244,7 +273,7 @@ def measure(
         for label, known in scores.items():
             above = sum(known[one] > known[own] for one in window)
             above += sum(known[one] == known[own] for one in window) // 2  # in any order
-            recalls[label].append((above < 5, above < 20))  # noqa: PLR2004
+            recalls[label].append((above < 5, above < 20))
     for label, found in recalls.items():
         figures[f"{label} r@5"] = round(fmean(hit[0] for hit in found), 2) if found else 0.0
         figures[f"{label} r@20"] = round(fmean(hit[1] for hit in found), 2) if found else 0.0
@@ -271,7 +300,7 @@ def _bare(folder: str) -> float:
     """Return the seconds that git alone takes to print the history."""
     started = time.perf_counter()
     with subprocess.Popen(
-        ["git", "log", "-p", "-U0", "--no-merges"],  # noqa: S607 the one on the path
+        ["git", "log", "-p", "-U0", "--no-merges"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -282,13 +311,10 @@ def _bare(folder: str) -> float:
 
 
 def _git(folder: str, *arguments: str) -> str:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         ["git", *arguments],
         cwd=folder,
         capture_output=True,
-        check=False,  # noqa: S607
+        check=False,
     )
     return done.stdout.decode("utf-8", "replace")
-
-
-__all__ = ["CommitFacts", "link", "measure", "read_history", "read_lessons", "replace", "run"]

@@ -39,6 +39,7 @@ FEW_COMMITS = 20
 _RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 _BATCH = 200
 """Commits that are remembered together."""
+_BATCH_SESSIONS = 20
 _MAX_CHANGE = 1_500
 _MANY_BYTES = 50_000_000
 """Of sessions, from which on another process is worth its start."""
@@ -194,19 +195,26 @@ def _read_sessions(
         if known is None:
             fresh.append(source)
         else:
-            yield from map(_sighting, known)
+            yield from map(parse_sighting, known)
     total, done = sum(one.size for one in fresh), 0
     jobs = [(one, directory, tuple(phrases)) for one in fresh]
     workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
     told = zip(fresh, map_batches(extract, jobs, workers=workers), strict=True)
-    for source, (rows, trouble) in told:
-        if trouble:
-            found.trouble.append(trouble)
-        mined.write_source(source.path, stamps[source.path], rows)
-        found.read += 1
-        done += source.size
-        progress("sessions", done, total)
-        yield from map(_sighting, rows)
+    batch: list[tuple[str, str, list[dict[str, Any]]]] = []
+    try:
+        for source, (rows, trouble) in told:
+            if trouble:
+                found.trouble.append(trouble)
+            batch.append((source.path, stamps[source.path], rows))
+            if len(batch) >= _BATCH_SESSIONS:
+                mined.write_sources(batch)
+                batch = []
+            found.read += 1
+            done += source.size
+            progress("sessions", done, total)
+            yield from map(parse_sighting, rows)
+    finally:
+        mined.write_sources(batch)
 
 
 def extract(
@@ -226,7 +234,7 @@ def extract(
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
-    """Return what an entry tells; None where it happened outside ``directory``, or tells nothing."""
+    """Return what an entry tells; None outside ``directory``, and for what needs no look."""
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
@@ -318,7 +326,8 @@ def _hide(value: Any) -> Any:
     return [_hide(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def _sighting(row: Mapping[str, Any]) -> Sighting:
+def parse_sighting(row: Mapping[str, Any]) -> Sighting:
+    """Return a sighting of what is remembered of it."""
     return Sighting(**_values(row, Sighting))
 
 

@@ -196,7 +196,7 @@ def _of_commits(group: Sequence[CommitFacts], fixes: dict[str, float], now: floa
 
 def _rank(sure: float, occurrences: int, cost: float, age: float) -> float:
     """Return how much a candidate matters: sure, often, costly, recent."""
-    recent = 0.5 + 0.5 * 0.5 ** (max(age, 0.0) / _DAY / HALF_LIFE_DAYS)
+    recent = 0.5 + 0.5 * math.exp2(-max(age, 0.0) / _DAY / HALF_LIFE_DAYS)
     return sure * (1 + math.log2(occurrences)) * (1 + math.log1p(cost) / 8) * recent
 
 

@@ -53,7 +53,7 @@ _MAX_LINE = 300
 _SIGNATURE = 100
 _PROMPT_CHARS = 4_000
 _MAX_DIFF = 3_000
-_SENTENCE = 300
+_SENTENCE, _MAX_SENTENCES = 300, 20
 _EXCERPT = 800
 _OUTPUT_CHARS = 8_000
 """Of an output, its end: where programs say what was wrong."""
@@ -398,7 +398,7 @@ def _sentences(text: str) -> list[str]:
     prose = re.sub(r"```.*?(?:```|\Z)", " ", text[:_PROMPT_CHARS], flags=re.DOTALL)
     lines = [line for line in prose.splitlines() if len(line) < 600]  # noqa: PLR2004 no prose
     found = [one.strip() for line in lines for one in split_sentences(line)]
-    return [one for one in found if 2 < len(one) <= _SENTENCE][:20]
+    return [one for one in found if len(one) <= _SENTENCE][:_MAX_SENTENCES]
 
 
 def _find_errors(text: str) -> list[str]:

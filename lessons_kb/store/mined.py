@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessons_kb.store.database import Database
@@ -13,8 +13,8 @@ from lessons_kb.store.state import state_dir
 _NAME = "mined.db"
 _PATIENCE = 5.0
 _MIGRATIONS = (
-    "CREATE TABLE sources (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL);"
-    "CREATE TABLE commits (id TEXT PRIMARY KEY, data TEXT NOT NULL)",
+    """CREATE TABLE sources (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL);
+    CREATE TABLE commits (id TEXT PRIMARY KEY, data TEXT NOT NULL)""",
 )
 
 
@@ -33,10 +33,11 @@ class Mined:
         rows = self._db.run("SELECT data FROM sources WHERE path = ? AND stamp = ?", (path, stamp))
         return json.loads(rows[0][0]) if rows else None
 
-    def write_source(self, path: str, stamp: str, data: Iterable[Mapping[str, Any]]) -> None:
-        """Remember what was found in a source."""
-        text = json.dumps(list(data), ensure_ascii=False)
-        self._db.run("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", (path, stamp, text))
+    def write_sources(self, rows: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]]) -> None:
+        """Remember what was found in sources: path, stamp, finds."""
+        texts = [(path, stamp, json.dumps(data, ensure_ascii=False)) for path, stamp, data in rows]
+        with self._db.transaction():
+            self._db.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
 
     def read_commits(self) -> dict[str, dict[str, Any]]:
         """Return what is known of commits, by id."""

@@ -82,7 +82,7 @@ class Transcript:
             return
         self.lines += 1
         try:
-            data = json.loads(line)
+            data = json.loads(line.decode())  # as bytes, its encoding would be guessed first
         except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict):

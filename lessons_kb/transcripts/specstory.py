@@ -29,8 +29,8 @@ _TOOL = re.compile(
 _FILE = re.compile(r"(?:[Rr]ead|[Ee]dit(?:ed)?|[Ww]rite|[Cc]reated?) file:? `?([\w./-]+\.\w+)")
 _WHEN = re.compile(r"(\d{4}-\d\d-\d\d)[ _](\d\d)[:-](\d\d)Z?")
 _DETAILS = ("<details", "<tool-use")
-_STATUS = 200
-"""Characters of a section without a heading that only says how a call ended."""
+_THOUGHTS = (("<think>", "</think>"), ("think>", "</think>"))
+"""Older exports lost the first character."""
 
 
 def read_export(text: str, *, session: str = "") -> Iterator[Entry]:
