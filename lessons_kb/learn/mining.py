@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.learn.commits import CommitFacts, choose, score
@@ -52,13 +53,14 @@ def find_candidates(
     sightings: Iterable[Sighting], commits: Sequence[CommitFacts], *, now: float
 ) -> list[Candidate]:
     """Return what may be worth a lesson, best first."""
-    groups = [list(group) for group in _group(sightings)]
-    code = choose(commits)
+    groups = _group(sightings)
+    code = sorted(choose(commits), key=lambda facts: facts.at)
+    times = [facts.at for facts in code]
     fixes = dict(zip([facts.id for facts in code], score(code), strict=True))
     taken: set[str] = set()
     found = []
     for group in groups:
-        own = _find_fixes(group, code, fixes)
+        own = _find_fixes(group, code, times, fixes)
         taken.update(facts.id for facts in own)
         if (made := _of_sightings(group, own, now)) is not None:
             found.append(made)
@@ -101,16 +103,21 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _find_fixes(
-    group: Sequence[Sighting], code: Sequence[CommitFacts], fixes: dict[str, float]
+    group: Sequence[Sighting],
+    code: Sequence[CommitFacts],
+    times: Sequence[float],
+    fixes: Mapping[str, float],
 ) -> list[CommitFacts]:
     """Return commits soon after a sighting that change its files and speak its words."""
     found: dict[str, CommitFacts] = {}
     for one in group:
+        if not one.at or not one.paths:
+            continue
         words = frozenset(analyze(f"{one.title} {one.quote}"))
-        for facts in code if one.at and one.paths else ():
-            if not 0 <= facts.at - one.at <= _FIXED_WITHIN or not set(facts.paths) & set(one.paths):
-                continue
-            if len(words & frozenset(analyze(facts.subject))) > 1:
+        soon = slice(bisect_left(times, one.at), bisect_right(times, one.at + _FIXED_WITHIN))
+        for facts in code[soon]:
+            touches = not set(one.paths).isdisjoint(facts.paths)
+            if touches and len(words & frozenset(analyze(facts.subject))) > 1:
                 found[facts.id] = facts
     return sorted(found.values(), key=lambda facts: -fixes[facts.id])[:_MAX_EXAMPLES]
 
@@ -149,7 +156,7 @@ def _of_sightings(
 
 
 def _group_commits(
-    commits: Sequence[CommitFacts], fixes: dict[str, float]
+    commits: Sequence[CommitFacts], fixes: Mapping[str, float]
 ) -> list[list[CommitFacts]]:
     """Return commits of one mistake together: alike in their subject, and in a file."""
     groups: list[list[CommitFacts]] = []
@@ -169,7 +176,7 @@ def _group_commits(
     return groups
 
 
-def _of_commits(group: Sequence[CommitFacts], fixes: dict[str, float], now: float) -> Candidate:
+def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: float) -> Candidate:
     first = group[0]
     sure = _logistic(fixes[first.id] - SURE_COMMIT)
     reasons = []

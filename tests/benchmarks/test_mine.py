@@ -10,7 +10,9 @@ DAY = 86_400.0
 
 def commits(count):
     return [
-        CommitFacts(id=f"{number:040x}", at=number * DAY, subject=f"Change {number}", paths=("a.py",))
+        CommitFacts(
+            id=f"{number:040x}", at=number * DAY, subject=f"Change {number}", paths=("a.py",)
+        )
         for number in range(count)
     ]
 
