@@ -68,13 +68,15 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         raise DataError("name clones that hold docs/solutions, one folder each, or --sessions")
     rows = []
     for folder in options.folders:
-        started = time.perf_counter()
         history, terms = read_history(folder)
+        started = time.perf_counter()
+        for patch in read_patches(folder, list_commits(folder)):
+            read_facts(patch.id, patch.at, patch.message, patch.patch)
         taken = time.perf_counter() - started
         linked = link(read_lessons(folder), history, terms)
         rows.append(_measure(Path(folder).name, history, linked, options, taken, _bare(folder)))
     if rows:
-        columns = [name for name in rows[0] if name != "bare_seconds"]
+        columns = list(rows[0])
         report.tell(" | ".join(columns))
         for row in rows:
             report.tell(" | ".join(str(row[name]) for name in columns))
@@ -244,8 +246,7 @@ def _measure(
         "linked": len(linked),
         "lessons": sum(map(len, linked.values())),
         **figures,
-        "× git log": round(taken / bare, 2),
-        "bare_seconds": round(bare, 2),
+        "× git log": round(taken / bare, 2) if math.isfinite(bare) else "git fails",
     }
 
 
@@ -297,7 +298,7 @@ def measure(
 
 
 def _bare(folder: str) -> float:
-    """Return the seconds that git alone takes to print the history."""
+    """Return the seconds that git alone takes to print the history; inf where it fails."""
     started = time.perf_counter()
     with subprocess.Popen(
         ["git", "log", "-p", "-U0", "--no-merges"],
@@ -307,7 +308,8 @@ def _bare(folder: str) -> float:
     ) as process:
         while process.stdout and process.stdout.read(1 << 16):
             pass
-    return time.perf_counter() - started
+        whole = process.wait() == 0
+    return time.perf_counter() - started if whole else math.inf
 
 
 def _git(folder: str, *arguments: str) -> str:

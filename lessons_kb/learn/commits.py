@@ -23,7 +23,7 @@ _MAX_CAUSES = 6
 _MAX_PATHS = 12
 
 _NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
-_FILE, _NEW = b"\ndiff --git ", b"\nnew file mode"
+_FILE = b"\ndiff --git "
 _BLANK = b" \t+-{}()[];,\r"
 """A line of these alone counts for nothing."""
 _MARKS = (b"//", b"#", b"* ", b"--")
@@ -56,8 +56,6 @@ class CommitFacts:
     added: int = 0
     """Lines of code, tests left out."""
     removed: int = 0
-    new: int = 0
-    """Of ``added``, those in new files."""
     test_lines: int = 0
     causes: tuple[str, ...] = ()
     """Added comments that give a cause, the first few."""
@@ -70,7 +68,7 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
     subject, _, body = message.strip().partition("\n")
     changed: dict[str, int] = {}
     tests: dict[str, None] = {}
-    added = removed = new = test_lines = 0
+    added = removed = test_lines = 0
     causes: dict[str, None] = {}  # a file that is kept in several places says it once
     for part in (b"\n" + patch).split(_FILE)[1:]:
         name = _NAME.search(part[:2_000])
@@ -89,8 +87,6 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         changed[path] = len(plus) + minus
         added += len(plus)
         removed += minus
-        if _NEW in part[: name.start()]:
-            new += len(plus)
         for line in plus:
             if len(line) < _LONG_LINE and any(mark in line for mark in _MARKS):
                 comment = _COMMENT.search(line)
@@ -106,7 +102,6 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         tests=tuple(tests)[:_MAX_PATHS],
         added=added,
         removed=removed,
-        new=new,
         test_lines=test_lines,
         causes=tuple(causes)[:_MAX_CAUSES],
         cause_count=len(causes),
@@ -148,23 +143,26 @@ WEIGHTS: Mapping[str, float] = {
     "tests": 1.0,
     "both": 1.0,
     "causes": 0.5,
-    "why": 0.5,
+    "told": 0.5,
     "fix": 0.5,
-    "new": -0.5,
+    "large": -0.5,
     "noise": -0.5,
 }
 """Chosen on three repositories, reported on others (see ``python -m benchmarks mine``)."""
+LARGE = 400
+"""Lines of code that the fix of one mistake seldom changes."""
 
 
 def measure(facts: CommitFacts) -> dict[str, float]:
     """Return the signals of a commit, on scales where a difference means the same everywhere."""
+    code = facts.added + facts.removed
     return {
         "tests": math.log1p(facts.test_lines),
         "both": float(facts.test_lines > 0 and facts.removed > 0),
         "causes": math.log1p(facts.cause_count),
-        "why": math.log1p(sum(map(_gives_cause, facts.body.lower().splitlines()))),
+        "told": math.log1p(len(facts.body)),
         "fix": float(_FIX.search(facts.subject.lower()) is not None),
-        "new": facts.new / (facts.added + 1),
+        "large": max(0.0, math.log((code + 1) / LARGE)),
         "noise": float(is_noise(facts.subject)),
     }
 
