@@ -22,6 +22,7 @@ _WORK = {
     "postcheck": "checklist items that are named, beside labelled cases",
     "triggers": "prompts taken for a complaint",
     "history": "verdicts on lessons beside what they truly do",
+    "mine": "lessons that a history holds, beside those that its authors wrote",
     "stats": "time of `lessons stats` over a large journal",
     "tables": "make the gate's data files from clones of public repositories",
     "detect": "patterns learnt from fixes, beside a linter's verdict on other projects",
@@ -71,7 +72,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--data", metavar="DATA", help="default: LESSONS_BENCH_DATA")
             command.add_argument("--part", choices=("dev", "held-out"), help="only this part")
             command.add_argument("--verbose", action="store_true", help="tell of every fix")
-        if name == "tables":
+        if name == "mine":
+            command.add_argument("--sessions", metavar="FOLDER", help="with SpecStory exports")
+            command.add_argument(
+                "--judged", metavar="FILE", help="lines `yes REGEX` or `no REGEX` over a find"
+            )
+        if name in ("tables", "mine"):
             command.add_argument("folders", nargs="*", metavar="FOLDER", help="a clone each")
         if name == "replay":
             command.add_argument(

@@ -50,6 +50,8 @@ from lessons_kb.text.redact import redact
 
 PROPOSED = "proposed"
 """Kind of a draft that somebody wrote; the others are named in ``learn.triggers.TRIGGERS``."""
+MINED = "mined"
+"""Kind of a draft of what sessions and commits of the past showed."""
 WINDOW_SECONDS = 7 * 86_400
 """A mistake and what mended it lie no further apart."""
 _MAX_EVENTS = 5_000
@@ -156,6 +158,23 @@ class Drafts:
             facts = {"kind": PROPOSED, "key": normal_title(title), "ids": [], "at": at, "seen": 1}
             facts |= {"state": _OPEN, "digest": _digest(text)}
             self._folder.write(name, text, facts, over=over)
+        return self.get(name)
+
+    def add_mined(
+        self, key: str, sketch: Sketch, *, symptoms: Sequence[str], seen: int, at: float
+    ) -> Draft | None:
+        """Write a draft of what was found in the past; None when its key is known already.
+
+        ``key`` is the same for the same find, whatever became of its draft.
+        """
+        name = _name(MINED, key)
+        with self._folder.locked():
+            if self._folder.facts_of(name) is not None:
+                return None
+            text = self._compose(sketch, header={"symptoms": tuple(symptoms) or None}, at=at)
+            facts = {"kind": MINED, "key": key, "ids": [], "at": at, "seen": seen}
+            facts |= {"state": _OPEN, "digest": _digest(text)}
+            self._folder.write(name, text, facts)
         return self.get(name)
 
     def all(self) -> list[Draft]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 from typing import Annotated
@@ -43,6 +44,25 @@ def init(
             f"`lessons trust {shlex.quote(root)}`"
         )
     say_goes_by_path(root)
+    if made and trusted and not user and not options().json:
+        _offer_mining(root)
+
+
+def _offer_mining(root: str) -> None:
+    """Offer to look for lessons in the past of the project; without a terminal, hint at it."""
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.mine import tell_past
+
+    with contextlib.closing(Brain.open(root)) as brain:
+        past = tell_past(brain.directory)
+        if not past:
+            return
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            say(f"found {past}; `lessons mine` looks for lessons there")
+        elif typer.confirm(f"Found {past}: look for lessons?", default=True):
+            from lessons_kb.cli.mine import run_mine
+
+            run_mine(brain, all_projects=False, drafts=0)
 
 
 def _confirm(root: str, count: int) -> bool:

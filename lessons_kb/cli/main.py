@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, str] = {
     "why": "why",
     "run": "run",
     "events": "events",
+    "mine": "mine",
     "review": "review",
     "archive": "archive",
     "import": "import_cards",

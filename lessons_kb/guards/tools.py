@@ -128,7 +128,7 @@ def parse_call(
     data = parse_arguments(arguments)
     data = data if isinstance(data, dict) else {"input": data}
     does = _kind(call, data, kinds or {})
-    command = _command(data) if does == "command" else ""
+    command = find_command(data) if does == "command" else ""
     if command:
         cwd = find_folder(data, cwd)
     if is_patch_command(command):
@@ -196,7 +196,8 @@ def parse_arguments(arguments: object) -> object:
     return arguments
 
 
-def _command(data: Mapping[str, Any]) -> str:
+def find_command(data: Mapping[str, Any]) -> str:
+    """Return the command line among a call's arguments, "" if there is none."""
     for key in COMMAND_ARGUMENTS:
         value = data.get(key)
         if isinstance(value, str):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.learn.failures import error_excerpt, find_failing
+from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.phrases import FEEDBACK, REQUEST
 from lessons_kb.learn.triggers import (
     INTERRUPT,
@@ -121,6 +122,36 @@ def sketch_diff(
             FIX: _show_fix(f"The change of {where}:", hunks, propose),
         },
         paths=(path,),
+    )
+
+
+def sketch_candidate(
+    candidate: Candidate, *, diff: str = "", propose: Propose = _propose_nothing
+) -> Sketch:
+    """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it."""
+    facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
+    for one in candidate.sightings[:2]:
+        facts += [_asked(one.prompts[0]) if one.prompts else ""]
+        facts.append(f"What was said:\n\n{_quoted(one.quote)}" if one.quote else "")
+        facts.append(f"What failed: {_code(one.command)}" if one.command else "")
+    excerpt = next((one.excerpt for one in candidate.sightings if one.excerpt), "")
+    facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
+    for commit in candidate.commits[:3]:
+        facts.append(f"Commit {_code(commit.id[:10])}: {_one_line(commit.subject, _MAX_QUOTE)}")
+    causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
+    if causes:
+        said = "\n".join(f"> {_one_line(cause, _MAX_QUOTE)}" for cause in causes)
+        facts.append(f"The fix explains itself:\n\n{said}")
+    sections = {SITUATION: _paragraphs(dict.fromkeys(facts))}
+    change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
+    if change.strip():
+        sections[FIX] = _show_fix("What fixed it:", change, propose)
+    request = next((p for one in candidate.sightings for p in one.prompts), "")
+    return Sketch(
+        title=f"{UNNAMED} ({_one_line(candidate.title, _MAX_HINT)})".replace("\n", " "),
+        sections=sections,
+        paths=_guarded(candidate.paths),
+        example=_one_line(request, _MAX_HINT),
     )
 
 

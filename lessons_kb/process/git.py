@@ -146,7 +146,98 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
             yield Commit(id=name, date=date, text=_decode(patch) if fits else "")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patch:
+    """One commit with what it changes, without context lines."""
+
+    id: str
+    at: float
+    """Seconds since the epoch."""
+    message: str
+    patch: bytes
+    """git's; b"" of one longer than MAX_BYTES."""
+
+
+def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
+    """Return the ids of the commits that lead to HEAD, newest first, merges left out.
+
+    ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
+    no commit.
+    """
+    repository = _Repository(find_git(""), cwd)
+    if repository.head() != "HEAD":
+        raise GitError("no commits yet; commit something first")
+    dated = [f"--since={since}"] if since else []
+    command = ("rev-list", "--no-merges", *dated, "--end-of-options", "HEAD")
+    with _started(repository.git, repository.cwd, command) as output:
+        return output.read().decode().split()
+
+
+def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
+    """Yield commits with their patches, in the order of their ids.
+
+    git ends at the first file whose content a partial clone lacks: such a commit is left out and
+    the rest is asked for again. Raises GitError where too many of them lack content.
+    """
+    repository = _Repository(find_git(""), cwd)
+    place, gaps, size = 0, 0, len(commits)
+    while place < len(commits):
+        held: Patch | None = None
+        wanted = commits[place : place + size]
+        end = place + len(wanted)
+        with tempfile.TemporaryFile() as ids:
+            ids.write("\n".join(wanted).encode())
+            ids.seek(0)
+            with _spawned(repository.git, repository.cwd, _PATCHES, given=ids) as process:
+                for part in _split_commits(process.stdout) if process.stdout else ():
+                    if held is not None:
+                        yield held
+                        place += 1
+                    held = _read_patch(part)
+                whole = process.wait() == 0
+        if whole:
+            place, gaps, size = end, 0, len(commits)
+            if held is not None:
+                yield held
+        elif held is not None and len(wanted) > 1:
+            size = 1  # the last one may be cut: ask for it alone
+        else:
+            place, gaps, size = place + 1, gaps + 1, len(commits)
+        if gaps > _MAX_GAPS:
+            raise GitError("this clone lacks the content of its history; fetch it whole")
+
+
+def read_commit(cwd: str, commit: str) -> str:
+    """Return the patch of one commit as a unified diff. Raises GitError."""
+    repository = _Repository(find_git(""), cwd)
+    form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *_FORM)
+    return _decode(repository.ask(*form, "--end-of-options", commit))
+
+
+_MAX_GAPS = 50
+"""Commits in a row that cannot be read; a clone without any content has no others."""
+_PATCH_FORM = (
+    *("--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}"),
+)
+
+
+def _read_patch(part: bytes) -> Patch:
+    head, _, rest = part.partition(b"\n")
+    message, _, patch = rest.partition(b"\0")
+    number, _, at = head.decode().partition(" ")
+    fits = len(part) <= MAX_BYTES
+    return Patch(
+        id=number, at=float(at or 0), message=_decode(message), patch=patch if fits else b""
+    )
+
+
 _COMMIT = "lessons-commit "
+_PATCHES = (
+    *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
+    f"--format=tformat:%x00{_COMMIT}%H %ct%n%B%x00",
+    *_PATCH_FORM,
+)
 _CHUNK = 1 << 16
 
 
@@ -169,18 +260,27 @@ def _split_commits(output: IO[bytes]) -> Iterator[bytes]:
 @contextlib.contextmanager
 def _started(git: str, cwd: str, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
     """Lend what a run of git prints while it prints it; the run ends with the loan."""
+    with _spawned(git, cwd, arguments) as process:
+        if process.stdout is not None:
+            yield process.stdout
+
+
+@contextlib.contextmanager
+def _spawned(
+    git: str, cwd: str, arguments: Sequence[str], *, given: IO[bytes] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Lend a run of git, which ends with the loan; ``given`` is its input."""
     kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
     with subprocess.Popen(
         [git, "--no-pager", *_SAFE, *arguments],
         cwd=cwd,
         env=kept | _ENVIRONMENT,
-        stdin=subprocess.DEVNULL,
+        stdin=given or subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            if process.stdout is not None:
-                yield process.stdout
+            yield process
         finally:
             process.kill()
 

@@ -36,7 +36,9 @@ _REMINDER = ("<system-reminder>", "</system-reminder>")
 class ClaudeReader:
     """Reads one object after the other; ``finish`` tells what waited for more."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, subagent: bool = False) -> None:
+        self._subagent = subagent
+        """What the record of a subagent holds is wanted: its calls, for nobody types there."""
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._places: dict[str, str] = {}
         """Where calls began: the line of a result has the directory after it."""
@@ -46,7 +48,8 @@ class ClaudeReader:
     def read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         """Yield what one line tells."""
         message = data.get("message")
-        if not isinstance(message, dict) or data.get("isSidechain") is True:
+        aside = data.get("isSidechain") is True
+        if not isinstance(message, dict) or aside != self._subagent:
             return
         base = Entry(
             kind=PROMPT,
@@ -90,7 +93,7 @@ class ClaudeReader:
             if block.get("type") == "tool_result":
                 yield self._ended(block, data, base)
         text = texts_of([block for block in blocks if block.get("type") == "text"]).strip()
-        if not text or data.get("isMeta") is True:
+        if not text or data.get("isMeta") is True or self._subagent:
             return
         if data.get("isCompactSummary") is True:
             yield replace(base, kind=COMPACTION, id=str(data.get("uuid") or ""), text=text)

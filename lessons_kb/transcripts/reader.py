@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from lessons_kb.transcripts.claude_code import ClaudeReader
 from lessons_kb.transcripts.codex import CodexReader
+from lessons_kb.transcripts.copilot_cli import CopilotReader
 from lessons_kb.transcripts.entries import Entry
 from lessons_kb.transcripts.gemini_cli import GeminiReader
 
@@ -22,8 +23,8 @@ class Reader(Protocol):
         """Yield what is still open when the record ends."""
 
 
-CLAUDE, CODEX, GEMINI = "claude-code", "codex", "gemini-cli"
-AGENTS = (CLAUDE, CODEX, GEMINI)
+CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini-cli", "copilot-cli"
+AGENTS = (CLAUDE, CODEX, GEMINI, COPILOT)
 MAX_LINE_BYTES = 20_000_000
 
 _CLAUDE_TYPES = ("user", "assistant", "system", "summary", "queue-operation", "progress")
@@ -33,20 +34,23 @@ def detect_agent(data: Mapping[str, Any]) -> str:
     """Return whose record this object is from, "" where it does not show."""
     if isinstance(data.get("payload"), dict) and isinstance(data.get("type"), str):
         return CODEX
+    if isinstance(data.get("data"), dict) and "." in str(data.get("type")):
+        return COPILOT
     if "projectHash" in data or "$set" in data or data.get("type") == "gemini":
         return GEMINI
     known = any(key in data for key in ("sessionId", "leafUuid", "parentUuid"))
     return CLAUDE if known and data.get("type") in _CLAUDE_TYPES else ""
 
 
-def open_reader(agent: str) -> Reader:
-    """Return a fresh reader for one of AGENTS."""
+def open_reader(agent: str, *, subagent: bool = False) -> Reader:
+    """Return a fresh reader for one of AGENTS; ``subagent``: for the record of one, if known."""
     if agent == CODEX:
         return CodexReader()
     if agent == GEMINI:
         return GeminiReader()
-
-    return ClaudeReader()
+    if agent == COPILOT:
+        return CopilotReader()
+    return ClaudeReader(subagent=subagent)
 
 
 class Transcript:
@@ -55,14 +59,14 @@ class Transcript:
     Lines may be cut anywhere; what is no JSON object is passed over and counted.
     """
 
-    def __init__(self, agent: str = "") -> None:
+    def __init__(self, agent: str = "", *, subagent: bool = False) -> None:
         self.agent = agent
         """One of AGENTS; "" until the record shows it."""
         self.lines = 0
         self.passed_over = 0
         """Lines that are no JSON object."""
         self._rest = b""
-        self._reader = open_reader(agent) if agent else None
+        self._reader = open_reader(agent, subagent=subagent) if agent else None
 
     def feed(self, data: bytes) -> Iterator[Entry]:
         """Yield the entries of the lines that ``data`` completes."""
@@ -78,7 +82,7 @@ class Transcript:
             return
         self.lines += 1
         try:
-            data = json.loads(line)
+            data = json.loads(line.decode())  # as bytes, its encoding would be guessed first
         except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict):

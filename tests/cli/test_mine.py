@@ -1,0 +1,426 @@
+"""`lessons mine`: from past sessions and commits to drafts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Result
+
+KEY = "AKIA" + "IOSFODNN7EXAMPLF"
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "mine.txt"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def project(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A brain in a small repository; agents' records lie in a home of its own."""
+    from lessons_kb.brain.init import make_brain
+
+    home = tmp_path / "home"
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local" / "share"))
+    root = tmp_path / "shop"
+    root.mkdir()
+    git(root, "init", "-q")
+    make_brain(str(root))
+    monkeypatch.chdir(root)
+    return root
+
+
+def git(root: pathlib.Path, *arguments: str, day: int = 1) -> str:
+    when = f"2026-10-{day:02}T10:00:00+00:00"
+    identity = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+    identity |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
+    dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=root,
+        env={**os.environ, **identity, **dates},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+def commit(root: pathlib.Path, subject: str, day: int = 1, **files: str) -> str:
+    for name, text in files.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", subject, day=day)
+    return git(root, "rev-parse", "HEAD").strip()
+
+
+def write_history(root: pathlib.Path) -> str:
+    """Twelve plain commits and one fix with a test and a cause; return the fix."""
+    for number in range(12):
+        commit(root, f"Add page {number}", **{f"page{number}.py": f"TITLE = {number}\n" * 5})
+    commit(root, "Charge cards", **{"pay.py": "def charge(card):\n    return post(card)\n"})
+    return commit(
+        root,
+        "Send the idempotency key on a retry",
+        day=20,
+        **{
+            "pay.py": "def charge(card, key):\n"
+            "    # Without the key the bank silently books a retried charge twice.\n"
+            "    return post(card, key=key)\n",
+            "tests__test_pay.py": "def test_retry():\n    assert charge('c', 'k') == 1\n" * 4,
+        },
+    )
+
+
+def turn(kind: str, content: object, root: pathlib.Path, session: str, day: int) -> str:
+    message = {"role": kind, "id": f"m{day}", "content": content}
+    line = {"type": kind, "message": message, "isSidechain": False, "cwd": str(root)}
+    return json.dumps(line | {"sessionId": session, "timestamp": f"2026-10-{day:02}T10:00:00Z"})
+
+
+def run_call(command: str, output: str, root: pathlib.Path, session: str, day: int) -> list[str]:
+    number = f"t{len(output)}{command}{day}"
+    use = {"type": "tool_use", "id": number, "name": "Bash", "input": {"command": command}}
+    result = {"type": "tool_result", "tool_use_id": number, "content": output, "is_error": True}
+    rows = (("assistant", [use]), ("user", [result]))
+    return [turn(kind, content, root, session, day) for kind, content in rows]
+
+
+def write_claude(root: pathlib.Path, session: str, lines: list[str]) -> pathlib.Path:
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(root))
+    home = pathlib.Path(os.environ["HOME"]) / ".claude" / "projects" / slug
+    home.mkdir(parents=True, exist_ok=True)
+    path = home / f"{session}.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+ERROR = "Traceback (most recent call last)\nOperationalError: database is locked (pid {})"
+
+
+def write_sessions(root: pathlib.Path) -> None:
+    """Three sessions in which the same error is met, and users complain about it."""
+    for day in (3, 5, 7):
+        name = f"s{day}"
+        write_claude(
+            root,
+            name,
+            [
+                turn("user", "Let two workers import the orders", root, name, day),
+                *run_call("python import.py", ERROR.format(day * 111), root, name, day),
+                turn("assistant", [{"type": "text", "text": "Done."}], root, name, day),
+                turn("user", f"still broken, token is {KEY}", root, name, day),
+                *run_call("python import.py", ERROR.format(day * 7), root, name, day),
+                turn("user", "thanks", root, name, day),
+            ],
+        )
+
+
+def test_an_error_of_three_sessions_is_one_candidate(lessons: Run, project: pathlib.Path) -> None:
+    write_sessions(project)
+    commit(project, "Begin")
+    found = json.loads(lessons("mine", "--json").out)
+    first = found["candidates"][0]
+    assert found["sessions"] == 3
+    assert first["title"].startswith("OperationalError: database is locked")
+    assert first["occurrences"] == 3
+    assert "in 3 sessions" in first["reasons"]
+    assert first["symptoms"][0] == "Let two workers import the orders"
+
+
+def test_the_fix_with_a_cause_and_a_test_comes_before_plain_commits(
+    lessons: Run, project: pathlib.Path
+) -> None:
+    fix = write_history(project)
+    found = json.loads(lessons("mine", "--json").out)
+    assert found["commits"] == 14
+    assert found["candidates"][0]["commits"][0]["id"] == fix
+
+
+def test_the_table_fits_eighty_columns(
+    lessons: Run, project: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    write_sessions(project)
+    write_history(project)
+    out = lessons("mine").out
+    if request.config.getoption("--update", default=False):
+        GOLDEN.write_text(out, encoding="utf-8")
+    assert max(map(len, out.splitlines())) <= 80
+    assert out == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_secret_is_neither_shown_nor_kept(
+    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    write_sessions(project)
+    commit(project, "Begin")
+    result = lessons("mine", "--json", "--draft", "5")
+    assert "still broken" in result.out
+    assert KEY not in result.out
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and ".claude" not in path.parts]
+    state = pathlib.Path(os.environ.get("LESSONS_STATE_HOME", tmp_path))
+    kept += [path for path in state.rglob("*") if path.is_file() and ".claude" not in path.parts]
+    assert not [path for path in kept if KEY.encode() in path.read_bytes()]
+
+
+def test_what_was_read_is_not_read_again(lessons: Run, project: pathlib.Path) -> None:
+    write_sessions(project)
+    write_history(project)
+    first = json.loads(lessons("mine", "--json").out)
+    again = json.loads(lessons("mine", "--json").out)
+    assert (first["read"], again["read"]) == (17, 0)
+    assert again["candidates"] == first["candidates"]
+    commit(project, "Add one more", day=21, **{"more.py": "X = 1\n"})
+    assert json.loads(lessons("mine", "--json").out)["read"] == 1
+
+
+def test_drafts_hold_the_fix_and_wait_for_review(lessons: Run, project: pathlib.Path) -> None:
+    write_history(project)
+    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
+    text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
+    assert "paths: [pay.py]" in text
+    assert "+    return post(card, key=key)" in text
+    assert "silently books a retried charge twice" in text
+    assert "Root Cause" in str(json.loads(lessons("review", "--json").out)[0]["missing"])
+
+
+def test_a_discarded_draft_does_not_come_back(lessons: Run, project: pathlib.Path) -> None:
+    write_history(project)
+    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
+    lessons("review", "--discard", made[0]["id"])
+    again = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
+    assert made[0]["id"] not in [one["id"] for one in again]
+
+
+def test_other_projects_sessions_need_the_option(
+    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    other = tmp_path / "shop-two"
+    other.mkdir()
+    write_sessions(other)
+    commit(project, "Begin")
+    assert json.loads(lessons("mine", "--json").out)["sessions"] == 0
+    refused = lessons("mine", "--all-projects")
+    assert refused.code == 2
+    assert "lessons init --user" in refused.err
+    lessons("init", "--user")
+    assert json.loads(lessons("mine", "--all-projects", "--json").out)["sessions"] == 3
+
+
+def test_since_leaves_out_what_is_older(lessons: Run, project: pathlib.Path) -> None:
+    write_history(project)
+    found = json.loads(lessons("mine", "--json", "--since", "2026-10-15").out)
+    assert found["commits"] == 1
+    assert lessons("mine", "--since", "soon").code == 2
+
+
+def test_approvals_and_features_about_errors_are_no_complaints(
+    lessons: Run, project: pathlib.Path
+) -> None:
+    said = [
+        "Add comprehensive error handling to the importer",
+        "The linting errors are minor, they can be addressed later",
+        "continue",
+        "great, next: an ErrorHandler class",
+    ]
+    rows = [turn("user", text, project, "s1", day) for day, text in enumerate(said, 1)]
+    right = [{"type": "text", "text": "You're absolutely right - these are cosmetic."}]
+    write_claude(project, "s1", [*rows, turn("assistant", right, project, "s1", 9)])
+    commit(project, "Begin")
+    assert json.loads(lessons("mine", "--json").out)["candidates"] == []
+
+
+def test_a_missing_package_that_is_then_installed_is_no_mistake(
+    lessons: Run, project: pathlib.Path
+) -> None:
+    absent = "ModuleNotFoundError: No module named 'click'"
+    for day in (3, 4):
+        rows = run_call("python app.py", absent, project, f"s{day}", day)
+        rows += run_call("python app.py --help", absent, project, f"s{day}", day)
+        rows += run_call("pip install click", "ok", project, f"s{day}", day)
+        write_claude(project, f"s{day}", rows)
+    commit(project, "Begin")
+    assert json.loads(lessons("mine", "--json").out)["candidates"] == []
+
+
+def test_subagents_count_and_what_they_were_told_does_not(
+    lessons: Run, project: pathlib.Path
+) -> None:
+    path = write_claude(project, "s1", [turn("user", "import the orders", project, "s1", 1)])
+    rows = [turn("user", "still broken, fix it", project, "s1", 2)]
+    rows += run_call("python import.py", ERROR.format(1), project, "s1", 2)
+    rows += run_call("python import.py", ERROR.format(2), project, "s1", 2)
+    edit = {"type": "tool_use", "id": "e", "name": "Edit", "input": {"file_path": "pay.py"}}
+    done = {"type": "tool_result", "tool_use_id": "e", "content": "ok"}
+    rows += [turn("assistant", [edit], project, "s1", 2), turn("user", [done], project, "s1", 2)]
+    rows += run_call("python import.py", ERROR.format(3), project, "s1", 2)
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    aside = [row.replace('"isSidechain": false', '"isSidechain": true') for row in rows]
+    (folder / "agent-1.jsonl").write_text("\n".join(aside), encoding="utf-8")
+    commit(project, "Begin")
+    found = json.loads(lessons("mine", "--json").out)
+    assert [one["title"][:20] for one in found["candidates"]] == ["OperationalError: da"]
+    assert found["candidates"][0]["reasons"] == ["error came back"]
+
+
+def test_a_commit_that_speaks_of_the_error_is_its_fix(lessons: Run, project: pathlib.Path) -> None:
+    rows = [turn("user", "import the orders", project, "s1", 3)]
+    rows += run_call("python import.py", ERROR.format(1), project, "s1", 3)
+    edit = {"type": "tool_use", "id": "e", "name": "Edit"}
+    edit["input"] = {"file_path": str(project / "pay.py"), "old_string": "a", "new_string": "b"}
+    done = {"type": "tool_result", "tool_use_id": "e", "content": "ok"}
+    rows += [turn("assistant", [edit], project, "s1", 3), turn("user", [done], project, "s1", 3)]
+    rows += [turn("user", "still fails", project, "s1", 3)]
+    rows += run_call("python import.py", ERROR.format(2), project, "s1", 3)
+    write_claude(project, "s1", rows)
+    commit(project, "Charge cards", 1, **{"pay.py": "a = 1\n"})
+    fix = commit(project, "Wait while the database is locked", 4, **{"pay.py": "b = 1\n"})
+    first = json.loads(lessons("mine", "--json").out)["candidates"][0]
+    assert first["title"].startswith("OperationalError")
+    assert first["paths"] == ["pay.py"]
+    assert [one["id"] for one in first["commits"]] == [fix]
+
+
+SPECSTORY = """<!-- Generated by SpecStory -->
+
+# Import (2026-10-03 09:00Z)
+
+_**User (2026-10-03 09:00Z)**_
+
+import the orders
+
+---
+
+_**Assistant**_
+
+Running it.
+
+---
+
+```bash
+python import.py
+```
+
+```
+$ python import.py
+Bus error (core dumped)
+```
+
+---
+
+_**User (2026-10-03 09:10Z)**_
+
+still the same error: Bus error (core dumped)
+
+---
+"""
+
+
+def test_specstory_exports_are_read(lessons: Run, project: pathlib.Path) -> None:
+    folder = project / ".specstory" / "history"
+    folder.mkdir(parents=True)
+    (folder / "a.md").write_text(SPECSTORY, encoding="utf-8")
+    commit(project, "Begin")
+    first = json.loads(lessons("mine", "--json").out)["candidates"][0]
+    assert first["title"] == "Bus error (core dumped)"
+    assert first["examples"][0]["agent"] == "specstory"
+
+
+def test_a_link_among_exports_is_not_followed(
+    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "private.md").write_text(SPECSTORY, encoding="utf-8")
+    folder = project / ".specstory" / "history"
+    folder.mkdir(parents=True)
+    (folder / "a.md").symlink_to(tmp_path / "private.md")
+    commit(project, "Begin")
+    assert json.loads(lessons("mine", "--json").out)["sessions"] == 0
+
+
+def events(root: pathlib.Path) -> list[dict[str, object]]:
+    locked = {"message": "OperationalError: database is locked"}
+    rows: list[dict[str, object]] = [
+        {"type": "session.start", "data": {"sessionId": "c1", "context": {"cwd": str(root)}}}
+    ]
+    for number, asked in enumerate(("import the orders", "still locked, it broke again")):
+        call = {"toolCallId": f"c{number}"}
+        start = {**call, "toolName": "bash", "arguments": {"command": "python import.py"}}
+        rows += [
+            {"type": "user.message", "data": {"content": asked}},
+            {"type": "tool.execution_start", "data": start},
+            {
+                "type": "tool.execution_complete",
+                "data": {**call, "success": False, "error": locked},
+            },
+        ]
+    return [
+        {**row, "timestamp": "2026-10-04T10:00:00Z", "id": str(n)} for n, row in enumerate(rows)
+    ]
+
+
+def test_copilot_cli_is_read(lessons: Run, project: pathlib.Path) -> None:
+    folder = pathlib.Path(os.environ["HOME"]) / ".copilot" / "session-state" / "c1"
+    folder.mkdir(parents=True)
+    lines = [json.dumps(row) for row in events(project)]
+    (folder / "events.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    commit(project, "Begin")
+    titles = [one["title"] for one in json.loads(lessons("mine", "--json").out)["candidates"]]
+    assert "OperationalError: database is locked" in titles
+
+
+def test_opencode_is_read(lessons: Run, project: pathlib.Path) -> None:
+    folder = pathlib.Path(os.environ["XDG_DATA_HOME"]) / "opencode"
+    folder.mkdir(parents=True)
+    db = sqlite3.connect(folder / "opencode.db")
+    db.execute("CREATE TABLE session (id, directory, time_updated)")
+    db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+    db.execute("CREATE TABLE part (id, message_id, session_id, time_created, data)")
+    db.execute("INSERT INTO session VALUES ('o1', ?, 1790000000000)", (str(project),))
+    for number, asked in enumerate(("import the orders", "it is still failing, same error again")):
+        role = {"role": "user", "time": {"created": 1_790_000_000_000}}
+        failed = {"status": "error", "input": {"command": "x"}, "error": "TypeError: a is not b"}
+        parts = ({"type": "text", "text": asked}, {"type": "tool", "tool": "bash", "state": failed})
+        row = (f"m{number}", "o1", number, json.dumps(role))
+        db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row)
+        for place, part in enumerate(parts):
+            row = (f"p{number}{place}", f"m{number}", "o1", place, json.dumps(part))
+            db.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?)", row)
+    db.commit()
+    db.close()
+    commit(project, "Begin")
+    found = json.loads(lessons("mine", "--json").out)
+    assert found["sessions"] == 1
+    assert "TypeError: a is not b" in [one["title"] for one in found["candidates"]]
+
+
+def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(
+    lessons: Run, project: pathlib.Path
+) -> None:
+    write_history(project)
+    blob = git(project, "rev-parse", "HEAD~5:page8.py").strip()
+    path = project / ".git" / "objects" / blob[:2] / blob[2:]
+    path.chmod(0o600)
+    path.unlink()
+    result = lessons("mine", "--json")
+    found = json.loads(result.out)
+    assert found["candidates"][0]["title"] == "Send the idempotency key on a retry"
+    assert "lack content" in found["trouble"][0]
+
+
+def test_init_hints_at_the_past_without_a_terminal(
+    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    write_sessions(project)
+    write_history(project)
+    (project / "lessons.toml").unlink()
+    assert "found 3 sessions, 14 commits; `lessons mine`" in lessons("init").err
