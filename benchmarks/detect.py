@@ -12,9 +12,9 @@ from benchmarks import report
 from benchmarks.documented_pairs import read_documented
 from benchmarks.linter_fixes import PARTS, find_data, find_rules, part_of, pick_sites, read_projects
 from lessons_kb.detect.changes import Change
-from lessons_kb.detect.learn import choose, find_agreeing, find_candidates
 from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.detect.patterns import find_words
+from lessons_kb.detect.propose import choose, find_agreeing, find_candidates
 from lessons_kb.model import Pattern
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from benchmarks.linter_fixes import File, Project, Site
-    from lessons_kb.detect.learn import Proposal
+    from lessons_kb.detect.propose import Proposal
 
 SITES = 2
 """Fixes of a rule that are learnt from, in each project."""

@@ -18,6 +18,7 @@ sys.path[:0] = [str(HERE.parent)]
 import typer  # noqa: E402
 
 from lessons_kb import model  # noqa: E402
+from lessons_kb.agents.capabilities import AGENTS  # noqa: E402
 from lessons_kb.agents.install.places import (  # noqa: E402
     MCP_HOOKS,
     Entries,
@@ -25,7 +26,6 @@ from lessons_kb.agents.install.places import (  # noqa: E402
     find_targets,
     is_committed,
 )
-from lessons_kb.agents.table import AGENTS  # noqa: E402
 from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
 from lessons_kb.cards.sections import HEADINGS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402

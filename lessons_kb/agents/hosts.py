@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.payload import Payload, text_of
-from lessons_kb.agents.table import AGENTS
 
 EVENT_NAMES = ("hook_event_name", "hookEventName", "event")
 _RENAMED: Mapping[str, Mapping[str, str]] = {

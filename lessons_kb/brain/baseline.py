@@ -16,7 +16,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import StorageError
 from lessons_kb.learn.effect import BEFORE, BEFORE_RECURRED
-from lessons_kb.learn.signs import TOLD, Sign, find_signs, is_about, phrases_of
+from lessons_kb.learn.signs_of_recurrence import TOLD, Sign, find_signs, is_about, phrases_of
 from lessons_kb.model import CALLS, FAILURES, Card
 from lessons_kb.store.events import ASKED, Events
 from lessons_kb.store.outcomes import Outcomes

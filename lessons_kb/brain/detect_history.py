@@ -23,7 +23,7 @@ from lessons_kb.errors import GitError, StorageError
 from lessons_kb.model import Card, as_data
 from lessons_kb.process.git import leads_to_head, read_head, read_history
 from lessons_kb.store.disk import read_regular
-from lessons_kb.store.state import state_dir, write_private
+from lessons_kb.store.user_state import state_dir, write_private
 
 GLANCE_SECONDS = 3.0
 """After which figures that show the history beside others do without the rest, until next time."""

@@ -19,9 +19,9 @@ from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.lease import is_leased
 from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME
 from lessons_kb.store.settings import read_settings
-from lessons_kb.store.state import state_dir
 from lessons_kb.store.trash import entries, find_beyond
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
+from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.counted import counted
 
 _DAY_SECONDS = 86_400

@@ -14,7 +14,7 @@ from typing import Any
 
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.compose import compose, find_lacks, redact_card
-from lessons_kb.brain.detect_project import propose_patterns
+from lessons_kb.brain.detect_in_project import propose_patterns
 from lessons_kb.brain.detection import read_text
 from lessons_kb.brain.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers

@@ -18,8 +18,8 @@ from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.store.lease import drop_lease
 from lessons_kb.store.scan import count_files, find_signature, settings_signature
-from lessons_kb.store.state import state_dir
 from lessons_kb.store.trust import cache_dir
+from lessons_kb.store.user_state import state_dir
 
 if TYPE_CHECKING:
     from lessons_kb.brain.embeddings import Meaning

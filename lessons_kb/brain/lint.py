@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detect_project import MANY_PLACES, list_tree, read_source
+from lessons_kb.brain.detect_in_project import MANY_PLACES, list_tree, read_source
 from lessons_kb.brain.digest import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.brain.detect_project import propose_patterns
+from lessons_kb.brain.detect_in_project import propose_patterns
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.session_files import Source, find_sources, is_inside, read_entries
 from lessons_kb.errors import GitError, StorageError

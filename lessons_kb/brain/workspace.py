@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery, look_in_agent, require
-from lessons_kb.store.state import identify
+from lessons_kb.store.user_state import identify
 
 MAX_OPEN = 16
 """Brains kept; the one asked for longest ago is closed first (and opens again when asked)."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lessons_kb.cli.annotations import Annotation, format_github, format_sarif
 from lessons_kb.cli.diffs import Revision, read_diff
 from lessons_kb.cli.options import (
     check_choice,
@@ -18,7 +19,6 @@ from lessons_kb.cli.options import (
     say,
 )
 from lessons_kb.errors import InputError
-from lessons_kb.importers.annotations import Annotation, format_github, format_sarif
 from lessons_kb.model import as_data
 from lessons_kb.text.counted import counted
 from lessons_kb.version import __version__
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.detect_history import History
-    from lessons_kb.brain.detect_project import Found
+    from lessons_kb.brain.detect_in_project import Found
 
 FORMATS = ("text", "json", "sarif", "github")
 _LEVELS = {"high": "error", "medium": "warning", "low": "info"}
@@ -52,7 +52,7 @@ def detect(
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
     """
-    from lessons_kb.brain.detect_project import (
+    from lessons_kb.brain.detect_in_project import (
         detect_diff,
         detect_files,
         list_tree,
@@ -98,7 +98,7 @@ def _from_root(brain: Brain, paths: Sequence[str]) -> list[str]:
 
 
 def _say_unused(brain: Brain) -> None:
-    from lessons_kb.brain.detect_project import count_unused
+    from lessons_kb.brain.detect_in_project import count_unused
     from lessons_kb.detect.syntax import INSTALL
 
     beyond, without = count_unused(brain)

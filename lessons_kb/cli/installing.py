@@ -73,8 +73,8 @@ def install_or_remove(
 
 def find_agents(agent: str | None, every: bool) -> list[str]:
     """Return the agent that was named, or every one found on this machine."""
+    from lessons_kb.agents.capabilities import AGENTS
     from lessons_kb.agents.install.places import is_present
-    from lessons_kb.agents.table import AGENTS
 
     if every == (agent is not None):
         raise InputError(f"give one agent ({', '.join(AGENTS)}), or use --all")

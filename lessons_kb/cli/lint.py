@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
+from lessons_kb.cli.annotations import Annotation, format_github, format_sarif
 from lessons_kb.cli.options import (
     check_choice,
     check_folder,
@@ -17,7 +18,6 @@ from lessons_kb.cli.options import (
     relative_path,
     say,
 )
-from lessons_kb.importers.annotations import Annotation, format_github, format_sarif
 from lessons_kb.model import as_data
 from lessons_kb.text.counted import counted
 from lessons_kb.version import __version__

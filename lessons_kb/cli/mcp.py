@@ -61,7 +61,7 @@ def mcp(
 
 def _working_directory() -> str:
     """Return the agent's project where it names one to its servers, else the current folder."""
-    from lessons_kb.agents.table import AGENTS
+    from lessons_kb.agents.capabilities import AGENTS
 
     for agent in AGENTS.values():
         for variable in agent.project:

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.preflight.excerpts import (
+from lessons_kb.preflight.note_excerpts import (
     build_excerpt,
     overlap,
     weigh_paragraphs,

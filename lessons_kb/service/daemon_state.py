@@ -15,7 +15,7 @@ from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import state_home
-from lessons_kb.store.state import make_private, write_private
+from lessons_kb.store.user_state import make_private, write_private
 from lessons_kb.text.counted import counted
 
 RECORD_NAME = "daemon.json"

@@ -14,9 +14,9 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from lessons_kb.agents.capabilities import AGENTS, Agent
 from lessons_kb.agents.hosts import event_name, find_host, is_attended
 from lessons_kb.agents.payload import Payload, text_of
-from lessons_kb.agents.table import AGENTS, Agent
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
 from lessons_kb.session.respond import respond

@@ -9,7 +9,7 @@ from lessons_kb.brain.baseline import read_signs
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.learn.effect import ADDRESSED, RECURRED, UNADDRESSED
-from lessons_kb.learn.signs import Sign, is_about, phrases_of
+from lessons_kb.learn.signs_of_recurrence import Sign, is_about, phrases_of
 from lessons_kb.learn.words import find_marks
 from lessons_kb.model import SHOWN, Card, Check
 from lessons_kb.session.event import OpenSession

@@ -14,7 +14,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.locks import locked
 from lessons_kb.store.mounts import is_network
-from lessons_kb.store.state import make_private
+from lessons_kb.store.user_state import make_private
 
 T = TypeVar("T")
 Parameters = Sequence[Any] | Mapping[str, Any]

@@ -16,9 +16,9 @@ from typing import Any
 from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import TEMP_PREFIX, read_regular, storage_error, sync_folder, write_temp
 from lessons_kb.store.locks import locked
-from lessons_kb.store.state import make_private, state_dir, write_private
 from lessons_kb.store.swap import exchange, rename_new
 from lessons_kb.store.trash import put_aside
+from lessons_kb.store.user_state import make_private, state_dir, write_private
 
 _FOLDER = "drafts"
 _TEXT, _FACTS = ".md", ".json"

@@ -15,7 +15,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import read_regular, replace_whole, shown, storage_error
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.locks import locked
-from lessons_kb.store.state import brain_key, make_private, write_private
+from lessons_kb.store.user_state import brain_key, make_private, write_private
 
 MAX_BYTES = 50_000_000
 KEPT_BACKUPS = 5

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from lessons_kb.store.locate import state_home
-from lessons_kb.store.state import make_private, write_private
+from lessons_kb.store.user_state import make_private, write_private
 
 LOG_NAME = "hook.log"
 MAX_LOG_BYTES = 128_000

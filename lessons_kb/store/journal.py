@@ -12,7 +12,7 @@ from lessons_kb.store.database import Database
 from lessons_kb.store.events import Events
 from lessons_kb.store.outcomes import ALL, INJECTED, SESSIONS, TOKENS, Outcomes
 from lessons_kb.store.runs import Runs
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 JOURNAL_NAME = "journal.db"
 SESSION_PATIENCE = 0.4

@@ -14,7 +14,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.store.catalogue import remove_any
 from lessons_kb.store.disk import read_regular, shown, storage_error
 from lessons_kb.store.locate import state_home
-from lessons_kb.store.state import make_private
+from lessons_kb.store.user_state import make_private
 
 _BUCKETS = 64
 _SECONDS = 30.0

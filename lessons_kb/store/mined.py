@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessons_kb.store.database import Database
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 _NAME = "mined.db"
 _PATIENCE = 5.0

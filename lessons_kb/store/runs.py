@@ -12,7 +12,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import Event, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.events import Events, prepare
-from lessons_kb.store.state import make_private
+from lessons_kb.store.user_state import make_private
 
 _FOLDER = "runs"
 """Beside the journal: a file a run, locked by its process. A killed process frees its lock, which

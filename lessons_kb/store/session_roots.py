@@ -11,7 +11,7 @@ import zlib
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.locate import state_home
-from lessons_kb.store.state import make_private
+from lessons_kb.store.user_state import make_private
 
 _FOLDER = "sessions"
 _KEPT_SECONDS = 30 * 86_400

@@ -9,7 +9,7 @@ import time
 
 from lessons_kb.store.lease import LEASE_NAME, is_abandoned
 from lessons_kb.store.locate import CACHE_NAME, state_home
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 _IGNORE = ".gitignore"
 _GENERATION = "index-"

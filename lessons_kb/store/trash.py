@@ -37,8 +37,8 @@ from lessons_kb.store.disk import (
 )
 from lessons_kb.store.locks import locked
 from lessons_kb.store.settings import read_settings
-from lessons_kb.store.state import make_private, state_dir, write_private
 from lessons_kb.store.swap import is_being_written, rename_new
+from lessons_kb.store.user_state import make_private, state_dir, write_private
 
 CARD = "card"
 MAX_BYTES = 1 << 30

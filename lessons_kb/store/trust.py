@@ -18,7 +18,7 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME, cache_home, user_brain
 from lessons_kb.store.locks import locked
-from lessons_kb.store.state import (
+from lessons_kb.store.user_state import (
     Identity,
     brain_key,
     can_be_marked,

@@ -18,7 +18,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.service.hooks import answer_event
 from lessons_kb.store.hook_log import read_troubles
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 DENIED_ITEM = "Cover the rejection with a test"

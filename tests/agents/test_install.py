@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import pytest
 
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.install.jsonc import find_comments, parse
 from lessons_kb.agents.install.places import find_targets
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.errors import InputError, StorageError
 
 ENTRIES = Entries(hook="/opt/our tools/bin/lessons-hook", server="/opt/our tools/bin/lessons")

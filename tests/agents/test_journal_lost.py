@@ -23,7 +23,7 @@ from lessons_kb.brain.doctor import check_health
 from lessons_kb.service.hooks import answer_event
 from lessons_kb.store import database
 from lessons_kb.store.hook_log import read_troubles
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 from tests.agents.test_sessions import Cursor
 
 pytestmark = pytest.mark.slow

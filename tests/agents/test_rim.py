@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.hosts import event_name, find_host
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.service.hooks import answer_event
 from lessons_kb.store.hook_log import MAX_LOG_BYTES, log_trouble, read_troubles
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 CLAUDE_LIKE = {"hookSpecificOutput", "systemMessage", "continue", "stopReason"}
 KEYS = {

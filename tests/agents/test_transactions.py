@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.table import AGENTS
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.brain.init import make_brain
 from lessons_kb.store.hook_log import read_troubles
 

@@ -16,7 +16,7 @@ from lessons_kb.brain.init import make_brain
 from lessons_kb.model import Event
 from lessons_kb.store.hook_log import LOG_NAME, log_trouble
 from lessons_kb.store.locate import state_home
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from lessons_kb.brain.doctor import check_health
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from lessons_kb.session.outcomes import note_return
 from lessons_kb.session.respond import respond
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import _MIGRATIONS, Journal
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 Write = Callable[..., pathlib.Path]
 Happen = Callable[..., Answer]

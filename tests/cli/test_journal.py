@@ -20,7 +20,7 @@ import pytest
 from lessons_kb.brain.agent_session import SESSION_VARIABLES
 from lessons_kb.brain.init import trust_brain
 from lessons_kb.cli.main import hoist_options
-from lessons_kb.store.state import state_dir
+from lessons_kb.store.user_state import state_dir
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from lessons_kb.detect import syntax
 from lessons_kb.detect.changes import Change
-from lessons_kb.detect.learn import count_matches, find_agreeing, find_candidates
-from lessons_kb.detect.learn import propose as propose_rare
 from lessons_kb.detect.matcher import Matcher, Rule
+from lessons_kb.detect.propose import count_matches, find_agreeing, find_candidates
+from lessons_kb.detect.propose import propose as propose_rare
 
 
 def propose(changes):

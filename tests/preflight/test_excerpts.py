@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.preflight.excerpts import (
+from lessons_kb.preflight.note_excerpts import (
     GAP,
     MAX_SOURCE,
     build_excerpt,

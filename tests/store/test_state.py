@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store.state import brain_key, make_private, state_dir, write_private
+from lessons_kb.store.user_state import brain_key, make_private, state_dir, write_private
 
 
 def test_a_plain_path_stays_readable():

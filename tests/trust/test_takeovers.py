@@ -16,8 +16,8 @@ import pytest
 
 from lessons_kb.service.hooks import answer_event
 from lessons_kb.store import locate
-from lessons_kb.store.state import brain_key, state_dir
 from lessons_kb.store.trust import is_trusted, read_record, trust
+from lessons_kb.store.user_state import brain_key, state_dir
 
 pytestmark = pytest.mark.slow
 

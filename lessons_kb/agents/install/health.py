@@ -7,11 +7,11 @@ import re
 import shutil
 from collections.abc import Iterator
 
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.hooks import HOOK, TOOL
 from lessons_kb.agents.install.places import Entries, Request, is_committed, is_present
 from lessons_kb.agents.install.programs import NAMES
 from lessons_kb.agents.install.setup import find_installed
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.health import FIX, Health
 from lessons_kb.errors import StorageError
 from lessons_kb.store.foreign import read_settings_file

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from lessons_kb.agents.table import AGENTS
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.store.templates import read_template
 
 HOOK = "lessons-hook"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.health import find_gone, find_requests, find_route
 from lessons_kb.agents.install.places import Request
 from lessons_kb.agents.install.programs import find_entries, has_sdk
 from lessons_kb.agents.install.setup import install
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.foreign import read_settings_file

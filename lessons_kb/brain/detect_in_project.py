@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from lessons_kb.brain.detection import Detected, find_detected, read_text
 from lessons_kb.brain.layers import Layers
 from lessons_kb.detect.changes import Change, parse_diff, place_in
-from lessons_kb.detect.learn import Proposal, count_matches, propose
 from lessons_kb.detect.matcher import Match
+from lessons_kb.detect.propose import Proposal, count_matches, propose
 from lessons_kb.detect.syntax import is_available, language_of
 from lessons_kb.errors import GitError
 from lessons_kb.model import Card, Pattern
@@ -55,7 +55,7 @@ def detect_diff(brain: Layers, diff: str) -> list[Found]:
 
 
 def propose_patterns(directory: str, diff: str, *, again: str = "") -> list[Pattern]:
-    """Return how the mistake may look that a unified diff put right, see ``detect.learn``.
+    """Return how the mistake may look that a unified diff put right, see ``detect.propose``.
 
     With ``again``, the diff of a second fix, what both show. The project's files are as they are
     after the fixes: a pattern that finds more than a handful of places there, and after two fixes
