@@ -177,10 +177,11 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
     """Yield commits with their patches, in the order of their ids.
 
     git ends at the first file whose content a partial clone lacks: such a commit is left out and
-    the rest is asked for again. Raises GitError where too many of them lack content.
+    the rest is asked for again, until 500 in a row cannot be read. Raises GitError where there is
+    no content at all.
     """
     repository = _Repository(find_git(""), cwd)
-    place, gaps, size = 0, 0, len(commits)
+    place, gaps, size, read = 0, 0, len(commits), 0
     while place < len(commits):
         held: Patch | None = None
         wanted = commits[place : place + size]
@@ -192,19 +193,21 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
                 for part in _split_commits(process.stdout) if process.stdout else ():
                     if held is not None:
                         yield held
-                        place += 1
+                        place, read = place + 1, read + 1
                     held = _read_patch(part)
                 whole = process.wait() == 0
         if whole:
-            place, gaps, size = end, 0, len(commits)
+            place, gaps, size, read = end, 0, len(commits), read + 1
             if held is not None:
                 yield held
         elif held is not None and len(wanted) > 1:
             size = 1  # the last one may be cut: ask for it alone
         else:
             place, gaps, size = place + 1, gaps + 1, len(commits)
-        if gaps > _MAX_GAPS:
+        if gaps > _MAX_GAPS and not read:
             raise GitError("this clone lacks the content of its history; fetch it whole")
+        if gaps > 10 * _MAX_GAPS:
+            return
 
 
 def read_commit(cwd: str, commit: str) -> str:
