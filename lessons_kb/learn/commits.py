@@ -16,7 +16,6 @@ from statistics import fmean, pstdev
 
 from lessons_kb.data import read_patterns
 
-PATTERNS = read_patterns("mining.txt")
 MAX_FILE_BYTES = 400_000
 """Of one file's part of a patch; a longer one is data, or generated."""
 _MAX_CAUSES = 6
@@ -140,7 +139,8 @@ def _matches(section: str, text: str) -> bool:
 
 @cache
 def _compiled(section: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in PATTERNS[section]))
+    patterns = read_patterns("mining.txt")[section]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 WEIGHTS: Mapping[str, float] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from lessons_kb.data import read_patterns
 from lessons_kb.learn.failures import error_excerpt, find_failing
@@ -18,14 +18,6 @@ from lessons_kb.learn.test_commands import find_test_command
 from lessons_kb.model import CALLS, FAILURES, Event
 from lessons_kb.text.prompts import split_sentences
 from lessons_kb.text.sanitize import clean, clean_line
-
-_PATTERNS = read_patterns("mining.txt")
-_COMPILED = {
-    section: re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS[section]), re.MULTILINE)
-    for section in (
-        *("opener", "complaint", "admission", "not said", "error", "shell noise", "go on"),
-    )
-}
 
 SAME_ERROR, PASTED, OPENER, COMPLAINT, FEEDBACK = (
     *("same error again", "pasted error", "turn opened with a complaint", "complaint"),
@@ -223,7 +215,7 @@ class SessionReader:
         for line in _find_errors(text):
             error = self._note(line, text, "", event.at)
             error.typed[number] = None
-        if _COMPILED["go on"].search(text.lower()):
+        if _find("go on", text.lower()):
             return
         told = {signal: said for signal, said in _judge(text, self._phrases) if said}
         if number == 0:  # nothing had been done that could be wrong
@@ -251,7 +243,7 @@ class SessionReader:
             return
         for sentence in _sentences(event.text[:_OPENING_CHARS]):
             low = sentence.lower()
-            if _COMPILED["admission"].search(low) and not _COMPILED["not said"].search(low):
+            if _find("admission", low) and not _find("not said", low):
                 self._admit(turn, sentence)
                 return
 
@@ -382,12 +374,12 @@ def _judge(text: str, phrases: Sequence[str]) -> Iterator[tuple[str, str]]:
     yield FEEDBACK, found[1] if found and found[0] == "feedback" else ""
     sentences = _sentences(text)
     first = sentences[0] if sentences else ""
-    opened = _COMPILED["opener"].search(first.lower()) and not first.endswith("?")
+    opened = _find("opener", first.lower()) and not first.endswith("?")
     yield OPENER, first if opened else ""
     complaint = ""
     for sentence in sentences:
         low = sentence.lower()
-        if _COMPILED["complaint"].search(low) and not _COMPILED["not said"].search(low):
+        if _find("complaint", low) and not _find("not said", low):
             complaint = sentence
             break
     yield COMPLAINT, complaint
@@ -413,14 +405,25 @@ def _find_errors(text: str) -> list[str]:
         row = clean(line).strip() if not line.isprintable() else line.strip()
         low = row.lower()
         if (
-            _COMPILED["error"].search(low)
-            and not _COMPILED["not said"].search(low)
-            and not _COMPILED["shell noise"].search(low)
+            _find("error", low)
+            and not _find("not said", low)
+            and not _find("shell noise", low)
             and len(_sign(row)) > 7  # noqa: PLR2004 "error" alone tells nothing
         ):
             found.setdefault(_sign(row), row)
     telling = [row for row in found.values() if not row.lower().startswith("traceback")]
     return telling[-_MAX_ERRORS:]
+
+
+def _find(section: str, low: str) -> bool:
+    """Tell whether a pattern of a section of the table is in a text in lower case."""
+    return _compiled(section).search(low) is not None
+
+
+@cache
+def _compiled(section: str) -> re.Pattern[str]:
+    patterns = read_patterns("mining.txt")[section]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.MULTILINE)
 
 
 def _has_hint(low: str) -> bool:
@@ -437,7 +440,7 @@ def _sign(line: str) -> str:
 def _prompts(texts: Iterable[str]) -> tuple[str, ...]:
     """Return prompts that say something, as one line each."""
     lines = (_one_line(text, 200) for text in texts)
-    told = (line for line in lines if line and not _COMPILED["go on"].search(line.lower()))
+    told = (line for line in lines if line and not _find("go on", line.lower()))
     return tuple(dict.fromkeys(told))[:3]
 
 
