@@ -148,6 +148,7 @@ SURROUNDINGS = {
     "brain/layers.py": "the default for a library's caller: where it stands",
     "brain/sharing.py": "git runs where the user stands",
     "brain/workspace.py": "the default for a library's caller",
+    "brain/session_files.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
     "process/editor.py": "the user's editor",
     "process/programs.py": "the search path of programs",

@@ -283,7 +283,9 @@ def _changed_by(
     words = [itself, *arguments] if "/" in itself else arguments
     folder = ""
     if program == "git" and "-C" in arguments[:-1]:
-        folder = arguments[arguments.index("-C") + 1]
+        place = arguments.index("-C")
+        folder = arguments[place + 1]
+        words = [*arguments[:place], *arguments[place + 2 :]]  # the folder itself is not changed
     yield from ((kind, posixpath.join(folder, word)) for word in _named(words))
     yield from (("run", path) for kind, path in step.redirects if kind == "read")
 

@@ -128,7 +128,7 @@ def _note_asked(
     asked = state.asked_about()
     asking = _asking(guarding, changed, asked)
     stopping = [d for d in detected if _may_ask(d.card) and not asked.issuperset(_marks([d]))]
-    keys = [key for found in asking for key in _keys(found)]
+    keys = [key for found in _only_named(asking) for key in _keys(found)]
     state.asked += [[asked_by, key] for key in (*keys, *_marks(stopping))]
     return asking, stopping
 
@@ -261,6 +261,17 @@ def _asking(
             if new:
                 asking.append((layer, card, tuple(new)))
     return asking
+
+
+def _only_named(asking: Sequence[Guarding]) -> list[Guarding]:
+    """Return what the question names: a file that a human has not read of is asked about again."""
+    named = list(dict.fromkeys(file for _layer, _card, files in asking for file in files))
+    shown = set(named[:_MAX_NAMED])
+    return [
+        (layer, card, tuple(file for file in files if file in shown))
+        for layer, card, files in asking
+        if shown.intersection(files)
+    ]
 
 
 def _may_ask(card: Card) -> bool:

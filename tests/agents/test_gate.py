@@ -176,6 +176,24 @@ def test_once_a_file_and_session_a_read_before_does_not_count(project, fire) -> 
     assert FILE in asked(fire("claude-code", other))
 
 
+def test_a_file_that_the_question_did_not_name_is_asked_about_again(project, fire) -> None:
+    for number in range(10, 20):
+        (project / "migrations" / f"0{number}.sql").write_text("select 1;\n")
+    first = asked(fire("claude-code", run(project, "rm -rf migrations")))
+    named = [n for n in range(10, 20) if f"0{n}.sql" in first]
+    assert "more" in first
+    unnamed = next(n for n in range(10, 20) if n not in named)
+    assert f"0{unnamed}.sql" in asked(
+        fire("claude-code", run(project, f"rm migrations/0{unnamed}.sql", 2))
+    )
+
+
+def test_the_folder_that_git_works_in_is_not_what_it_changes(project, fire) -> None:
+    reason = asked(fire("claude-code", run(project, f"git -C . checkout -- {FILE}")))
+    assert FILE in reason
+    assert "more" not in reason
+
+
 @pytest.mark.parametrize(
     ("fields", "environment"),
     [

@@ -223,7 +223,7 @@ def test_patch_given_to_a_program():
         ("cat a b; git diff a; git -C x log a; sort a; eslint a; awk 1 a; perl -ne print a", {}),
         ("sort -o a b", {"change": ("a", "b")}),
         ("git checkout HEAD -- a", {"change": ("checkout", "HEAD", "a")}),
-        ("git -C sub restore a", {"change": ("sub/sub", "sub/restore", "sub/a")}),
+        ("git -C sub restore a", {"change": ("sub/restore", "sub/a")}),
         ("cp a b/", {"change": ("b/a",)}),
         ("rm *.py", {"change": ("*.py",)}),
         ("cd s && ./r -fx --o=y z=w", {"run": ("s/./r", "s/x", "s/y", "s/w", "s/z=w")}),
