@@ -189,7 +189,8 @@ def read_state(journal: Journal, session: str) -> TurnState:
 
 def count_chars(text: str) -> int:
     """Return the length as agents written in JavaScript count it: UTF-16 units."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    # Not by encoding: that would import a codec, maybe within a transaction.
+    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 
 def counter_for(capabilities: Capabilities) -> TokenCounter:
