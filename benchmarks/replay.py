@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         with _open(name) as brain:
             arrived = [play(brain, turn) for turn in linked]
             right = [
-                _place(places, turn.card) for places, turn in zip(arrived, linked, strict=True)
+                places.get(turn.card, -1) for places, turn in zip(arrived, linked, strict=True)
             ]
             given = sum(map(len, arrived))
             foreign = [len(play(brain, turn)) for turn in recorded]
@@ -148,10 +148,6 @@ def play(brain: Brain, turn: Turn) -> dict[str, int]:
         for hit in answer.block.lessons if answer.block else ():
             given.setdefault(hit.card.id, number)
     return given
-
-
-def _place(given: dict[str, int], card: str) -> int:
-    return given.get(card, -1)
 
 
 def _row(name: str, figures: dict[str, int]) -> list[str]:

@@ -285,10 +285,11 @@ def _read_shown(journal: Journal, session: str) -> list[str]:
 
 def find_prompt(brain: Layers, card: Card) -> str:
     """Return the latest prompt that was given a card, "" if none is remembered."""
+    names = {card.id, *(f"{layer.alias}:{card.id}" for layer in brain.layers)}
     asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=_LOOKED_AT)
     for event in reversed(asked):
         noted = event.record.get(OUTCOME)
         for one in noted if isinstance(noted, list) else ():
-            if one.get("given") and str(one.get("id", "")).endswith(card.id):
+            if isinstance(one, dict) and one.get("given") is True and one.get("id") in names:
                 return event.text
     return ""

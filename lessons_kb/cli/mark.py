@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, say
-from lessons_kb.learn.effect import (
-    MARKS,
-)
+from lessons_kb.learn.effect import MARKS
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.brain import Brain
 
 
 def mark(
@@ -50,17 +51,17 @@ def mark(
         counts = ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
         print(f"{clean_line(effect.name)} marked {what} ({counts})")
     if told:
-        _write(effect.name, told, sure=yes)
+        _write(brain, effect.name, told, sure=yes)
     elif what == "irrelevant":
         say("no prompt with this lesson is remembered; name it with --prompt")
 
 
-def _write(name: str, prompt: str, *, sure: bool) -> None:
+def _write(brain: Brain, name: str, prompt: str, *, sure: bool) -> None:
     shown = clean_line(prompt)
     ask = sys.stdin.isatty() and sys.stderr.isatty()
     question = f"Write not-for: \u201c{shown}\u201d into {clean_line(name)}?"
     if sure or (ask and typer.confirm(question, default=False, err=True)):
-        open_brain().cards.add_not_for(name, prompt)
+        brain.cards.add_not_for(name, prompt)
         say(f"{clean_line(name)} stays silent for \u201c{shown}\u201d")
     elif not ask:
         say(f"add --yes to write \u201c{shown}\u201d into the card\u2019s not-for")

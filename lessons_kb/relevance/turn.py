@@ -10,7 +10,7 @@ from math import log
 
 # Set on the changes of commits that fixed what a lesson is about (one repository), held against
 # two other repositories and against 720 changes of recorded sessions about something else.
-ALONE = 0.95
+_ALONE = 0.95
 """Confidence by the change or the error alone from which a card is given."""
 _TOGETHER = 0.9
 _EARLIER = 0.5
@@ -26,7 +26,7 @@ def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
     ``confidence`` is the gate's for the text of the change or the error, ``at_prompt`` the one for
     the prompt; 0 = the prompt did not draw the card.
     """
-    if confidence >= ALONE:
+    if confidence >= _ALONE:
         return True
     if at_prompt < NEAR or confidence <= 0:
         return False

@@ -25,7 +25,7 @@ Traceback (most recent call last):
     state = json.load(open("state.json"))
 json.decoder.JSONDecodeError: Expecting value: two processes wrote state.json without a lock
 """
-ENGLISH = "Please go on with the next step"
+UNRELATED = "Please go on with the next step"
 
 
 @pytest.fixture(autouse=True)
@@ -82,32 +82,32 @@ def fail(tell: Any, error: str) -> str:
 
 
 def test_a_change_brings_the_lesson_that_it_is_about_once(tell) -> None:
-    assert tell("UserPromptSubmit", prompt=ENGLISH) == ""
+    assert tell("UserPromptSubmit", prompt=UNRELATED) == ""
     assert SHELL in edit(tell, UPLOAD)
     assert edit(tell, UPLOAD) == ""
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     assert edit(tell, UPLOAD) == ""
 
 
 def test_a_change_about_something_else_brings_nothing(tell) -> None:
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     assert edit(tell, PLAIN) == ""
 
 
 def test_an_error_brings_the_lesson_that_it_is_about(tell) -> None:
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     assert "lessons/json-state-without-lock.md" in fail(tell, LOCKED)
     assert "lessons/json-state-without-lock.md" not in fail(tell, LOCKED)
 
 
 def test_an_error_about_something_else_brings_nothing(tell) -> None:
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     assert "ACTIVE LESSONS" not in fail(tell, "ModuleNotFoundError: No module named 'requests'\n")
 
 
 def test_what_the_prompt_nearly_drew_needs_less(tell) -> None:
     """0.93 by the change alone is not enough; the prompt was nearly about the same."""
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     assert edit(tell, FLOATS) == ""
     tell("UserPromptSubmit", prompt="add a discount of ten percent to the order total")
     assert MONEY in edit(tell, FLOATS)
@@ -120,7 +120,7 @@ def test_a_lesson_of_the_prompt_is_not_given_again(tell) -> None:
 
 
 def test_at_most_two_come_in_a_turn(tell, project) -> None:
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     given = [edit(tell, path.read_text("utf-8")) for path in sorted(project.glob("lessons/*.md"))]
     assert sum("ACTIVE LESSONS" in text for text in given) == 2
 
@@ -132,13 +132,13 @@ def test_a_card_that_is_edited_does_not_bring_itself(tell, project) -> None:
 
 def test_it_can_be_turned_off(tell, project) -> None:
     (project / "lessons.toml").write_text("[hooks]\nduring_turn = false\n")
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     assert edit(tell, UPLOAD) == ""
     assert "ACTIVE LESSONS" not in fail(tell, LOCKED)
 
 
 def test_the_post_check_knows_what_came_with_a_change(tell, fire, project) -> None:
-    tell("UserPromptSubmit", prompt=ENGLISH)
+    tell("UserPromptSubmit", prompt=UNRELATED)
     edit(tell, UPLOAD)
     call = {"file_path": "app/view.py", "old_string": "    pass\n", "new_string": UPLOAD}
     tell("PostToolUse", tool_name="Edit", tool_input=call, tool_response={"success": True})
