@@ -289,7 +289,7 @@ def test_an_observer_that_cannot_start_is_replaced_by_polling(root, monkeypatch,
 
 EXHAUSTED = """
 import os, sys, threading
-from lessons_kb.store import watch
+from lessons_kb.store import file_watcher
 
 root, calls = sys.argv[1], []
 

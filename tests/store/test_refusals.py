@@ -76,7 +76,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 from lessons_kb.errors import StorageError
-from lessons_kb.store import files
+from lessons_kb.store import card_files
 for act in (
     lambda: card_files.rewrite(sys.argv[1], "lessons/card.md", lambda data: data + b"x" * 5000),
     lambda: card_files.create(sys.argv[1], "lessons/new.md", b"x" * 5000),

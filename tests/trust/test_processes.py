@@ -22,7 +22,7 @@ AFTER = b" # seen\r\nx:   'y'\r\n---\r\n# Card\r\n" + bytes(range(128, 256)) * 2
 
 BUMP = """
 import sys
-from lessons_kb.store import files
+from lessons_kb.store import card_files
 
 def bump(data):
     head, _, rest = data.partition(b"occurrences: ")
