@@ -33,6 +33,8 @@ FIRST_FILES = 1_000
 """Files that a hook reads where nothing is indexed, so that it can answer: some 0.5 s."""
 PATIENCE_SECONDS = 0.05
 """How long a hook waits for another writer."""
+FIRST_PATIENCE_SECONDS = 1.0
+"""How long where nothing is indexed: without what the other writes there is no answer."""
 
 
 class Layer(Index):
@@ -170,8 +172,10 @@ class Layer(Index):
         What a watcher saw edited a moment ago is read, and shown until the watcher commits it:
         waiting for the disk would take as long as the rest of the answer.
         """
+        indexed = self.state is not None and self.state.manifest
+        patience = PATIENCE_SECONDS if indexed else FIRST_PATIENCE_SECONDS
         return self.show_edits() or self.refresh(
-            limit=REFRESHED_FILES, first=FIRST_FILES, patience=PATIENCE_SECONDS
+            limit=REFRESHED_FILES, first=FIRST_FILES, patience=patience
         )
 
     def follow_edits(self, find: Callable[[], frozenset[str] | None] | None) -> None:

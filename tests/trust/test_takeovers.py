@@ -290,6 +290,8 @@ def test_a_replaced_folder_is_not_trusted_and_says_so_once(
     assert lessons(repo, "events").stdout.strip() in ("", "no events")
 
 
+# A thread of watchdog may die of a folder that vanishes; the watch notices and starts anew.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(tmp_path: pathlib.Path) -> None:
     from lessons_kb.brain.open_brains import Workspace
 
