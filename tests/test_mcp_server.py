@@ -35,7 +35,7 @@ PROMPT = "Add a Telegram command that runs a shell script"
 CARD = "lessons/telegram-allowlist.md"
 TOOLS = [
     "lessons_preflight", "lessons_search", "lessons_get", "lessons_check", "lessons_propose",
-    "lessons_bump", "lessons_mark", "session_history", "lessons_hook",
+    "lessons_bump", "lessons_mark", "session_history",
 ]  # fmt: skip
 READING = {"lessons_search", "lessons_get", "lessons_check", "session_history"}
 TOKEN = "a token of some length"
@@ -92,9 +92,10 @@ def test_the_tools_say_truly_what_they_do(workspace: Workspace) -> None:
         assert tool.title
         assert "\n" not in tool.description
         assert len(tool.description.encode()) < 2048
-        assert (tool.output_schema is not None) is (tool.name != "lessons_hook")
-    listed = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools])
-    assert len(listed) < 8_000, "every session pays for what is listed"
+        assert tool.output_schema is not None
+    data = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
+    listed = json.dumps(data, separators=(",", ":"))
+    assert len(listed) / 4 <= 1_500, "every session pays for what is listed"
     changing = {t.name: t.annotations.destructive_hint for t in tools if t.name not in READING}
     assert [name for name, destroys in changing.items() if destroys] == ["lessons_propose"]
     assert len(INSTRUCTIONS) <= 512
@@ -403,7 +404,7 @@ def exercise(client: Client) -> Any:
             "lessons_hook": {"agent": "claude-code", "event": event},
             "session_history": {"session_id": "x"},
         }  # fmt: skip
-        assert sorted(names) == sorted(arguments)
+        assert sorted([*names, "lessons_hook"]) == sorted(arguments)  # answered, but not listed
         results = {name: await client.call_tool(name, arguments[name]) for name in arguments}
         return {name: one.content[0].text for name, one in results.items() if one.is_error}
 
