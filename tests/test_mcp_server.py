@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 import pytest
+import yaml
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
@@ -210,6 +211,23 @@ def test_a_proposal_is_a_draft_and_no_card(call, brain: pathlib.Path) -> None:
     assert "- [ ] The fixture closes what it opened" in text
     assert sorted(brain.rglob("*.md")) == before
     assert call("lessons_preflight", prompt="close the client that a test opened")["block"] == ""
+
+
+def test_a_proposal_says_how_the_mistake_looks(call) -> None:
+    about = {
+        "title": "Never call a shell with text of a user",
+        "root_cause": "The name of a file was put into a command line unquoted.",
+        "prevention": ["Pass a list of arguments"],
+        "symptoms": ["convert an uploaded file", "run a program on a file"],
+    }
+    look = {"regex": r"shell\s*=\s*True", "files": ["*.py"]}
+    made = call("lessons_propose", **about, detect=[look, {"command": "rm -rf '.*'"}])
+    assert made["missing"] == []
+    header = pathlib.Path(made["path"]).read_text().split("---\n")[1]
+    assert yaml.safe_load(header)["detect"] == [look, {"command": "rm -rf '.*'"}]
+    refused = call("lessons_propose", **about, detect=[{"regex": "("}])
+    assert "regex" in refused
+    assert "unknown key" in call("lessons_propose", **about, detect=[{"regexp": "a"}])
 
 
 def test_a_hook_gets_what_the_command_would_print(call, brain: pathlib.Path) -> None:

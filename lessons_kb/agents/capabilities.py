@@ -37,6 +37,8 @@ class Agent:
     """Lessons given with a prompt stay before the model; else they are gone with the turn."""
     within: float = 0.0
     """Seconds within which the same without an id is one event that was fired twice."""
+    call: str = "/{}"
+    """How the user calls a command of ours in the chat."""
     silence: str = ""
     """What is printed when there is nothing to say."""
 
@@ -71,6 +73,7 @@ AGENTS: Mapping[str, Agent] = {
         events={n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
         within=0.5,
     ),

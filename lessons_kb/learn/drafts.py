@@ -168,7 +168,10 @@ def _show_fix(introduction: str, diff: str, propose: Propose) -> str:
 
 
 def _rows(pattern: Pattern) -> list[str]:
-    rows = [f"  - ast: {_single_quoted(pattern.text)}", f"    language: {pattern.language}"]
+    rows = [f"  - {pattern.kind}: {_single_quoted(pattern.text)}"]
+    rows += [f"    language: {pattern.language}"] if pattern.language else []
+    files = ", ".join(map(_single_quoted, pattern.files))
+    rows += [f"    files: [{files}]"] if files else []
     return [*rows, f"    unless: {_single_quoted(pattern.unless)}"] if pattern.unless else rows
 
 

@@ -124,6 +124,7 @@ def _answer(
         tokens=table.tokens,
         ask=name in table.ask and is_attended(host, payload, environment),
         stop=name in table.stop,
+        review=table.call.format("lessons-review"),
     )
     answer = respond(hook_event, capabilities, look=look, find=find, leave_open=leave_open)
     if answer is NOTHING:

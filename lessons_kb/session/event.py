@@ -76,6 +76,8 @@ class Capabilities:
     """The most that one text may have."""
     ask: bool = False
     stop: bool = False
+    review: str = ""
+    """What the user types in the chat to go through drafts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

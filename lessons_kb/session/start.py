@@ -6,7 +6,7 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.drafts import offer_drafts
+from lessons_kb.session.drafts import count_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.state import (
     now,
@@ -23,12 +23,14 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     journal = open_session.journal
     followed = read_state(journal, hook_event.session).transcript == hook_event.transcript
     record = Missed() if followed else skip_record(hook_event)
+    count = count_drafts(open_session)
     with turn_state(journal, hook_event.session) as state:
         record.note(state)
         context = state.deliver([], capabilities)
-        state.tell_drafted(capabilities)  # the line below speaks of all that wait
+        if count and not state.offered:
+            state.drafted, state.offered = count, True
+        lines = state.tell_drafted(capabilities)
     layer = open_session.brain.layers[0]
     with contextlib.suppress(ConfigError, StorageError):
         journal.prune_daily(lambda: layer.settings.journal.retention_days, now=now(hook_event))
-    lines = offer_drafts(open_session)
     return Answer(context=context, lines=lines) if context or lines else NOTHING

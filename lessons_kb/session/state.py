@@ -57,7 +57,9 @@ class TurnState:
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no hook event could carry yet."""
         self.drafted: int = int(_number(data.get("drafted")))
-        """Drafts made of this session that the user was not told of yet."""
+        """Drafts that the user was not told of yet in this session."""
+        self.offered: bool = data.get("offered") is True
+        """The user was told of the drafts that waited when the session began."""
         self.transcript: str = str(data.get("transcript") or "")
         self.offset: int = int(_number(data.get("offset")))
 
@@ -77,6 +79,7 @@ class TurnState:
             "held": self.held[-_MAX_HELD:],
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
+            "offered": self.offered,
             "transcript": self.transcript,
             "offset": self.offset,
         }
@@ -162,8 +165,9 @@ class TurnState:
         if not count:
             return ()
         self.drafted = 0
-        wait = "1 new draft is ready" if count == 1 else f"{count} new drafts are ready"
-        return (f"lessons: {wait} for `lessons review`",)
+        drafts = "1 draft" if count == 1 else f"{count} drafts"
+        here = f"{capabilities.review} here, or " if capabilities.review else ""
+        return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
 
 
 @contextlib.contextmanager

@@ -82,6 +82,7 @@ def shorten(schema: Any) -> Any:
         if not (key == "title" and isinstance(value, str))
         and not (key == "default" and value in (None, "", False))
         and not (key in ("minLength", "minItems", "minimum") and value in (0, 1))
+        and not (key == "additionalProperties" and value is True)
     }
 
 

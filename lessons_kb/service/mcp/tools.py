@@ -202,6 +202,10 @@ class Tools:
         kind: Literal["lesson", "playbook", "qa-finding"] = "lesson",
         topics: Texts = None,
         paths: Annotated[Texts, Field(description="Globs of the files it guards.")] = None,
+        detect: Annotated[
+            list[dict[str, Any]] | None,
+            Field(description='How it looks: {"regex": …} in code or {"command": …}.'),
+        ] = None,
         severity: Literal["low", "medium", "high"] | None = None,
         example: Annotated[str, Field(description="The task in which it happened.")] = "",
         directory: str | None = None,
@@ -225,6 +229,7 @@ class Tools:
                 symptoms=symptoms,
                 topics=topics or (),
                 paths=paths or (),
+                detect=detect or (),
                 severity=severity,
                 example=example,
             )
@@ -254,9 +259,7 @@ class Tools:
         id: CardId,  # noqa: A002
         mark: Annotated[
             Literal["helpful", "harmful", "irrelevant"],
-            Field(
-                description="harmful: it misled you; irrelevant: not about this task."
-            ),
+            Field(description="harmful: it misled you; irrelevant: not about this task."),
         ],
         context: Context[Any],
         session: Annotated[
@@ -301,9 +304,7 @@ class Tools:
     def session_history(
         self,
         session_id: Annotated[str, Field(min_length=1)],
-        chat_id: Annotated[
-            str | None, Field(description="Only this subagent.")
-        ] = None,
+        chat_id: Annotated[str | None, Field(description="Only this subagent.")] = None,
         limit: Annotated[int, Field(ge=1, le=HISTORY_MOST)] = HISTORY_LIMIT,
         directory: str | None = None,
     ) -> History:
