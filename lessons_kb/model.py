@@ -335,6 +335,9 @@ class Event:
     """What it was done to: POSIX paths relative to the scope, absolute outside it."""
     arguments: str = ""
     """Digest of the call's arguments, equal for equal calls; "" = not known."""
+    step: str = ""
+    """Names the message of the model that made the call; "" = not known. Calls made together have
+    the same: the model has seen the outcome of none when it makes the others. Not journalled."""
     outcome: str = "ok"
     """One of OUTCOMES."""
     text: str = ""

@@ -12,7 +12,7 @@ from lessons_kb.guards.mistakes import MistakeTracker
 from lessons_kb.guards.repeats import RepeatGuard, speak_instead
 from lessons_kb.model import Event, Signal
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

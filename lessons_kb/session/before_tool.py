@@ -53,8 +53,11 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     """Return the cards about a call and who must be asked.
 
     Those are the cards whose ``paths`` match, once per session and file, those whose mistake the
-    call is about to make, with its lines, and the one that its text is surely about.
+    call is about to make, with its lines, and the one that its text is surely about. A call that
+    the model makes after it was told to stop ends the turn.
     """
+    if capabilities.stop and (stop := _take_stop(open_session, hook_event)):
+        return Answer(stop=stop)
     call = _read_call(open_session, hook_event)
     if not (call.touched or call.changes or call.commands):
         return NOTHING
@@ -115,6 +118,23 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         language=settings.language,
         footer=settings.hooks.footer,
     )
+
+
+def _take_stop(open_session: OpenSession, hook_event: HookEvent) -> str:
+    """Return the line with which the turn ends, "" where nothing ends it.
+
+    A call made together with the one that failed last was made before the model was told.
+    """
+    stopping = read_state(open_session.journal, hook_event.session).stopping
+    if not stopping or hook_event.part:
+        return ""
+    with turn_state(open_session.journal, hook_event.session) as state:
+        step = hook_event.step or state.steps.get(hook_event.id, "")
+        if not state.stopping or (step and step == state.stopping[0]):
+            return ""
+        _step, line = state.stopping
+        state.stopping = []
+    return line
 
 
 def _note_asked(

@@ -55,6 +55,8 @@ class HookEvent:
     """One of model.OUTCOMES."""
     output: str = ""
     """What came back: the error, the end of the output, the diff of an edit."""
+    step: str = ""
+    """Names the message of the model that made the call, "" where the payload does not say."""
     transcript: str = ""
     """The agent's own record, "" if there is none that we read."""
     again: bool = False

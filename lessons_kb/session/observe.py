@@ -116,6 +116,7 @@ def missed_events(results: Sequence[Entry], hook_event: HookEvent, scope: str) -
             agent=hook_event.agent,
             scope=scope,
             tool=result.tool or "?",
+            step=result.step,
             outcome=outcome_of(result),
             output=result.output if result.ended in (FAILED, CANCELLED) else "",
         )

@@ -37,6 +37,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         if unheard and not hook_event.again:
             return NOTHING
         state.begun, turn = True, state.turn
+        state.stopping = []
         waits = any(about == BLOCK for about, _text in state.waiting)
         undelivered = {card for _root, card in state.cards} if waits else set()
         state.after, state.cards = journal.events.last_number(), []

@@ -21,6 +21,7 @@ _MAX_LISTED = 500
 _MAX_WAITING = 8
 _MAX_BROUGHT = 64
 _MAX_HELD = 8
+_MAX_STEPS = 32
 _ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
@@ -60,6 +61,11 @@ class TurnState:
         """Drafts that the user was not told of yet in this session."""
         self.offered: bool = data.get("offered") is True
         """The user was told of the drafts that waited when the session began."""
+        self.steps: dict[str, str] = _steps(data.get("steps"))
+        """Call → what the calls of one message of the model have in common."""
+        self.stopping: list[str] = _texts(data.get("stopping"))
+        """[step, line for the user] once failures went on after guidance: the model was told to
+        stop, and its next call ends the turn."""
         self.transcript: str = str(data.get("transcript") or "")
         self.offset: int = int(_number(data.get("offset")))
 
@@ -80,6 +86,8 @@ class TurnState:
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
             "offered": self.offered,
+            "steps": dict([*self.steps.items()][-_MAX_STEPS:]),
+            "stopping": self.stopping,
             "transcript": self.transcript,
             "offset": self.offset,
         }
@@ -260,6 +268,11 @@ def _texts(value: object) -> list[str]:
 
 def _pairs(value: object) -> list[list[str]]:
     return _lists(value, size=2)
+
+
+def _steps(value: object) -> dict[str, str]:
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {call: step for call, step in pairs if isinstance(step, str)}
 
 
 def _lists(value: object, *, size: int) -> list[list[str]]:

@@ -12,6 +12,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
   const waiting = new Map<string, string>()
   const answers = new Map<string, string>()
   const failed = new Set<string>()
+  const steps = new Map<string, string>()
   const children = new Set<string>()
 
   const ask = async (event: string, rest: Record<string, unknown>): Promise<Answer> => {
@@ -82,6 +83,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
       const args = (input as any).args
       const answer = await ask("after", {
         sessionID,
+        messageID: steps.get(callID),
         callID,
         tool,
         args,
@@ -110,10 +112,11 @@ export const Lessons: Plugin = async ({ client, directory }) => {
           if (part.type === "text" && part.text && !part.synthetic && part.time?.end) {
             answers.set(part.sessionID, part.text)
           }
+          if (part.type === "tool" && part.messageID) steps.set(part.callID, part.messageID)
           if (part.type === "tool" && part.state?.status === "error" && !failed.has(part.callID)) {
             failed.add(part.callID)
-            const { sessionID, callID, tool, state } = part
-            const rest = { sessionID, callID, tool, args: state.input, error: state.error }
+            const { sessionID, messageID, callID, tool, state } = part
+            const rest = { sessionID, messageID, callID, tool, args: state.input, error: state.error }
             keep(sessionID, await ask("failed", rest))
           }
           break
@@ -122,6 +125,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
           const sessionID = data.sessionID
           if (children.has(sessionID)) break
           waiting.delete(sessionID)
+          steps.clear()
           await ask("stop", { sessionID, text: answers.get(sessionID) ?? "" })
           break
         }
