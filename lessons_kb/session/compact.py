@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 from lessons_kb.brain.injected import card_digest, find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
@@ -23,6 +26,9 @@ from lessons_kb.session.state import (
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
     """Return the files of the session and its active lessons again."""
     brain, journal, scope = open_session.brain, open_session.journal, open_session.scope
+    if not hook_event.id and hook_event.transcript:
+        # Two within a moment are two, if the record has grown meanwhile.
+        hook_event = replace(hook_event, id=f"compaction {_size(hook_event.transcript)}")
     events = prepared([(event_of(hook_event, "compaction", scope), "")])
     block = _active_again(brain, hook_event, capabilities)
     with turn_state(journal, hook_event.session) as state:
@@ -45,6 +51,13 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         language=settings.language,
         footer=settings.hooks.footer,
     )
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 def _active_again(brain: Layers, hook_event: HookEvent, capabilities: Capabilities) -> Preflight:

@@ -10,6 +10,7 @@ type Answer = { context?: string; message?: string }
 
 export const Lessons: Plugin = async ({ client, directory }) => {
   const waiting = new Map<string, string>()
+  const ledgers = new Map<string, string>()
   const answers = new Map<string, string>()
   const failed = new Set<string>()
   const steps = new Map<string, string>()
@@ -69,8 +70,9 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     // or before the prompt was seen, and find nothing waiting. The text stays for every request
     // of the turn, for the system prompt is built anew each time.
     "experimental.chat.system.transform": async (input, output) => {
-      const text = input.sessionID ? waiting.get(input.sessionID) : undefined
-      if (text && !isTitleWriter(output.system)) output.system.push(text)
+      if (!input.sessionID || isTitleWriter(output.system)) return
+      const texts = [waiting.get(input.sessionID), ledgers.get(input.sessionID)].filter(Boolean)
+      if (texts.length) output.system.push(texts.join("\n\n"))
     },
 
     "tool.execute.before": async (input, output) => {
@@ -95,7 +97,11 @@ export const Lessons: Plugin = async ({ client, directory }) => {
 
     "experimental.session.compacting": async (input, output) => {
       const answer = await ask("compact", { sessionID: input.sessionID })
-      if (answer.context) output.context.push(answer.context)
+      if (!answer.context) return
+      output.context.push(answer.context)
+      // What was read and changed is to outlive the summary, however that is worded.
+      const files = answer.context.indexOf("## Files ")
+      if (files >= 0) ledgers.set(input.sessionID, answer.context.slice(files))
     },
 
     event: async ({ event }) => {

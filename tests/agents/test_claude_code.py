@@ -391,3 +391,14 @@ def test_parallel_hooks_lose_no_failure(project, enter) -> None:
     texts = [context(output) for output, _stderr in said if context(output)]
     assert len(texts) == 2
     assert sum("more tool calls" in text for text in texts) == 1
+
+
+def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire) -> None:
+    fire("codex", event(project, "UserPromptSubmit", prompt=PROMPT, turn_id="t1"))
+    record = project / "transcript.jsonl"
+    for number in range(2):
+        with record.open("a") as file:
+            file.write(json.dumps({"type": "compacted", "payload": {"message": number}}) + "\n")
+        start = event(project, "SessionStart", source="compact")
+        assert "Reject every chat id" in context(fire("codex", start))
+        assert fire("codex", start) == {}, "the same one, told by a second hook"

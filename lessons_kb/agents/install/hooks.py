@@ -30,8 +30,6 @@ MATCHERS: Mapping[str, Mapping[str, str]] = {
     "codex": {"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
     "gemini-cli": {
         "BeforeTool": "replace|write_file|run_shell_command",
-        # It fires before every request ("auto"), nearly always without compressing anything.
-        "PreCompress": "manual",
     },
     "cursor": {"preToolUse": "Write|Delete"},
 }
