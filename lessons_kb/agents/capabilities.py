@@ -56,9 +56,9 @@ _CLAUDE_EVENTS: Mapping[str, str] = {
 AGENTS: Mapping[str, Agent] = {
     "claude-code": Agent(
         # PreCompact takes no context: the session that starts from the summary does.
-        events=_CLAUDE_EVENTS,
+        events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
         context=(
-            *("SessionStart", "UserPromptSubmit", "PreToolUse"),
+            *("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse"),
             *("PostToolUse", "PostToolUseFailure"),
         ),
         lines=tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd"),

@@ -53,7 +53,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         (e, hook_event.part) for e in parse_call(event, arguments, cwd=hook_event.cwd)
     )
     late = _find_late(open_session, hook_event, event)
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         missed.note(state)
         signals = see(journal, events, hook_event, scope, state)
         made: list[list[str]] = []
@@ -79,7 +79,7 @@ def _find_late(
     from lessons_kb.learn.failures import error_excerpt  # only a failure needs these
     from lessons_kb.session.turn_lessons import find_sure
 
-    state = read_state(open_session.journal, hook_event.session)
+    state = read_state(open_session.journal, hook_event.context)
     return find_sure(open_session.brain, error_excerpt(event.output), state)
 
 
@@ -96,7 +96,7 @@ def _add_lessons(
     block, given = give(open_session.brain, hook_event, capabilities, late)
     if not block.text:
         return said
-    with turn_state(open_session.journal, hook_event.session) as state:
+    with turn_state(open_session.journal, hook_event.context) as state:
         known = {tuple(pair) for pair in state.cards}
         state.cards += [pair for pair in given if tuple(pair) not in known]
         context = state.deliver([(BLOCK, block.text)], capabilities)

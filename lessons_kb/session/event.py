@@ -51,6 +51,8 @@ class HookEvent:
     tool: str = ""
     arguments: object = None
     """Of the call: a JSON object, or its text."""
+    spawns: tuple[str, str] | None = None
+    """The kind and the prompt of the subagent that a call is about to start."""
     outcome: str = "ok"
     """One of model.OUTCOMES."""
     output: str = ""
@@ -61,6 +63,12 @@ class HookEvent:
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+
+
+    @property
+    def context(self) -> str:
+        """Names the context of the model: that of a subagent is its own, all else is shared."""
+        return f"{self.session}/{self.part}" if self.part else self.session
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HANDLERS: Mapping[str, str] = {
     "start": "start",
     "prompt": "prompt",
+    "subagent": "subagent",
     "before": "before_tool",
     "after": "after_tool",
     "stop": "stop",

@@ -21,10 +21,10 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if hook_event.text:
         return prompt.answer(open_session, hook_event, capabilities)
     journal = open_session.journal
-    followed = read_state(journal, hook_event.session).transcript == hook_event.transcript
+    followed = read_state(journal, hook_event.context).transcript == hook_event.transcript
     record = Missed() if followed else skip_record(hook_event)
     count = count_drafts(open_session)
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         record.note(state)
         context = state.deliver([], capabilities)
         if count and not state.offered:

@@ -55,6 +55,8 @@ class TurnState:
         """[call id, card id] of what a call put in front of the model."""
         self.held: list[list[str]] = _pairs(data.get("held"))
         """[call id, text] of what was said with a question: the model gets it if the call runs."""
+        self.spawned: list[list[str]] = _pairs(data.get("spawned"))
+        """[kind, prompt] of each subagent that was asked for and has not begun yet."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no hook event could carry yet."""
         self.drafted: int = int(_number(data.get("drafted")))
@@ -83,6 +85,7 @@ class TurnState:
             "matched": self.matched[-_MAX_HELD:],
             "brought": self.brought[-_MAX_BROUGHT:],
             "held": self.held[-_MAX_HELD:],
+            "spawned": self.spawned[-_MAX_HELD:],
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
             "offered": self.offered,

@@ -52,7 +52,7 @@ def read_missed(journal: Journal, hook_event: HookEvent) -> Missed:
     agent = hook_event.agent
     if agent not in RECORDED or not hook_event.transcript:
         return Missed()
-    state = read_state(journal, hook_event.session)
+    state = read_state(journal, hook_event.context)
     offset = state.offset
     if state.transcript != hook_event.transcript:
         end = skip_record(hook_event).offset

@@ -31,16 +31,16 @@ def answer_first(
     """
     if not capabilities.context or not hook_event.transcript:
         return NOTHING
-    state = read_state(open_session.journal, hook_event.session)
+    state = read_state(open_session.journal, hook_event.context)
     offset = state.offset if state.transcript == hook_event.transcript else None
     data, start = read_tail(hook_event.transcript, offset, limit=_MAX_BYTES)
     place = data.rfind(_REWRITTEN)
     if offset is None or place >= 0 or len(data) > _LONG:
         whole = data.rfind(b"\n") + 1
-        with turn_state(open_session.journal, hook_event.session) as state:
+        with turn_state(open_session.journal, hook_event.context) as state:
             state.transcript = hook_event.transcript
             state.offset = start + (place + 1 if place >= 0 else whole)
-    if place < 0 or not _is_missing(open_session.brain, hook_event.session, data[place:]):
+    if place < 0 or not _is_missing(open_session.brain, hook_event.context, data[place:]):
         return NOTHING
     compacted = replace(hook_event, what="compact", id="", text="", within=0.0)
     return compact.answer(open_session, compacted, capabilities)

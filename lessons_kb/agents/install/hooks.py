@@ -24,7 +24,7 @@ _LAST_SECONDS = 3
 
 MATCHERS: Mapping[str, Mapping[str, str]] = {
     "claude-code": {
-        "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit",
+        "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
         "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
     },
     "codex": {"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
