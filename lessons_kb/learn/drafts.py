@@ -287,7 +287,7 @@ def _hint(trigger: Trigger) -> str:
         what = trigger.quote
     else:
         what = trigger.cause.text or trigger.cause.tool or trigger.kind
-    return _one_line(what, _MAX_HINT).replace("(", "[").replace(")", "]")
+    return _one_line(what, _MAX_HINT)
 
 
 def _asked(request: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.agents.capabilities import AGENTS, Agent
 from lessons_kb.agents.hosts import event_name, find_host, is_attended
-from lessons_kb.agents.payload import Payload, text_of
+from lessons_kb.agents.payload import Payload, replaced_by, text_of
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
 from lessons_kb.session.respond import respond
@@ -114,6 +114,7 @@ def _answer(
         cwd=cwd,
         within=max(table.within, _LATE_SECONDS) if again else table.within,
         again=again,
+        before=replaced_by(found.get("arguments")) if what == "after" else "",
         **found,
     )
     capabilities = Capabilities(

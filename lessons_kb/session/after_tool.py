@@ -45,6 +45,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         step=hook_event.step or missed.steps.get(hook_event.id, ""),
         outcome=hook_event.outcome,
         output=hook_event.output,
+        record={"before": hook_event.before} if hook_event.before else {},
     )
     if mine is not None and hook_event.outcome == "unknown":
         event = replace(event, outcome=outcome_of(mine), output=hook_event.output or mine.output)

@@ -57,6 +57,8 @@ class HookEvent:
     """One of model.OUTCOMES."""
     output: str = ""
     """What came back: the error, the end of the output, the diff of an edit."""
+    before: str = ""
+    """What an edit replaced."""
     step: str = ""
     """Names the message of the model that made the call, "" where the payload does not say."""
     transcript: str = ""

@@ -163,6 +163,22 @@ def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted) 
     assert message(tell("SessionStart", "s2", source="resume")) == ""
 
 
+def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, drafted) -> None:
+    tell("UserPromptSubmit", prompt="Fix the rounding in add()", prompt_id="p1")
+    edit = {"file_path": "cart.py", "old_string": "total = round(x)", "new_string": "total = x"}
+    done = {"tool_name": "Edit", "tool_input": edit, "tool_response": {"filePath": "cart.py"}}
+    tell("PostToolUse", tool_use_id="e1", **done)
+    tell("Stop", last_assistant_message="Done.")
+    tell("UserPromptSubmit", prompt="add() is broken again", prompt_id="p2")
+    tell("Stop", last_assistant_message="Sorry.")
+    drafted()
+    with Brain.open(repository) as brain:
+        (draft,) = [draft for draft in brain.drafts.all() if draft.kind == "feedback"]
+    assert "-total = round(x)" in draft.text
+    assert "+total = x" in draft.text
+    assert draft.title == "TODO name the mistake (add() is broken again)"
+
+
 def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted) -> None:
     sessions = [f"s{number}" for number in range(4)]
     for session in sessions:
