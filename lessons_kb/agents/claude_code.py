@@ -28,8 +28,12 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         "transcript": text_of(payload, "transcript_path"),
     }
     if event == "SessionStart":
-        compacted = payload.get("source") == "compact"
-        return {**found, "what": "compact"} if compacted else found
+        if payload.get("source") == "compact":
+            return {**found, "what": "compact"}
+        passed = payload.get("seconds_since_last_response")
+        if payload.get("source") == "fork" and isinstance(passed, (int, float)):
+            found["forked"] = float(passed)
+        return found
     if event == "SubagentStart":
         return {**found, "tool": text_of(payload, "agent_type"), "transcript": ""}
     if found["part"]:

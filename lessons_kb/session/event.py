@@ -46,6 +46,8 @@ class HookEvent:
     """Seconds since the epoch; 0 = now."""
     within: float = 0.0
     """Seconds within which the same without an id is taken for the same event."""
+    forked: float | None = None
+    """Of a session that begins as a copy of another: seconds since the other's last answer."""
     text: str = ""
     """The prompt, the answer, or the summary of what was compacted."""
     tool: str = ""

@@ -402,3 +402,14 @@ def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire)
         start = event(project, "SessionStart", source="compact")
         assert "Reject every chat id" in context(fire("codex", start))
         assert fire("codex", start) == {}, "the same one, told by a second hook"
+
+
+def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1"))
+    fire("claude-code", event(project, "Stop", last_assistant_message="done"))
+    start = {"source": "fork", "seconds_since_last_response": 1, "session_id": "s2"}
+    fire("claude-code", event(project, "SessionStart") | start)
+    asked = event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p9") | {"session_id": "s2"}
+    assert fire("claude-code", asked) == {}
+    other = asked | {"session_id": "s3"}
+    assert "Reject every chat id" in context(fire("claude-code", other))
