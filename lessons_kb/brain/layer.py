@@ -16,10 +16,10 @@ from lessons_kb.model import as_data
 from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
-from lessons_kb.store.lease import drop_lease
 from lessons_kb.store.scan import count_files, find_signature, settings_signature
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.watcher_lease import drop_lease
 
 if TYPE_CHECKING:
     from lessons_kb.brain.embeddings import Meaning
@@ -209,7 +209,7 @@ class Layer(Index):
             return None
 
         # Only a process that stays comes here, and a watcher has loaded the parsers.
-        from lessons_kb.brain.digest import digest_files
+        from lessons_kb.brain.index_entry import digest_files
 
         settings, read = self.settings, self._read_edits
         for path, signature in found.items():

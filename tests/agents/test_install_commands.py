@@ -99,4 +99,3 @@ def test_in_a_project_only_what_is_committed_gets_commands(
     assert not (tmp_path / "project" / ".claude" / "commands").exists()
     install(ask("claude-code", scope="project", shared=True))
     assert (tmp_path / "project" / ".claude" / "commands" / "lesson.md").is_file()
-

@@ -16,7 +16,7 @@ from typing import Self
 
 import pytest
 
-from lessons_kb.service.daemon_state import RECORD_NAME
+from lessons_kb.service.start_daemon import RECORD_NAME
 from tests.service.conftest import Installation
 from tests.service.test_daemon import LESSON, socket_of
 

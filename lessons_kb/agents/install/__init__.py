@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from lessons_kb.agents.install.places import Entries as Entries
-from lessons_kb.agents.install.places import Request as Request
-from lessons_kb.agents.install.setup import Change as Change
-from lessons_kb.agents.install.setup import install as install
-from lessons_kb.agents.install.setup import uninstall as uninstall
+from lessons_kb.agents.install.install_agent import Change as Change
+from lessons_kb.agents.install.install_agent import install as install
+from lessons_kb.agents.install.install_agent import uninstall as uninstall
+from lessons_kb.agents.install.settings_files import Entries as Entries
+from lessons_kb.agents.install.settings_files import Request as Request
 
 _HOMES = {"Entries": "places", "Request": "places"}
 
