@@ -335,6 +335,9 @@ class Event:
     """What it was done to: POSIX paths relative to the scope, absolute outside it."""
     arguments: str = ""
     """Digest of the call's arguments, equal for equal calls; "" = not known."""
+    step: str = ""
+    """Names the message of the model that made the call; "" = not known. Calls made together have
+    the same: the model has seen the outcome of none when it makes the others. Not journalled."""
     outcome: str = "ok"
     """One of OUTCOMES."""
     text: str = ""
@@ -342,7 +345,7 @@ class Event:
     output: str = ""
     """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
     record: dict[str, object] = field(default_factory=dict)
-    """Plain JSON data beyond this: ``run`` (how a captured command ended), ``signals`` (what the
+    """Plain JSON data beyond this: ``before`` (what an edit replaced), ``run`` (how a captured command ended), ``signals`` (what the
     guards said, their records), ``lessons`` (what was given for a prompt and what held back)."""
 
 

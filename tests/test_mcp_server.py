@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 import pytest
+import yaml
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
@@ -35,7 +36,7 @@ PROMPT = "Add a Telegram command that runs a shell script"
 CARD = "lessons/telegram-allowlist.md"
 TOOLS = [
     "lessons_preflight", "lessons_search", "lessons_get", "lessons_check", "lessons_propose",
-    "lessons_bump", "lessons_mark", "session_history", "lessons_hook",
+    "lessons_bump", "lessons_mark", "session_history",
 ]  # fmt: skip
 READING = {"lessons_search", "lessons_get", "lessons_check", "session_history"}
 TOKEN = "a token of some length"
@@ -92,9 +93,10 @@ def test_the_tools_say_truly_what_they_do(workspace: Workspace) -> None:
         assert tool.title
         assert "\n" not in tool.description
         assert len(tool.description.encode()) < 2048
-        assert (tool.output_schema is not None) is (tool.name != "lessons_hook")
-    listed = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools])
-    assert len(listed) < 8_000, "every session pays for what is listed"
+        assert tool.output_schema is not None
+    data = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]
+    listed = json.dumps(data, separators=(",", ":"))
+    assert len(listed) / 4 <= 1_500, "every session pays for what is listed"
     changing = {t.name: t.annotations.destructive_hint for t in tools if t.name not in READING}
     assert [name for name, destroys in changing.items() if destroys] == ["lessons_propose"]
     assert len(INSTRUCTIONS) <= 512
@@ -209,6 +211,23 @@ def test_a_proposal_is_a_draft_and_no_card(call, brain: pathlib.Path) -> None:
     assert "- [ ] The fixture closes what it opened" in text
     assert sorted(brain.rglob("*.md")) == before
     assert call("lessons_preflight", prompt="close the client that a test opened")["block"] == ""
+
+
+def test_a_proposal_says_how_the_mistake_looks(call) -> None:
+    about = {
+        "title": "Never call a shell with text of a user",
+        "root_cause": "The name of a file was put into a command line unquoted.",
+        "prevention": ["Pass a list of arguments"],
+        "symptoms": ["convert an uploaded file", "run a program on a file"],
+    }
+    look = {"regex": r"shell\s*=\s*True", "files": ["*.py"]}
+    made = call("lessons_propose", **about, detect=[look, {"command": "rm -rf '.*'"}])
+    assert made["missing"] == []
+    header = pathlib.Path(made["path"]).read_text().split("---\n")[1]
+    assert yaml.safe_load(header)["detect"] == [look, {"command": "rm -rf '.*'"}]
+    refused = call("lessons_propose", **about, detect=[{"regex": "("}])
+    assert "regex" in refused
+    assert "unknown key" in call("lessons_propose", **about, detect=[{"regexp": "a"}])
 
 
 def test_a_hook_gets_what_the_command_would_print(call, brain: pathlib.Path) -> None:
@@ -403,7 +422,7 @@ def exercise(client: Client) -> Any:
             "lessons_hook": {"agent": "claude-code", "event": event},
             "session_history": {"session_id": "x"},
         }  # fmt: skip
-        assert sorted(names) == sorted(arguments)
+        assert sorted([*names, "lessons_hook"]) == sorted(arguments)  # answered, but not listed
         results = {name: await client.call_tool(name, arguments[name]) for name in arguments}
         return {name: one.content[0].text for name, one in results.items() if one.is_error}
 

@@ -37,6 +37,8 @@ class Agent:
     """Lessons given with a prompt stay before the model; else they are gone with the turn."""
     within: float = 0.0
     """Seconds within which the same without an id is one event that was fired twice."""
+    call: str = "/{}"
+    """How the user calls a command of ours in the chat."""
     silence: str = ""
     """What is printed when there is nothing to say."""
 
@@ -54,15 +56,16 @@ _CLAUDE_EVENTS: Mapping[str, str] = {
 AGENTS: Mapping[str, Agent] = {
     "claude-code": Agent(
         # PreCompact takes no context: the session that starts from the summary does.
-        events=_CLAUDE_EVENTS,
+        events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
         context=(
-            *("SessionStart", "UserPromptSubmit", "PreToolUse"),
+            *("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse"),
             *("PostToolUse", "PostToolUseFailure"),
         ),
         lines=tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd"),
         ask=("PreToolUse",),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
-        stop=("PostToolUse", "PostToolUseFailure"),
+        # After a failed call its "continue" counts for nothing.
+        stop=("PreToolUse",),
         project=("CLAUDE_PROJECT_DIR",),
         within=0.5,
     ),
@@ -71,6 +74,7 @@ AGENTS: Mapping[str, Agent] = {
         events={n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
         within=0.5,
     ),
@@ -81,12 +85,11 @@ AGENTS: Mapping[str, Agent] = {
             "BeforeTool": "before",
             "AfterTool": "after",
             "AfterAgent": "stop",
-            "PreCompress": "compact",
             "SessionEnd": "end",
         },
         context=("SessionStart", "BeforeAgent", "AfterTool"),
-        lines=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress"),
-        stop=("AfterTool",),
+        lines=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"),
+        stop=("BeforeTool",),
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,
         silence="{}",
@@ -147,7 +150,7 @@ AGENTS: Mapping[str, Agent] = {
         context=("SessionStart", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
         ask=("PreToolUse",),
-        stop=("PostToolUse",),
+        stop=("PreToolUse",),
         within=0.3,
         silence="{}",
     ),

@@ -18,6 +18,11 @@ from lessons_kb.guards.tool_calls import kind_of_failure
 
 _NOT_THE_USER = ("system", "poll_event")
 """Sources of a prompt that nobody wrote."""
+_NOTICE = "<task-notification>"
+"""How the client tells the model in the user's name that something in the background ended."""
+_SPAWNING = ("Agent", "Task")
+_ANY_KIND = "general-purpose"
+_MAX_ASKED = 20_000
 _RESET = "Shell cwd was reset to"
 """After a command that left the project."""
 
@@ -30,16 +35,29 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         "transcript": text_of(payload, "transcript_path"),
     }
     if event == "SessionStart":
-        compacted = payload.get("source") == "compact"
-        return {**found, "what": "compact"} if compacted else found
+        if payload.get("source") == "compact":
+            return {**found, "what": "compact"}
+        passed = payload.get("seconds_since_last_response")
+        if payload.get("source") == "fork" and isinstance(passed, (int, float)):
+            found["forked"] = float(passed)
+        return found
+    if event == "SubagentStart":
+        return {**found, "tool": text_of(payload, "agent_type"), "transcript": ""}
+    if found["part"]:
+        found["transcript"] = ""  # it is the session's: what a subagent does stands elsewhere
     if event == "UserPromptSubmit":
-        if payload.get("source") in _NOT_THE_USER:
+        prompt = text_of(payload, "prompt")
+        if payload.get("source") in _NOT_THE_USER or prompt.startswith(_NOTICE):
             return None
         return {**found, "text": text_of(payload, "prompt"), "id": text_of(payload, "prompt_id")}
     if event == "Stop":
         return {**found, "text": text_of(payload, "last_assistant_message")}
     if event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
         found |= {**read_call(payload), **_ended(payload, event)}
+    if event == "PreToolUse" and found["tool"] in _SPAWNING:
+        asked = object_of(payload, "tool_input")
+        kind = text_of(asked, "subagent_type") or _ANY_KIND
+        found["spawns"] = (kind, text_of(asked, "prompt")[:_MAX_ASKED])
     if event == "PostToolUse":
         found["cwd"] = _begun_in(payload)
     return found

@@ -19,6 +19,7 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     found = claude_code.read(payload, event)
     if found is None:
         return None
+    found["transcript"] = text_of(payload, "transcript_path")  # a subagent has one of its own
     if event == "UserPromptSubmit":
         found["id"] = text_of(payload, "turn_id")
     if event == "PostToolUse":

@@ -27,6 +27,7 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     found: dict[str, Any] = {
         "session": text_of(payload, "session_id"),
         "at": time_of(payload),
+        "transcript": text_of(payload, "transcript_path"),
     }
     if event in _TEXTS:
         found["text"] = without_hook_context(text_of(payload, _TEXTS[event]))

@@ -5,9 +5,10 @@ opencode has no hooks of its own but plugins, so the form is ours. The plugin se
     {"event": "start", "sessionID": …, "cwd": …}
     {"event": "prompt", "sessionID": …, "messageID": …, "text": …, "cwd": …}
     {"event": "before", "sessionID": …, "callID": …, "tool": …, "args": {…}, "cwd": …}
-    {"event": "after", "sessionID": …, "callID": …, "tool": …, "args": {…}, "output": …,
-     "metadata": {…}, "cwd": …}
-    {"event": "failed", "sessionID": …, "callID": …, "tool": …, "args": {…}, "error": …, "cwd": …}
+    {"event": "after", "sessionID": …, "messageID": …, "callID": …, "tool": …, "args": {…},
+     "output": …, "metadata": {…}, "cwd": …}
+    {"event": "failed", "sessionID": …, "messageID": …, "callID": …, "tool": …, "args": {…},
+     "error": …, "cwd": …}
     {"event": "compact", "sessionID": …, "cwd": …}
     {"event": "stop", "sessionID": …, "text": …, "cwd": …}
     {"event": "end", "sessionID": …, "cwd": …}
@@ -49,6 +50,7 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         found["tool"] = text_of(payload, "tool")
         found["arguments"] = arguments_of(payload, "args", "input")
         found["id"] = text_of(payload, "callID")
+        found["step"] = text_of(payload, "messageID")
     if event == "after":
         found |= _ended(payload)
     if event == "failed":

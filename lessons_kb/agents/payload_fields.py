@@ -81,6 +81,17 @@ def output_of(arguments: object, printed: str) -> str:
     return end_of("\n".join(text for text in texts if text))
 
 
+def replaced_by(arguments: object) -> str:
+    """Return the text that an edit replaces, "" of other calls."""
+    if not isinstance(arguments, dict):
+        return ""
+    edits = arguments.get("edits")
+    parts = [arguments, *(edits if isinstance(edits, list) else ())]
+    texts = [text_of(part, *_REPLACED) for part in parts if isinstance(part, dict)]
+    return end_of("\n".join(text for text in texts if text))
+
+
+_REPLACED = ("old_string", "oldString", "old_str")
 _WRITTEN = (
     *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
     *("patch", "patchText", "input"),

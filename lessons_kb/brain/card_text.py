@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessons_kb.cards.edit import edit_header
@@ -14,9 +14,9 @@ from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import CAUSE, read_checklist, read_sections, text_of
 from lessons_kb.cards.template import new_card
 from lessons_kb.errors import EditRefused
-from lessons_kb.learn.draft_text import Sketch, fill
+from lessons_kb.learn.draft_text import Sketch, fill, format_patterns
 from lessons_kb.learn.quality_gate import find_missing
-from lessons_kb.model import Document
+from lessons_kb.model import Document, Pattern
 from lessons_kb.store.templates import read_template
 from lessons_kb.text.redact import redact
 
@@ -30,6 +30,7 @@ def compose(
     project: str | None = None,
     severity: str | None = None,
     header: Mapping[str, Any] | None = None,
+    detect: Sequence[Pattern] = (),
 ) -> str:
     """Return the text of a card: the template of its kind, filled with a sketch."""
     text = new_card(
@@ -46,7 +47,16 @@ def compose(
     changes = {name: value for name, value in (header or {}).items() if value is not None}
     if sketch.example:
         changes["examples"] = (sketch.example,)
-    return fill(edit_header(text, changes), sketch.sections)
+    return fill(_with_patterns(edit_header(text, changes), detect), sketch.sections)
+
+
+def _with_patterns(text: str, patterns: Sequence[Pattern]) -> str:
+    """Return the text of a new card, whose header has no ``detect`` yet, with these patterns."""
+    if not patterns:
+        return text
+    head = text[: len(text) - len(split_header(text).body)]
+    end = head.rstrip().rfind("---")
+    return f"{text[:end]}{format_patterns(patterns)}\n{text[end:]}"
 
 
 def redact_card(text: str) -> str:

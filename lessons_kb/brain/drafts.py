@@ -18,6 +18,7 @@ from lessons_kb.brain.detect_in_change import read_text
 from lessons_kb.brain.detect_in_project import propose_patterns
 from lessons_kb.brain.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers
+from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.slugs import normal_title
@@ -128,6 +129,7 @@ class Drafts:
         symptoms: Sequence[str] = (),
         topics: Sequence[str] = (),
         paths: Sequence[str] = (),
+        detect: Sequence[Mapping[str, object]] = (),
         stage: str | None = None,
         severity: str | None = None,
         example: str = "",
@@ -137,8 +139,10 @@ class Drafts:
 
         One that was edited since stays, and this is another beside it.
 
-        ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items.
+        ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items,
+        ``detect`` are patterns as a header has them. Raises InputError for one that is unusable.
         """
+        patterns = [parse_pattern(one) for one in detect]
         parts = dict(sections or {})
         if prevention:
             items = (" ".join(item.split()) for item in prevention)
@@ -147,7 +151,9 @@ class Drafts:
             title=title, sections=parts, paths=tuple(paths), stage=stage, example=example
         )
         header: dict[str, Any] = {"symptoms": tuple(symptoms) or None}
-        text = self._compose(sketch, kind=kind, topics=topics, severity=severity, header=header)
+        text = self._compose(
+            sketch, kind=kind, topics=topics, severity=severity, header=header, detect=patterns
+        )
         first = name = _name(PROPOSED, normal_title(title))
         at = time.time() if now is None else now
         with self._folder.locked():
@@ -375,6 +381,7 @@ class Drafts:
         topics: Iterable[str] = (),
         severity: str | None = None,
         header: Mapping[str, Any] | None = None,
+        detect: Sequence[Pattern] = (),
         at: float | None = None,
     ) -> str:
 
@@ -385,6 +392,7 @@ class Drafts:
             severity=severity,
             created=_date(time.time() if at is None else at),
             header={"source": "auto", **(header or {})},
+            detect=detect,
         )
         return redact_card(text)
 

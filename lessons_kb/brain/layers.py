@@ -21,7 +21,7 @@ from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
 from lessons_kb.search.term_scores import prepare
 from lessons_kb.store import locate
-from lessons_kb.text.paths_and_sentences import cut_middle, find_paths
+from lessons_kb.text.paths_and_sentences import cut_middle, find_paths, is_question
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
@@ -265,7 +265,9 @@ class Layers:
         limit: int = HIT_LIMIT,
     ) -> Query:
         text = cut_middle(text)
-        named = [_relative(path, self.directory) for path in (*paths, *find_paths(text))]
+        # A question about a file changes none: what guards it comes with the change.
+        mentioned = () if is_question(text) else find_paths(text)
+        named = [_relative(path, self.directory) for path in (*paths, *mentioned)]
         return Query(
             text=text,
             project=self.project,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from lessons_kb.cards.header import Entry, Mapping, canonical
+from lessons_kb.cards.header import Entry, canonical
+from lessons_kb.cards.header import Mapping as Nested
 from lessons_kb.detect.ast_patterns import find_language
 from lessons_kb.detect.patterns import MAX_FILES, MAX_PATTERNS, check_pattern
 from lessons_kb.errors import InputError
@@ -32,7 +33,7 @@ def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]
     """Return the usable patterns of an entry, and what is wrong with the others."""
     patterns: list[Pattern] = []
     faults: list[Fault] = []
-    mappings: Sequence[Mapping | None] = entry.mappings or [None] * len(entry.texts)
+    mappings: Sequence[Nested | None] = entry.mappings or [None] * len(entry.texts)
     for mapping, text, span in zip(mappings, entry.texts, entry.spans, strict=True):
         if mapping is None and not text and entry.shape == "scalar":
             continue
@@ -49,7 +50,21 @@ def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]
     return tuple(patterns), tuple(faults)
 
 
-def _read_pattern(mapping: Mapping | None, text: str) -> Pattern:
+def parse_pattern(data: Mapping[str, object]) -> Pattern:
+    """Return the pattern that ``{"regex": …, "files": […]}`` says; InputError tells what is wrong."""
+    values: list[tuple[str, str | tuple[str, ...] | None]] = []
+    for name, value in data.items():
+        if isinstance(value, (list, tuple)):
+            values.append((str(name), tuple(map(str, value))))
+        else:
+            values.append((str(name), value if isinstance(value, str) else None))
+    pattern = _read_pattern(tuple(values), "")
+    if "\n" in pattern.text + pattern.unless:
+        raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
+    return pattern
+
+
+def _read_pattern(mapping: Nested | None, text: str) -> Pattern:
     if mapping is None and canonical(text.partition(":")[0]) in PATTERNS:
         raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
     if mapping is None:

@@ -36,6 +36,7 @@ WORDS = {
     "unchanged": "already up to date",
     "removed": "removed",
     "kept": "unchanged, because another agent uses the same entries",
+    "foreign": "left as it is, because it is not ours",
 }
 
 

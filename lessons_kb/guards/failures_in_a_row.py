@@ -21,19 +21,26 @@ _STOPPED_LINE = "Repeated errors persisted — stopped the turn."
 
 
 class MistakeTracker:
-    """Counts consecutive failures of whatever kinds; any success or a new prompt clears it."""
+    """Counts consecutive failures of whatever kinds; any success or a new prompt clears it.
+
+    Calls that were made together fail once: the model could learn from none of them yet.
+    """
 
     def __init__(self, *, limit: int = 3) -> None:
         """Speak at every ``limit`` failures in a row: a nudge first, then a stop."""
         self._limit = check_limit(limit)
         self._run: list[str] = []
         self._nudged = False
+        self._step = ""
 
     def see(self, event: Event) -> Signal | None:
         """Take in one event; return a nudge, an escalation or nothing."""
         if event.kind == "prompt" or (_is_call(event) and event.outcome in DONE):
             self._run, self._nudged = [], False
         elif event.outcome in FAILURES:
+            if event.step and event.step == self._step:
+                return None
+            self._step = event.step
             self._run.append(event.outcome)
             if len(self._run) >= self._limit:
                 return self._speak()
@@ -41,14 +48,15 @@ class MistakeTracker:
 
     def to_state(self) -> dict[str, Any]:
         """Return what is remembered as JSON data."""
-        return {"run": list(self._run), "nudged": self._nudged}
+        return {"run": list(self._run), "nudged": self._nudged, "step": self._step}
 
     @classmethod
     def from_state(cls, state: object, *, limit: int = 3) -> Self:
         """Go on from ``to_state()``; InputError when it is something else."""
-        checked = check_state(state, {"run": [""], "nudged": False})
+        checked = check_state(state, {"run": [""], "nudged": False, "step": ""})
         tracker = cls(limit=limit)
         tracker._run, tracker._nudged = list(checked["run"]), checked["nudged"]
+        tracker._step = checked["step"]
         return tracker
 
     def _speak(self) -> Signal:

@@ -12,7 +12,7 @@ from lessons_kb.guards.files_touched import FileLedger
 from lessons_kb.guards.repeated_calls import RepeatGuard, speak_instead
 from lessons_kb.model import Event, Signal
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

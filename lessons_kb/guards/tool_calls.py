@@ -151,7 +151,7 @@ def parse_call(
     )
     if call.outcome not in DONE or first.kind not in CALLS:
         return (first,)
-    blank = replace(call, tool="", text="", output="")
+    blank = replace(call, tool="", text="", output="", record={})
     rest = (replace(blank, kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
     return (first, *(event for event in rest if event.targets))
 

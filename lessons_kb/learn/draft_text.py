@@ -168,7 +168,10 @@ def _show_fix(introduction: str, diff: str, propose: Propose) -> str:
 
 
 def _rows(pattern: Pattern) -> list[str]:
-    rows = [f"  - ast: {_single_quoted(pattern.text)}", f"    language: {pattern.language}"]
+    rows = [f"  - {pattern.kind}: {_single_quoted(pattern.text)}"]
+    rows += [f"    language: {pattern.language}"] if pattern.language else []
+    files = ", ".join(map(_single_quoted, pattern.files))
+    rows += [f"    files: [{files}]"] if files else []
     return [*rows, f"    unless: {_single_quoted(pattern.unless)}"] if pattern.unless else rows
 
 
@@ -284,7 +287,7 @@ def _hint(trigger: Trigger) -> str:
         what = trigger.quote
     else:
         what = trigger.cause.text or trigger.cause.tool or trigger.kind
-    return _one_line(what, _MAX_HINT).replace("(", "[").replace(")", "]")
+    return _one_line(what, _MAX_HINT)
 
 
 def _asked(request: str) -> str:

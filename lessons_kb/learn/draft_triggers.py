@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -199,8 +200,18 @@ class _Session:
             request=self._before if complaint else self._request,
             quote=quote,
             files=names,
-            changes=tuple(edit.output for edit in edits if edit.output),
+            changes=tuple(_show_edit(edit) for edit in edits if edit.output),
         )
+
+
+def _show_edit(edit: Event) -> str:
+    """Return an edit as a diff where the journal has both sides, else as it stands there."""
+    before = edit.record.get("before")
+    if not isinstance(before, str) or not before or not edit.targets or "\n@@ " in edit.output:
+        return edit.output
+    old, new = before.splitlines(), edit.output.splitlines()
+    names = (f"a/{edit.targets[0]}", f"b/{edit.targets[0]}")
+    return "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))
 
 
 def _fold(turn: Sequence[Trigger]) -> list[Trigger]:

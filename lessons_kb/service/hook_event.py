@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.agents.capabilities import AGENTS, Agent
 from lessons_kb.agents.identify_agent import event_name, find_host, is_attended
-from lessons_kb.agents.payload_fields import Payload, text_of
+from lessons_kb.agents.payload_fields import Payload, replaced_by, text_of
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
@@ -114,6 +114,7 @@ def _answer(
         cwd=cwd,
         within=max(table.within, _LATE_SECONDS) if again else table.within,
         again=again,
+        before=replaced_by(found.get("arguments")) if what == "after" else "",
         **found,
     )
     capabilities = Capabilities(
@@ -124,6 +125,7 @@ def _answer(
         tokens=table.tokens,
         ask=name in table.ask and is_attended(host, payload, environment),
         stop=name in table.stop,
+        review=table.call.format("lessons-review"),
     )
     answer = respond(hook_event, capabilities, look=look, find=find, leave_open=leave_open)
     if answer is NOTHING:

@@ -22,6 +22,8 @@ from lessons_kb.session.state import (
 )
 from lessons_kb.session.transcript_tail import read_missed
 
+_TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
+
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
     """Journal a call and return what the guards say about it."""
@@ -39,8 +41,10 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         agent=hook_event.agent,
         scope=scope,
         tool=hook_event.tool,
+        step=hook_event.step or missed.steps.get(hook_event.id, ""),
         outcome=hook_event.outcome,
         output=hook_event.output,
+        record={"before": hook_event.before} if hook_event.before else {},
     )
     if mine is not None and hook_event.outcome == "unknown":
         event = replace(event, outcome=outcome_of(mine), output=hook_event.output or mine.output)
@@ -49,7 +53,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         (e, hook_event.part) for e in parse_call(event, arguments, cwd=hook_event.cwd)
     )
     late = _find_late(open_session, hook_event, event)
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         missed.note(state)
         signals = see(journal, events, hook_event, scope, state)
         made: list[list[str]] = []
@@ -57,6 +61,11 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
             made = state.take_matched(name_call(hook_event), made=event.outcome in DONE)
         texts = [text for _call, _brain, _card, text in made if text]
         late = state.note_late(hook_event.id, late)
+        loud = [signal for signal in signals if signal.level == "escalate"]
+        if loud and not hook_event.part:
+            state.stopping = [event.step, loud[-1].user_line]
+        elif event.outcome in DONE:
+            state.stopping = []
         said = answer_signals(signals, state, capabilities, texts)
     _note_recurrences(open_session, hook_event, made)
     return _add_lessons(said, open_session, hook_event, capabilities, late) if late else said
@@ -70,7 +79,7 @@ def _find_late(
     from lessons_kb.learn.failure_output import error_excerpt  # only a failure needs these
     from lessons_kb.session.turn_lessons import find_sure
 
-    state = read_state(open_session.journal, hook_event.session)
+    state = read_state(open_session.journal, hook_event.context)
     return find_sure(open_session.brain, error_excerpt(event.output), state)
 
 
@@ -87,7 +96,7 @@ def _add_lessons(
     block, given = give(open_session.brain, hook_event, capabilities, late)
     if not block.text:
         return said
-    with turn_state(open_session.journal, hook_event.session) as state:
+    with turn_state(open_session.journal, hook_event.context) as state:
         known = {tuple(pair) for pair in state.cards}
         state.cards += [pair for pair in given if tuple(pair) not in known]
         context = state.deliver([(BLOCK, block.text)], capabilities)
@@ -122,16 +131,17 @@ def answer_signals(
     capabilities: Capabilities,
     matches: Sequence[str] = (),
 ) -> Answer:
-    """Put what was seen into an answer: guidance, lines for the user, a stop.
+    """Put what was seen into an answer: guidance, and lines for the user.
 
-    ``matches`` is what to say about mistakes that the call has made.
+    ``matches`` is what to say about mistakes that the call has made. The turn is not ended here,
+    or the model would never read the guidance: the call that it makes in spite of it ends it.
     """
-    loud = [signal for signal in signals if signal.level == "escalate"]
-    stop = loud[-1].user_line if loud and capabilities.stop else ""
     texts = [(GUARD, signal.message) for signal in signals]
     texts += [(MATCH, text) for text in matches]
     context = state.deliver(texts, capabilities)
-    lines = tuple(signal.user_line for signal in signals if signal.user_line)
-    if not (context or lines or stop):
-        return NOTHING
-    return Answer(context=context, lines=lines, stop=stop)
+    lines = tuple(
+        _TOLD_LINE if signal.level == "escalate" else signal.user_line
+        for signal in signals
+        if signal.user_line
+    )
+    return Answer(context=context, lines=lines) if context or lines else NOTHING

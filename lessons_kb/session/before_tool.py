@@ -59,8 +59,15 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     """Return the cards about a call and who must be asked.
 
     Those are the cards whose ``paths`` match, once per session and file, those whose mistake the
-    call is about to make, with its lines, and the one that its text is surely about.
+    call is about to make, with its lines, and the one that its text is surely about. A call that
+    the model makes after it was told to stop ends the turn.
     """
+    if capabilities.stop and (stop := _take_stop(open_session, hook_event)):
+        return Answer(stop=stop)
+    if hook_event.spawns is not None:
+        with turn_state(open_session.journal, hook_event.context) as state:
+            state.spawned.append(list(hook_event.spawns))
+        return NOTHING
     call = _read_call(open_session, hook_event)
     if not (call.touched or call.changes or call.commands):
         return NOTHING
@@ -70,21 +77,21 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         brain = freshen(brain)[0]
         guarding, detected = _find(brain, call)
     journal = open_session.journal
-    late = _find_late(brain, call, read_state(journal, hook_event.session))
+    late = _find_late(brain, call, read_state(journal, hook_event.context))
     if not guarding and not detected and not late:
         return NOTHING
     severity = SEVERITIES.index
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
     detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
     asked_by = hook_event.id if capabilities.ask else ""
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         # What another process noted for this call, and did not get to say, is new once more.
         unsaid = state.take_back(hook_event.id) if hook_event.again and hook_event.id else set()
         asking, stopping = _note_asked(state, asked_by, guarding, detected, call.changed)
         new, seen = _note_shown(state, hook_event.id, guarding, detected)
         late = state.note_late(hook_event.id, late)
     for layer in brain.layers if unsaid else ():
-        layer.session_journal.forget_context(hook_event.session, unsaid)
+        layer.session_journal.forget_context(hook_event.context, unsaid)
     texts: list[tuple[str, str]] = []
     context, block = "", None
     given: list[list[str]] = []
@@ -99,7 +106,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if question and not capabilities.ask and capabilities.context:
         texts.append((GUARD, f"{_NOBODY} {question}"))
     if detected or new or late or texts:
-        with turn_state(journal, hook_event.session) as state:
+        with turn_state(journal, hook_event.context) as state:
             known = {tuple(pair) for pair in state.cards}
             state.cards += [pair for pair in given if tuple(pair) not in known]
             state.brought += [[hook_event.id, card] for _root, card in given]
@@ -121,6 +128,23 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         language=settings.language,
         footer=settings.hooks.footer,
     )
+
+
+def _take_stop(open_session: OpenSession, hook_event: HookEvent) -> str:
+    """Return the line with which the turn ends, "" where nothing ends it.
+
+    A call made together with the one that failed last was made before the model was told.
+    """
+    stopping = read_state(open_session.journal, hook_event.context).stopping
+    if not stopping or hook_event.part:
+        return ""
+    with turn_state(open_session.journal, hook_event.context) as state:
+        step = hook_event.step or state.steps.get(hook_event.id, "")
+        if not state.stopping or (step and step == state.stopping[0]):
+            return ""
+        _step, line = state.stopping
+        state.stopping = []
+    return line
 
 
 def _note_asked(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 from lessons_kb.brain.injected import card_digest, find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
@@ -23,15 +26,18 @@ from lessons_kb.session.state import (
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
     """Return the files of the session and its active lessons again."""
     brain, journal, scope = open_session.brain, open_session.journal, open_session.scope
+    if not hook_event.id and hook_event.transcript:
+        # Two within a moment are two, if the record has grown meanwhile.
+        hook_event = replace(hook_event, id=f"compaction {_size(hook_event.transcript)}")
     events = prepared([(event_of(hook_event, "compaction", scope), "")])
     block = _active_again(brain, hook_event, capabilities)
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         before = journal.events.last_number()
         signals = see(journal, events, hook_event, scope, state)
         if journal.events.last_number() == before:
             return NOTHING
     _give_again(brain, hook_event, block)
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         known = {tuple(pair) for pair in state.cards}
         given = name_cards(brain, block.lessons)
         state.cards += [pair for pair in given if tuple(pair) not in known]
@@ -47,15 +53,22 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     )
 
 
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
 def _active_again(brain: Layers, hook_event: HookEvent, capabilities: Capabilities) -> Preflight:
     """Pack the lessons that the session still had in its context, the latest first."""
     settings = brain.layers[0].settings.preflight
     hits: list[Hit] = []
     for layer in brain.layers:
         journal = layer.session_journal
-        turn = journal.next_turn(hook_event.session, by=0)
+        turn = journal.next_turn(hook_event.context, by=0)
         since = turn - settings.reinject_after
-        known = {card for card, _digest in journal.in_context(hook_event.session, since_turn=since)}
+        known = {card for card, _digest in journal.in_context(hook_event.context, since_turn=since)}
         cards = [card for card in find_cards(layer, known) if card.status == "active"]
         hits += [Hit(card=card, score=1.0, bm25=0.0, passed=True) for card in _usable(layer, cards)]
     hits.sort(key=lambda hit: (-("low", "medium", "high").index(hit.card.severity), hit.card.id))
@@ -66,16 +79,16 @@ def _give_again(brain: Layers, hook_event: HookEvent, block: Preflight) -> None:
     given = {hit.card.id: (rank, hit.card) for rank, hit in enumerate(block.lessons, 1)}
     for layer in brain.layers:
         journal = layer.session_journal
-        turn = journal.next_turn(hook_event.session, by=0)
+        turn = journal.next_turn(hook_event.context, by=0)
         since = turn - layer.settings.preflight.reinject_after
-        known = {card for card, _digest in journal.in_context(hook_event.session, since_turn=since)}
-        journal.forget_context(hook_event.session)
+        known = {card for card, _digest in journal.in_context(hook_event.context, since_turn=since)}
+        journal.forget_context(hook_event.context)
         again = [(rank, card) for rank, card in given.values() if card.id in known]
         if again:
             rows = [(card.id, card_digest(card), 0) for _rank, card in again]
             ranks = [rank for rank, _card in again]
             journal.record_injections(
-                hook_event.session, turn=turn, at=int(now(hook_event)), cards=rows, ranks=ranks
+                hook_event.context, turn=turn, at=int(now(hook_event)), cards=rows, ranks=ranks
             )
 
 

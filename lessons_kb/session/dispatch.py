@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HANDLERS: Mapping[str, str] = {
     "start": "start",
     "prompt": "prompt",
+    "subagent": "subagent",
     "before": "before_tool",
     "after": "after_tool",
     "stop": "stop",
@@ -27,6 +28,8 @@ HANDLERS: Mapping[str, str] = {
 }
 """Kind of event → the file of this room whose ``answer`` answers it. A process that answers one
 event, because there is no daemon, loads one of them."""
+UNANNOUNCED = ("gemini-cli",)
+"""Agents that compact a session without telling any hook."""
 MAX_TEXT_CHARS = 1_000_000
 """Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
 
@@ -53,7 +56,9 @@ def respond(
         )
     try:
         try:
+            first = _answer_compaction(open_session, hook_event, capabilities)
             answer = _handler(hook_event.what)(open_session, hook_event, capabilities)
+            answer = _joined(first, answer)
         except ConfigError as error:
             answer = Answer(trouble=f"{type(error).__name__}: {error}")
         answer = _with_trouble(answer, open_session, hook_event, capabilities)
@@ -67,6 +72,29 @@ def respond(
     if capabilities.lines and (line := _name_silent(open_session, hook_event)):
         return replace(answer, lines=(line, *answer.lines))
     return answer
+
+
+def _answer_compaction(
+    open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
+) -> Answer:
+    """Answer a compaction that only the agent's record tells of, before the event itself."""
+    if hook_event.agent not in UNANNOUNCED or hook_event.what not in ("prompt", "after"):
+        return NOTHING
+    from lessons_kb.session.unannounced_compaction import answer_first  # few agents need it
+
+    return answer_first(open_session, hook_event, capabilities)
+
+
+def _joined(first: Answer, second: Answer) -> Answer:
+    """Return two answers as one."""
+    if first is NOTHING or second is NOTHING:
+        return second if first is NOTHING else first
+    block = first.block or second.block
+    if first.block and second.block:
+        lessons = (*first.block.lessons, *second.block.lessons)
+        block = replace(first.block, lessons=lessons)
+    context = "\n\n".join(text for text in (first.context, second.context) if text)
+    return replace(second, context=context, block=block, lines=(*first.lines, *second.lines))
 
 
 def _handler(what: str) -> Callable[[OpenSession, HookEvent, Capabilities], Answer]:

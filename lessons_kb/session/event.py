@@ -46,19 +46,32 @@ class HookEvent:
     """Seconds since the epoch; 0 = now."""
     within: float = 0.0
     """Seconds within which the same without an id is taken for the same event."""
+    forked: float | None = None
+    """Of a session that begins as a copy of another: seconds since the other's last answer."""
     text: str = ""
     """The prompt, the answer, or the summary of what was compacted."""
     tool: str = ""
     arguments: object = None
     """Of the call: a JSON object, or its text."""
+    spawns: tuple[str, str] | None = None
+    """The kind and the prompt of the subagent that a call is about to start."""
     outcome: str = "ok"
     """One of model.OUTCOMES."""
     output: str = ""
     """What came back: the error, the end of the output, the diff of an edit."""
+    before: str = ""
+    """What an edit replaced."""
+    step: str = ""
+    """Names the message of the model that made the call, "" where the payload does not say."""
     transcript: str = ""
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+
+    @property
+    def context(self) -> str:
+        """Names the context of the model: that of a subagent is its own, all else is shared."""
+        return f"{self.session}/{self.part}" if self.part else self.session
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +89,8 @@ class Capabilities:
     """The most that one text may have."""
     ask: bool = False
     stop: bool = False
+    review: str = ""
+    """What the user types in the chat to go through drafts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

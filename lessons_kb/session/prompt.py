@@ -31,31 +31,36 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     brain, journal, scope = open_session.brain, open_session.journal, open_session.scope
     missed = find_missed(journal, hook_event, scope)
     prompt = prepare(event_of(hook_event, "prompt", scope))
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         journal_missed(journal, missed, hook_event, scope, state)
-        unheard = not journal.events.write(prompt, within=hook_event.within)
+        # What a subagent is asked is no prompt of the user: nothing of the session begins anew.
+        known = hook_event.part and state.begun
+        unheard = known or not (
+            hook_event.part or journal.events.write(prompt, within=hook_event.within)
+        )
         if unheard and not hook_event.again:
             return NOTHING
         state.begun, turn = True, state.turn
+        state.stopping = []
         waits = any(about == BLOCK for about, _text in state.waiting)
         undelivered = {card for _root, card in state.cards} if waits else set()
         state.after, state.cards = journal.events.last_number(), []
         state.waiting = [pair for pair in state.waiting if pair[0] in (FILES, DECLINED)]
     for layer in brain.layers if undelivered else ():  # what was never told may be given again
-        layer.session_journal.forget_context(hook_event.session, undelivered)
+        layer.session_journal.forget_context(hook_event.context, undelivered)
     for layer in brain.layers if unheard and _is_answered(journal, hook_event, turn) else ():
         notes = layer.session_journal
-        turn = notes.next_turn(hook_event.session, by=0)
-        injected = {card for card, _ in notes.in_context(hook_event.session, since_turn=turn)}
-        notes.forget_context(hook_event.session, injected)
+        turn = notes.next_turn(hook_event.context, by=0)
+        injected = {card for card, _ in notes.in_context(hook_event.context, since_turn=turn)}
+        notes.forget_context(hook_event.context, injected)
     brain, trouble = freshen(brain)
     settings = brain.layers[0].settings
     if not capabilities.lasting:
         for layer in brain.layers:
-            layer.session_journal.forget_context(hook_event.session)
+            layer.session_journal.forget_context(hook_event.context)
     block = brain.preflight(
         hook_event.text,
-        session=hook_event.session or None,
+        session=hook_event.context or None,
         budget=min(settings.preflight.budget, capabilities.tokens),
         context=settings.hooks.context,
         max_chars=capabilities.chars,
@@ -64,9 +69,10 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         noted=True,
     )
 
-    journal.events.tell(prompt, OUTCOME, outcome(block))
-    with turn_state(journal, hook_event.session) as state:
-        state.turn = journal.next_turn(hook_event.session, by=0)
+    if not hook_event.part:
+        journal.events.tell(prompt, OUTCOME, outcome(block))
+    with turn_state(journal, hook_event.context) as state:
+        state.turn = journal.next_turn(hook_event.context, by=0)
         state.cards = name_cards(brain, block.lessons)
         state.late = 0
         state.near = [
@@ -90,7 +96,7 @@ def _is_answered(journal: Journal, hook_event: HookEvent, turn: int) -> bool:
     """Tell whether lessons were looked up for the latest prompt; ``turn`` is the last one told."""
     latest = journal.events.find(session=hook_event.session, kinds=("prompt",), limit=1)
     noted = any(OUTCOME in event.record for event in latest)
-    return noted or journal.next_turn(hook_event.session, by=0) != turn
+    return noted or journal.next_turn(hook_event.context, by=0) != turn
 
 
 def freshen(brain: Layers) -> tuple[Layers, str]:

@@ -66,7 +66,7 @@ def see(
         if part not in watches:
             kept = journal.guard_state(hook_event.session, part)
             watches[part] = Watch.from_state(_parsed(kept), scope=scope)
-            if state.begun and not part:
+            if state.begun and part == hook_event.part:
                 watches[part].see(Event(kind="prompt"))
                 changed.add(part)
                 state.begun = False
@@ -102,7 +102,7 @@ def missed_events(results: Sequence[Entry], hook_event: HookEvent, scope: str) -
         if result.id and result.kind == INTERRUPTED:
             told = replace(hook_event, id=result.id, text="", at=result.at or hook_event.at)
             stopped = event_of(told, INTERRUPT, scope)
-            events.append((replace(stopped, outcome="cancelled"), ""))
+            events.append((replace(stopped, outcome="cancelled"), hook_event.part))
         if not result.id or (
             result.ended not in (FAILED, CANCELLED)
             and (result.tool in SEEN_BY_HOOKS[hook_event.agent] or not result.tool)
@@ -116,10 +116,12 @@ def missed_events(results: Sequence[Entry], hook_event: HookEvent, scope: str) -
             agent=hook_event.agent,
             scope=scope,
             tool=result.tool or "?",
+            step=result.step,
             outcome=outcome_of(result),
             output=result.output if result.ended in (FAILED, CANCELLED) else "",
         )
-        events += [(e, "") for e in parse_call(event, result.arguments, cwd=cwd)]
+        calls = parse_call(event, result.arguments, cwd=cwd)
+        events += [(e, hook_event.part) for e in calls]
     return prepared(events)
 
 

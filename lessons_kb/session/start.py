@@ -13,7 +13,10 @@ from lessons_kb.session.state import (
     turn_state,
 )
 from lessons_kb.session.transcript_tail import Missed, skip_record
-from lessons_kb.session.waiting_drafts import offer_drafts
+from lessons_kb.session.waiting_drafts import count_drafts
+
+_NEAR = 5.0
+"""Seconds between an answer as the agent counts it and the end of its turn as a hook tells it."""
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -21,14 +24,38 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if hook_event.text:
         return prompt.answer(open_session, hook_event, capabilities)
     journal = open_session.journal
-    followed = read_state(journal, hook_event.session).transcript == hook_event.transcript
+    followed = read_state(journal, hook_event.context).transcript == hook_event.transcript
     record = Missed() if followed else skip_record(hook_event)
-    with turn_state(journal, hook_event.session) as state:
+    if hook_event.forked is not None:
+        _take_over(open_session, hook_event, hook_event.forked)
+    count = count_drafts(open_session)
+    with turn_state(journal, hook_event.context) as state:
         record.note(state)
         context = state.deliver([], capabilities)
-        state.tell_drafted(capabilities)  # the line below speaks of all that wait
+        if count and not state.offered:
+            state.drafted, state.offered = count, True
+        lines = state.tell_drafted(capabilities)
     layer = open_session.brain.layers[0]
     with contextlib.suppress(ConfigError, StorageError):
         journal.prune_daily(lambda: layer.settings.journal.retention_days, now=now(hook_event))
-    lines = offer_drafts(open_session)
     return Answer(context=context, lines=lines) if context or lines else NOTHING
+
+
+def _take_over(open_session: OpenSession, hook_event: HookEvent, passed: float) -> None:
+    """Let a forked session have the lessons of the one that it is a copy of.
+
+    Its event does not name that one, but tells when it answered last; where two answered then,
+    nothing is taken over.
+    """
+    journal, began = open_session.journal, now(hook_event) - passed
+    answers = journal.events.find(kinds=("answer",), since=began - _NEAR)
+    near = {event.session for event in answers if event.at <= began + _NEAR}
+    near.discard(hook_event.session)
+    if len(near) != 1:
+        return
+    (other,) = near
+    for layer in open_session.brain.layers:
+        layer.session_journal.copy_context(other, hook_event.context)
+    known = read_state(journal, other)
+    with turn_state(journal, hook_event.context) as state:
+        state.shown, state.asked = state.shown or known.shown, state.asked or known.asked

@@ -21,6 +21,7 @@ _MAX_LISTED = 500
 _MAX_WAITING = 8
 _MAX_BROUGHT = 64
 _MAX_HELD = 8
+_MAX_STEPS = 32
 _ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
@@ -54,10 +55,19 @@ class TurnState:
         """[call id, card id] of what a call put in front of the model."""
         self.held: list[list[str]] = _pairs(data.get("held"))
         """[call id, text] of what was said with a question: the model gets it if the call runs."""
+        self.spawned: list[list[str]] = _pairs(data.get("spawned"))
+        """[kind, prompt] of each subagent that was asked for and has not begun yet."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no hook event could carry yet."""
         self.drafted: int = int(_number(data.get("drafted")))
-        """Drafts made of this session that the user was not told of yet."""
+        """Drafts that the user was not told of yet in this session."""
+        self.offered: bool = data.get("offered") is True
+        """The user was told of the drafts that waited when the session began."""
+        self.steps: dict[str, str] = _steps(data.get("steps"))
+        """Call → what the calls of one message of the model have in common."""
+        self.stopping: list[str] = _texts(data.get("stopping"))
+        """[step, line for the user] once failures went on after guidance: the model was told to
+        stop, and its next call ends the turn."""
         self.transcript: str = str(data.get("transcript") or "")
         self.offset: int = int(_number(data.get("offset")))
 
@@ -75,8 +85,12 @@ class TurnState:
             "matched": self.matched[-_MAX_HELD:],
             "brought": self.brought[-_MAX_BROUGHT:],
             "held": self.held[-_MAX_HELD:],
+            "spawned": self.spawned[-_MAX_HELD:],
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
+            "offered": self.offered,
+            "steps": dict([*self.steps.items()][-_MAX_STEPS:]),
+            "stopping": self.stopping,
             "transcript": self.transcript,
             "offset": self.offset,
         }
@@ -162,8 +176,9 @@ class TurnState:
         if not count:
             return ()
         self.drafted = 0
-        wait = "1 new draft is ready" if count == 1 else f"{count} new drafts are ready"
-        return (f"lessons: {wait} for `lessons review`",)
+        drafts = "1 draft" if count == 1 else f"{count} drafts"
+        here = f"{capabilities.review} here, or " if capabilities.review else ""
+        return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
 
 
 @contextlib.contextmanager
@@ -256,6 +271,11 @@ def _texts(value: object) -> list[str]:
 
 def _pairs(value: object) -> list[list[str]]:
     return _lists(value, size=2)
+
+
+def _steps(value: object) -> dict[str, str]:
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {call: step for call, step in pairs if isinstance(step, str)}
 
 
 def _lists(value: object, *, size: int) -> list[list[str]]:

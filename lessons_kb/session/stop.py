@@ -42,7 +42,7 @@ def _checked(
     journal, scope = open_session.journal, open_session.scope
     answer = event_of(hook_event, "answer", scope)
     missed, row = find_missed(journal, hook_event, scope), prepare(answer)
-    with turn_state(journal, hook_event.session) as state:
+    with turn_state(journal, hook_event.context) as state:
         journal_missed(journal, missed, hook_event, scope, state)
         if not journal.events.write(row, within=hook_event.within):
             return NOTHING
@@ -57,7 +57,7 @@ def _checked(
     given = _cards(open_session, cards)
     layers = open_session.brain.layers
     evidence = find_session_evidence(journal, hook_event.session, layers, after=after)
-    ranks = _ranks(layers, hook_event.session) if layers[0].settings.check.closings else {}
+    ranks = _ranks(layers, hook_event.context) if layers[0].settings.check.closings else {}
     told = [card for _layer, card in given]
     numbered = {rank: card.id for layer, card in given if (rank := ranks.get((layer, card.id)))}
     closings = read_closings(answer.text, numbered, {card.id: card.checklist for card in told})

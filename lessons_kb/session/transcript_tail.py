@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from lessons_kb.session.event import HookEvent
 from lessons_kb.session.state import TurnState, read_state
@@ -29,6 +30,8 @@ class Missed:
     transcript: str = ""
     offset: int = 0
     """Where the next reading begins."""
+    steps: Mapping[str, str] = field(default_factory=dict)
+    """Call → what the calls of one message have in common, the latest last."""
 
     def note(self, state: TurnState) -> None:
         """Let the next hook begin where this reading ended.
@@ -38,6 +41,7 @@ class Missed:
         """
         if self.transcript:
             state.transcript, state.offset = self.transcript, self.offset
+            state.steps |= self.steps
 
 
 def read_missed(journal: Journal, hook_event: HookEvent) -> Missed:
@@ -48,19 +52,25 @@ def read_missed(journal: Journal, hook_event: HookEvent) -> Missed:
     agent = hook_event.agent
     if agent not in RECORDED or not hook_event.transcript:
         return Missed()
-    state = read_state(journal, hook_event.session)
+    state = read_state(journal, hook_event.context)
     offset = state.offset
     if state.transcript != hook_event.transcript:
         end = skip_record(hook_event).offset
         offset = end if hook_event.what in ("start", "prompt") else max(end - LOOK_BACK_BYTES, 0)
-    results, offset = _gained(agent, hook_event.transcript, offset)
+    results, offset, steps = _gained(agent, hook_event.transcript, offset)
     if hook_event.what == "after" and hook_event.outcome == "unknown":
         until = time.monotonic() + _WAIT_SECONDS
         while hook_event.id not in {r.id for r in results} and time.monotonic() < until:
             time.sleep(_POLL_SECONDS)
-            more, offset = _gained(agent, hook_event.transcript, offset)
+            more, offset, later = _gained(agent, hook_event.transcript, offset)
             results += more
-    return Missed(results=tuple(results), transcript=hook_event.transcript, offset=offset)
+            steps |= later
+    return Missed(
+        results=tuple(results),
+        transcript=hook_event.transcript,
+        offset=offset,
+        steps={**state.steps, **steps},
+    )
 
 
 def skip_record(hook_event: HookEvent) -> Missed:
@@ -69,12 +79,12 @@ def skip_record(hook_event: HookEvent) -> Missed:
     return Missed(transcript=hook_event.transcript, offset=end)
 
 
-def _gained(agent: str, transcript: str, offset: int) -> tuple[list[Entry], int]:
-    """Return the results behind an offset, and the next one."""
+def _gained(agent: str, transcript: str, offset: int) -> tuple[list[Entry], int, dict[str, str]]:
+    """Return the results behind an offset, the next one, and the steps of calls."""
     data, start = read_tail(transcript, offset, limit=MAX_TAIL_BYTES)
     if not data:
-        return [], start
-    found, used = _read_results(agent, data)
+        return [], start, {}
+    found, used, steps = _read_results(agent, data)
     if any(result.kind == CALL and not result.tool for result in found):
         before = max(start - LOOK_BACK_BYTES, 0)
         more, begun = read_tail(transcript, before, limit=start - before + len(data))
@@ -82,13 +92,13 @@ def _gained(agent: str, transcript: str, offset: int) -> tuple[list[Entry], int]
         if more and begun == before:
             found = [result for result in _read_results(agent, more)[0] if result.id in wanted]
     # A line longer than what is read at once would never end: pass over it.
-    return found, start + (used or (len(data) if len(data) >= MAX_TAIL_BYTES else 0))
+    return found, start + (used or (len(data) if len(data) >= MAX_TAIL_BYTES else 0)), steps
 
 
-def _read_results(agent: str, data: bytes) -> tuple[list[Entry], int]:
+def _read_results(agent: str, data: bytes) -> tuple[list[Entry], int, dict[str, str]]:
     """Return calls that are known to have ended, and interrupts, with the bytes of whole lines."""
     from lessons_kb.transcripts.reader import read_tail as read_entries
 
-    entries, used = read_entries(agent, data)
+    entries, used, steps = read_entries(agent, data)
     known = [e for e in entries if e.kind in (CALL, INTERRUPT) and e.ended != UNKNOWN]
-    return [e for e in known if e.kind == CALL or e.ended == OK], used
+    return [e for e in known if e.kind == CALL or e.ended == OK], used, dict(steps)

@@ -69,9 +69,9 @@ def give(
     for layer, card in found:
         alias = layer.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
-        turn = layer.session_journal.next_turn(hook_event.session, by=0)
+        turn = layer.session_journal.next_turn(hook_event.context, by=0)
         since = turn - settings.reinject_after
-        given = layer.session_journal.in_context(hook_event.session, since_turn=since)
+        given = layer.session_journal.in_context(hook_event.context, since_turn=since)
         if (card.id, card_digest(card)) in given:
             known.add(shown_name(hit))
         homes[shown_name(hit)] = (layer, turn)
@@ -83,6 +83,6 @@ def give(
         tokens = block.tokens // len(block.lessons)
         row = (hit.card.id, card_digest(hit.card), tokens)
         layer.session_journal.record_injections(
-            hook_event.session, turn=turn, at=int(now(hook_event)), cards=[row], ranks=[rank]
+            hook_event.context, turn=turn, at=int(now(hook_event)), cards=[row], ranks=[rank]
         )
     return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]

@@ -1,4 +1,4 @@
-"""Drafts of a session: order a process that makes them, and tell of those that wait."""
+"""Drafts of a session: order a process that makes them, and count those that wait."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ def order_drafts(open_session: OpenSession, hook_event: HookEvent) -> None:
     )
 
 
-def offer_drafts(open_session: OpenSession) -> tuple[str, ...]:
-    """Return one line about drafts that wait, none if none do."""
-    count = len(DraftFolder(open_session.brain.layers[0].root).ids())
-    wait = "1 draft is ready" if count == 1 else f"{count} drafts are ready"
-    return (f"lessons: {wait} for `lessons review`",) if count else ()
+def count_drafts(open_session: OpenSession) -> int:
+    """Return how many drafts wait."""
+    return len(DraftFolder(open_session.brain.layers[0].root).ids())

@@ -40,6 +40,32 @@ MAX_QUERY_CHARS = 60_000
 """Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
 
 
+_MAX_QUESTION = 600
+"""Characters; a longer prompt tells more than it asks."""
+_ASKS = (
+    r"^\W*(?:what|what's|where|when|which|who|whose|why|how|is|are|was|were|do|does|did|has|have"
+    r"|explain|describe|summari[sz]e|show|list|tell me|walk me|look at)\b"
+)
+_REQUESTS = (
+    r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bhow about\b|\bwhy (?:not|don't)\b"
+    r"|\b(?:and|then|so that) (?:fix|change|add|remove|rename|update|make)\b"
+    r"|줄래|줄 수|주세요|주시|해\s?줘|바꿔|고쳐|수정|추가|삭제"
+)
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a short text only asks: nothing in it requests a change."""
+    if len(text) > _MAX_QUESTION or "```" in text:
+        return False
+    sentences = split_sentences(text)
+    if re.search(_REQUESTS, text, re.IGNORECASE):
+        return False
+    return bool(sentences) and all(
+        sentence.rstrip("\"')]* ").endswith(("?", "？")) or re.match(_ASKS, sentence, re.IGNORECASE)
+        for sentence in sentences
+    )
+
+
 def cut_middle(text: str, most: int = MAX_QUERY_CHARS) -> str:
     """Return a text, or its two ends if it is longer: a question stands before a log or after."""
     if len(text) <= most:

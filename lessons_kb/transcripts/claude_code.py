@@ -40,6 +40,8 @@ class ClaudeReader:
         self._subagent = subagent
         """What the record of a subagent holds is wanted: its calls, for nobody types there."""
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.steps: dict[str, str] = {}
+        """Call → the message that made it."""
         self._places: dict[str, str] = {}
         """Where calls began: the line of a result has the directory after it."""
         self._answer: Entry | None = None
@@ -79,6 +81,7 @@ class ClaudeReader:
                 call = (str(block.get("name") or ""), arguments)
                 remember(self._calls, str(block.get("id")), call)
                 remember(self._places, str(block.get("id")), base.cwd)
+                remember(self.steps, str(block.get("id")), message)
                 self._answer = None
             elif block.get("type") == "text" and isinstance(block.get("text"), str):
                 before = self._answer.text if self._answer and message == self._message else ""
@@ -122,6 +125,7 @@ class ClaudeReader:
             tool=tool,
             arguments=arguments,
             cwd=self._places.pop(number, base.cwd),
+            step=self.steps.get(number, ""),
             ended=CANCELLED if _was_stopped(data) else FAILED if failed else OK,
             output=text[-MAX_OUTPUT:],
         )

@@ -41,6 +41,9 @@ class CodexReader:
     def __init__(self) -> None:
         self._base = Entry(kind=PROMPT)
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.steps: dict[str, str] = {}
+        """Call → the first of those that were made together with it: no result lies between."""
+        self._step = ""
         self._told: dict[str, None] = {}
         self._answer: Entry | None = None
         self._turns: dict[str, int] = {}
@@ -55,11 +58,15 @@ class CodexReader:
         if data.get("type") == "compacted":
             yield replace(self._base, kind=COMPACTION, text=str(payload.get("message") or ""))
         elif what in _CALLS:
-            remember(self._calls, str(payload.get("call_id")), _call_of(payload))
+            number = str(payload.get("call_id"))
+            self._step = self._step or number
+            remember(self._calls, number, _call_of(payload))
+            remember(self.steps, number, self._step)
             self._answer = None
         elif (command := _ended_command(payload)) is not None:
             yield from self._run(command)
         elif what in _OUTPUTS:
+            self._step = ""
             yield from self._output(payload)
         elif what == "turn_aborted":
             yield replace(self._base, kind=INTERRUPT)
@@ -153,6 +160,7 @@ class CodexReader:
             arguments=arguments,
             ended=ended,
             output=output[-MAX_OUTPUT:],
+            step=self.steps.get(number, ""),
         )
 
 

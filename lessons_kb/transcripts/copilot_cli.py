@@ -27,6 +27,7 @@ class CopilotReader:
     """Reads one object after the other; ``finish`` tells what waited for more."""
 
     def __init__(self) -> None:
+        self.steps: dict[str, str] = {}
         self._base = Entry(kind=PROMPT)
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._answer: Entry | None = None

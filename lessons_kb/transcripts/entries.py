@@ -36,6 +36,8 @@ class Entry:
     ended: str = OK
     """How a call ended: ``ok``, ``failed``, ``cancelled`` or ``unknown``."""
     output: str = ""
+    step: str = ""
+    """Of a call: names the message that made it, "" if not known."""
 
 
 def seconds(value: object) -> float:

@@ -34,6 +34,7 @@ class GeminiReader:
     """Reads one object after the other; ``finish`` tells what waited for more."""
 
     def __init__(self) -> None:
+        self.steps: dict[str, str] = {}
         self._session = ""
         self._answer: Entry | None = None
         self._told: dict[str, None] = {}

@@ -16,6 +16,9 @@ from lessons_kb.transcripts.gemini_cli import GeminiReader
 class Reader(Protocol):
     """One agent's reader."""
 
+    steps: dict[str, str]
+    """Call → what the calls of one message have in common; {} where the record does not say."""
+
     def read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         """Yield what one line of the record tells."""
 
@@ -68,6 +71,11 @@ class Transcript:
         self._rest = b""
         self._reader = open_reader(agent, subagent=subagent) if agent else None
 
+    @property
+    def steps(self) -> Mapping[str, str]:
+        """Call → what the calls of one message have in common; {} where the record does not say."""
+        return self._reader.steps if self._reader is not None else {}
+
     def feed(self, data: bytes) -> Iterator[Entry]:
         """Yield the entries of the lines that ``data`` completes."""
         *whole, self._rest = (self._rest + data).split(b"\n")
@@ -102,12 +110,16 @@ class Transcript:
             yield from self._reader.finish()
 
 
-def read_tail(agent: str, data: bytes, offset: int = 0) -> tuple[list[Entry], int]:
-    """Return what the whole lines among ``data`` tell, and the offset behind them.
+def read_tail(
+    agent: str, data: bytes, offset: int = 0
+) -> tuple[list[Entry], int, Mapping[str, str]]:
+    """Return what the whole lines among ``data`` tell, the offset behind them, and steps.
+
+    Those are the calls made, of which each leads to what those made together have in common.
 
     ``data`` is what the record of one of AGENTS holds from ``offset`` on. A partial last line is
     left for the next time; a call whose begin lies before ``data`` has no tool.
     """
     whole = data.rfind(b"\n") + 1
     transcript = Transcript(agent)
-    return list(transcript.feed(data[:whole])), offset + whole
+    return list(transcript.feed(data[:whole])), offset + whole, transcript.steps

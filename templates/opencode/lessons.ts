@@ -10,8 +10,10 @@ type Answer = { context?: string; message?: string }
 
 export const Lessons: Plugin = async ({ client, directory }) => {
   const waiting = new Map<string, string>()
+  const ledgers = new Map<string, string>()
   const answers = new Map<string, string>()
   const failed = new Set<string>()
+  const steps = new Map<string, string>()
   const children = new Set<string>()
 
   const ask = async (event: string, rest: Record<string, unknown>): Promise<Answer> => {
@@ -68,8 +70,9 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     // or before the prompt was seen, and find nothing waiting. The text stays for every request
     // of the turn, for the system prompt is built anew each time.
     "experimental.chat.system.transform": async (input, output) => {
-      const text = input.sessionID ? waiting.get(input.sessionID) : undefined
-      if (text && !isTitleWriter(output.system)) output.system.push(text)
+      if (!input.sessionID || isTitleWriter(output.system)) return
+      const texts = [waiting.get(input.sessionID), ledgers.get(input.sessionID)].filter(Boolean)
+      if (texts.length) output.system.push(texts.join("\n\n"))
     },
 
     "tool.execute.before": async (input, output) => {
@@ -82,6 +85,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
       const args = (input as any).args
       const answer = await ask("after", {
         sessionID,
+        messageID: steps.get(callID),
         callID,
         tool,
         args,
@@ -93,7 +97,11 @@ export const Lessons: Plugin = async ({ client, directory }) => {
 
     "experimental.session.compacting": async (input, output) => {
       const answer = await ask("compact", { sessionID: input.sessionID })
-      if (answer.context) output.context.push(answer.context)
+      if (!answer.context) return
+      output.context.push(answer.context)
+      // What was read and changed is to outlive the summary, however that is worded.
+      const files = answer.context.indexOf("## Files ")
+      if (files >= 0) ledgers.set(input.sessionID, answer.context.slice(files))
     },
 
     event: async ({ event }) => {
@@ -110,10 +118,11 @@ export const Lessons: Plugin = async ({ client, directory }) => {
           if (part.type === "text" && part.text && !part.synthetic && part.time?.end) {
             answers.set(part.sessionID, part.text)
           }
+          if (part.type === "tool" && part.messageID) steps.set(part.callID, part.messageID)
           if (part.type === "tool" && part.state?.status === "error" && !failed.has(part.callID)) {
             failed.add(part.callID)
-            const { sessionID, callID, tool, state } = part
-            const rest = { sessionID, callID, tool, args: state.input, error: state.error }
+            const { sessionID, messageID, callID, tool, state } = part
+            const rest = { sessionID, messageID, callID, tool, args: state.input, error: state.error }
             keep(sessionID, await ask("failed", rest))
           }
           break
@@ -122,6 +131,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
           const sessionID = data.sessionID
           if (children.has(sessionID)) break
           waiting.delete(sessionID)
+          steps.clear()
           await ask("stop", { sessionID, text: answers.get(sessionID) ?? "" })
           break
         }

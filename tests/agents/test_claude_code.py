@@ -121,15 +121,75 @@ def test_an_unrelated_prompt_adds_nothing(project, fire) -> None:
     assert fire("claude-code", payload) == {}
 
 
-def test_three_failures_bring_a_nudge_and_three_more_end_the_turn(project, fire) -> None:
+def begun(project: pathlib.Path, number: int) -> Any:
+    call = {"tool_input": {"command": f"npm test {number}"}}
+    return called(project, "PreToolUse", "Bash", number, **call)
+
+
+def made_together(project: pathlib.Path, message: str, *numbers: int) -> None:
+    """Write calls to the transcript as Claude Code does: a line each, one message."""
+    with (project / "transcript.jsonl").open("a") as file:
+        for number in numbers:
+            block = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {}}
+            said = {"id": message, "content": [block]}
+            file.write(json.dumps({"type": "assistant", "message": said}) + "\n")
+
+
+def test_calls_made_together_fail_once(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
+    made_together(project, "m1", 1, 2, 3)
+    assert [fire("claude-code", failed(project, n)) for n in (2, 1, 3)] == [{}] * 3
+    made_together(project, "m2", 4)
+    assert fire("claude-code", failed(project, 4)) == {}
+    made_together(project, "m3", 5, 6)
+    assert "3 tool calls in a row failed" in context(fire("claude-code", failed(project, 5)))
+    assert fire("claude-code", failed(project, 6)) == {}
+
+
+def test_a_call_made_before_the_model_was_told_goes_on(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
+    made_together(project, "m0", 0)
+    for number in range(1, 6):
+        fire("claude-code", failed(project, number))
+    made_together(project, "m6", 6, 7)
+    assert "Stop here" in context(fire("claude-code", failed(project, 6)))
+    assert "continue" not in fire("claude-code", begun(project, 7))
+    made_together(project, "m8", 8)
+    assert fire("claude-code", begun(project, 8))["continue"] is False
+
+
+@pytest.mark.parametrize("ends", ["prompt", "success"])
+def test_nothing_is_stopped_once_things_go_well(project, fire, ends: str) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
+    for number in range(1, 7):
+        fire("claude-code", failed(project, number))
+    if ends == "prompt":
+        fire("claude-code", event(project, "UserPromptSubmit", prompt="try again"))
+    else:
+        done = {"tool_input": {"command": "ls"}, "tool_response": {"stdout": "a"}}
+        assert "continue" not in fire(
+            "claude-code", called(project, "PostToolUse", "Bash", 7, **done)
+        )
+    assert fire("claude-code", begun(project, 8)) == {}
+
+
+def test_three_failures_bring_a_nudge_and_the_call_after_three_more_ends_the_turn(
+    project, fire
+) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
     said = [fire("claude-code", failed(project, n)) for n in range(1, 7)]
     assert [bool(output) for output in said] == [False, False, True, False, False, True]
     assert "3 tool calls in a row failed" in context(said[2])
     assert said[2]["systemMessage"].startswith("Hit repeated")
     assert "continue" not in said[2]
-    assert said[5]["continue"] is False
-    assert said[5]["stopReason"] == "Repeated errors persisted — stopped the turn."
+    assert "Stop here: tell the user" in context(said[5])
+    told = "Repeated errors persisted — asked the agent to stop and report."
+    assert said[5]["systemMessage"] == told
+    assert "continue" not in said[5], "the model is to read that"
+    stopped = fire("claude-code", begun(project, 7))
+    assert stopped["continue"] is False
+    assert stopped["stopReason"] == "Repeated errors persisted — stopped the turn."
+    assert fire("claude-code", begun(project, 8)) == {}
 
 
 def test_one_failure_reported_twice_counts_once(project, fire) -> None:
@@ -331,3 +391,25 @@ def test_parallel_hooks_lose_no_failure(project, enter) -> None:
     texts = [context(output) for output, _stderr in said if context(output)]
     assert len(texts) == 2
     assert sum("more tool calls" in text for text in texts) == 1
+
+
+def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire) -> None:
+    fire("codex", event(project, "UserPromptSubmit", prompt=PROMPT, turn_id="t1"))
+    record = project / "transcript.jsonl"
+    for number in range(2):
+        with record.open("a") as file:
+            file.write(json.dumps({"type": "compacted", "payload": {"message": number}}) + "\n")
+        start = event(project, "SessionStart", source="compact")
+        assert "Reject every chat id" in context(fire("codex", start))
+        assert fire("codex", start) == {}, "the same one, told by a second hook"
+
+
+def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(project, fire) -> None:
+    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1"))
+    fire("claude-code", event(project, "Stop", last_assistant_message="done"))
+    start = {"source": "fork", "seconds_since_last_response": 1, "session_id": "s2"}
+    fire("claude-code", event(project, "SessionStart") | start)
+    asked = event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p9") | {"session_id": "s2"}
+    assert fire("claude-code", asked) == {}
+    other = asked | {"session_id": "s3"}
+    assert "Reject every chat id" in context(fire("claude-code", other))

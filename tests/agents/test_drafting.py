@@ -24,7 +24,7 @@ PROMPT = "Add a telegram command that restarts the service"
 DENIED_ITEM = "Cover the rejection with a test"
 WAITING = 2_000
 REDS = 12
-NEW = "lessons: {} for `lessons review`"
+NEW = "lessons: {} to review: /lessons-review here, or `lessons review` in a terminal"
 
 _watching: list[list[tuple[str, str]]] = []
 
@@ -126,7 +126,7 @@ def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted) -> 
     assert "draft" not in message(tell("Stop", **STOP))
     drafted()
     asked = {"prompt": "And now something else", "prompt_id": "p2"}
-    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft is ready")
+    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 draft")
     assert message(tell("UserPromptSubmit", **asked | {"prompt_id": "p3"})) == ""
     with Brain.open(repository) as brain:
         (draft,) = brain.drafts.all()
@@ -150,9 +150,33 @@ def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted) -> None:
     assert tell("SessionEnd") == {}
     drafted()
     said = tell("SessionStart", "s2", source="startup")
-    assert message(said) == NEW.format("1 draft is ready")
+    assert message(said) == NEW.format("1 draft")
     with Brain.open(repository) as brain:
         assert len(brain.drafts.ids()) == 1
+
+
+def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted) -> None:
+    turn(tell)
+    assert tell("SessionEnd") == {}
+    drafted()
+    assert "1 draft" in message(tell("SessionStart", "s2", source="startup"))
+    assert message(tell("SessionStart", "s2", source="resume")) == ""
+
+
+def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, drafted) -> None:
+    tell("UserPromptSubmit", prompt="Fix the rounding in add()", prompt_id="p1")
+    edit = {"file_path": "cart.py", "old_string": "total = round(x)", "new_string": "total = x"}
+    done = {"tool_name": "Edit", "tool_input": edit, "tool_response": {"filePath": "cart.py"}}
+    tell("PostToolUse", tool_use_id="e1", **done)
+    tell("Stop", last_assistant_message="Done.")
+    tell("UserPromptSubmit", prompt="add() is broken again", prompt_id="p2")
+    tell("Stop", last_assistant_message="Sorry.")
+    drafted()
+    with Brain.open(repository) as brain:
+        (draft,) = [draft for draft in brain.drafts.all() if draft.kind == "feedback"]
+    assert "-total = round(x)" in draft.text
+    assert "+total = x" in draft.text
+    assert draft.title == "TODO name the mistake (add() is broken again)"
 
 
 def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted) -> None:
@@ -188,13 +212,13 @@ def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
 def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted) -> None:
     with watched() as seen:
         said = tell("SessionStart", source="startup")
-        assert message(said) == NEW.format("2000 drafts are ready")
+        assert message(said) == NEW.format("2000 drafts")
         turn(tell)
         tell("Stop", **STOP)
     assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
     drafted()
     asked = {"prompt": "And now something else", "prompt_id": "p2"}
-    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 new draft is ready")
+    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 draft")
 
 
 @pytest.mark.slow

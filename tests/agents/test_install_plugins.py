@@ -1,4 +1,4 @@
-"""The plugin folder for Claude Code and the plugin for opencode, as they are shipped."""
+"""The folders with plugins and extensions, as they are shipped; ``--update`` writes them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import pathlib
 import re
 from typing import Any
 
+import pytest
+
 from lessons_kb import __version__
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install.commands import build_commands
 from lessons_kb.agents.install.hook_entries import build_hooks, build_plugin
 
 TEMPLATES = pathlib.Path(__file__).parents[2] / "templates"
@@ -20,9 +23,80 @@ def read(path: pathlib.Path) -> dict:
     return json.loads(path.read_text("utf-8"))
 
 
-def test_the_plugin_s_hooks_are_those_that_install_writes() -> None:
-    hooks = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
-    assert hooks == build_hooks("claude-code", "lessons-hook", via="command")
+ABOUT = "Puts the few lessons that matter in front of the agent; needs lessons-kb on the PATH"
+SERVER = {"lessons": {"command": "lessons", "args": ["mcp"]}}
+
+
+def written(agent: str, *, prefix: str = "") -> dict[str, str]:
+    """Return hooks and commands of a folder: what an installation writes, without its notes."""
+    about = "Lessons before each prompt, guards after each tool, a check after the answer"
+    hooks = {"description": about, "hooks": build_hooks(agent, "lessons-hook", via="command")}
+    if agent == "gemini-cli":
+        del hooks["description"]
+    files = {"hooks/hooks.json": json.dumps(hooks, indent=2) + "\n"}
+    for path, text in build_commands(agent, "lessons").items():
+        lines = [line for line in text.split("\n") if not line.startswith("# Written")]
+        files[path] = "\n".join(lines).replace("`/lessons-review`", f"`/{prefix}lessons-review`")
+    return files
+
+
+FOLDERS = {
+    "claude-code/plugins/lessons": written("claude-code", prefix="lessons:"),
+    "gemini-cli": {
+        **written("gemini-cli"),
+        "gemini-extension.json": json.dumps(
+            {
+                "name": "lessons", "version": __version__, "description": ABOUT,
+                "mcpServers": SERVER,
+            },
+            indent=2,
+        ) + "\n",
+    },
+    "codex/plugins/lessons": {
+        **written("codex"),
+        ".codex-plugin/plugin.json": json.dumps(
+            {
+                "name": "lessons", "version": __version__, "description": ABOUT,
+                "author": {"name": "lessons_kb"}, "license": "MIT",
+                "skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json",
+                "interface": {
+                    "displayName": "Lessons", "shortDescription": ABOUT, "category": "Coding",
+                },
+            },
+            indent=2,
+        ) + "\n",
+        ".mcp.json": json.dumps({"mcpServers": SERVER}, indent=2) + "\n",
+    },
+    "codex": {
+        ".agents/plugins/marketplace.json": json.dumps(
+            {
+                "name": "lessons-kb",
+                "interface": {"displayName": "lessons_kb"},
+                "plugins": [
+                    {
+                        "name": "lessons",
+                        "source": {"source": "local", "path": "./plugins/lessons"},
+                        "policy": {"installation": "AVAILABLE", "authentication": "ON_INSTALL"},
+                        "category": "Coding",
+                    }
+                ],
+            },
+            indent=2,
+        ) + "\n",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_holds_what_an_installation_writes(
+    folder: str, request: pytest.FixtureRequest
+) -> None:
+    for path, text in FOLDERS[folder].items():
+        place = TEMPLATES / folder / path
+        if request.config.getoption("--update"):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        assert place.read_text("utf-8") == text
 
 
 def test_the_marketplace_leads_to_the_plugin() -> None:

@@ -171,7 +171,10 @@ class GeminiCli(Script):
         return self.event("AfterAgent", prompt=PROMPT, prompt_response=ANSWER)
 
     def compact(self):
-        return [self.event("PreCompress", trigger="auto"), self.edited(90)]
+        left = {"type": "user", "content": [{"text": "<state_snapshot>…</state_snapshot>"}]}
+        with (self.project / "none.jsonl").open("a") as file:
+            file.write(json.dumps({"$set": {"messages": [left]}}, separators=(",", ":")) + "\n")
+        return [self.edited(90)]
 
 
 class Opencode(Script):

@@ -117,7 +117,10 @@ def test_kills_at_random_moments_are_never_noticed(installation: Installation) -
     installation.wait_until(lambda: len(installation.pids()) == 1)
     # The one that opens the brain takes over the lease of the last one killed.
     installation.wait_until(
-        lambda: LESSON in installation.prompt("at last") and (installation.status() or {}).get("answered")
+        lambda: (
+            LESSON in installation.prompt("at last")
+            and (installation.status() or {}).get("answered")
+        )
     )
     check_nothing_is_left(installation, path)
 

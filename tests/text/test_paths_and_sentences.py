@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.text.paths_and_sentences import MAX_PATHS, find_paths, split_sentences
+from lessons_kb.text.paths_and_sentences import MAX_PATHS, find_paths, is_question, split_sentences
 
 PATHS = {
     "please fix src/app/main.py and lib/util.ts.": ["src/app/main.py", "lib/util.ts"],
@@ -210,3 +210,33 @@ def test_a_megabyte_of_different_words_takes_bounded_time():
     began = time.process_time()
     find_paths(text)
     assert time.process_time() - began < 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does total() in src/billing/invoice.py return?",
+        "Explain src/billing/invoice.py",
+        "Is a.py used? And where is b.py imported?",
+        "src/a.py 의 total()은 무엇을 반환하나요?",
+    ],
+)
+def test_a_question_is_told_from_a_task(text: str) -> None:
+    assert is_question(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix total() in src/billing/invoice.py",
+        "Can you fix total() in src/billing/invoice.py?",
+        "The test fails. What is wrong in a.py?",
+        "How does a.py sum up? Please make it return cents",
+        "a.py 를 고쳐 줄래?",
+        "",
+        "what is this?\n```\na.py:1: error\n```",
+        "why? " * 200,
+    ],
+)
+def test_a_task_is_no_question(text: str) -> None:
+    assert not is_question(text)

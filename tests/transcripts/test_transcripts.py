@@ -77,10 +77,10 @@ def test_each_entry_knows_session_time_and_place(records: types.ModuleType) -> N
 def test_a_tail_ends_at_the_last_whole_line(records: types.ModuleType) -> None:
     data = records.CLAUDE
     cut = data.index(b'"t1"', data.index(b"tool_result")) + 2
-    first, offset = read_tail("claude-code", data[:cut])
+    first, offset, _steps = read_tail("claude-code", data[:cut])
     assert [entry.kind for entry in first] == ["prompt"]
     assert data[:offset].endswith(b"\n")
-    second, end = read_tail("claude-code", data[offset:], offset)
+    second, end, _steps = read_tail("claude-code", data[offset:], offset)
     assert end == len(data)
     assert (second[0].id, second[0].tool, second[0].ended) == ("t1", "", "failed")
 

@@ -24,14 +24,12 @@ _LAST_SECONDS = 3
 
 MATCHERS: Mapping[str, Mapping[str, str]] = {
     "claude-code": {
-        "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit",
+        "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
         "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
     },
     "codex": {"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
     "gemini-cli": {
         "BeforeTool": "replace|write_file|run_shell_command",
-        # It fires before every request ("auto"), nearly always without compressing anything.
-        "PreCompress": "manual",
     },
     "cursor": {"preToolUse": "Write|Delete"},
 }

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
-from lessons_kb.agents.install.settings_entries import add_pieces, digest_of, show, take_pieces
+from lessons_kb.agents.install.settings_entries import (
+    add_pieces,
+    digest_of,
+    is_foreign,
+    show,
+    take_pieces,
+)
 from lessons_kb.agents.install.settings_files import Request, Target, check_request, find_targets
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.store import agent_settings
@@ -27,8 +33,8 @@ class Change:
 
     path: str
     action: str
-    """``created``, ``changed``, ``unchanged``, ``removed`` (the file) or ``kept`` (another agent
-    uses the same entries)."""
+    """``created``, ``changed``, ``unchanged``, ``removed`` (the file), ``kept`` (another agent
+    uses the same entries) or ``foreign`` (a file of somebody else's stands in its place)."""
     diff: str = ""
     """Unified, without secrets."""
     backup: str = ""
@@ -190,7 +196,9 @@ def _clear_away(steps: list[_Step]) -> None:
 
 def _action(step: _Step) -> str:
     if step.before == step.after:
-        return "kept" if step.kept else "unchanged"
+        if step.kept:
+            return "kept"
+        return "foreign" if is_foreign(step.before, step.target) else "unchanged"
     if step.before is None:
         return "created"
     return "removed" if step.after is None else "changed"

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install.commands import WRITTEN
 from lessons_kb.agents.install.hook_entries import HOOK, TOOL
 from lessons_kb.agents.install.install_agent import find_installed
 from lessons_kb.agents.install.own_programs import NAMES
@@ -88,6 +89,7 @@ def _look(request: Request, path: str) -> Health:
         detail = f"{agent}: {path} calls {NAMES['hook']}, which is not on your PATH"
         return Health(level="warning", what="agent", detail=detail, mend="install it for yourself")
     route = find_route(text)
-    what = f"hooks by {route}" if route else "MCP server"
+    other = "command" if WRITTEN in text else "MCP server"
+    what = f"hooks by {route}" if route else other
     scope = "shared" if request.shared else request.scope
     return Health(level="ok", what="agent", detail=f"{agent}: {what}, {scope}: {path}")

@@ -6,9 +6,10 @@ import json
 import re
 from typing import Any
 
+from lessons_kb.agents.install.commands import WRITTEN
 from lessons_kb.agents.install.edit_json import get, put, take
 from lessons_kb.agents.install.edit_toml import put_table, read_toml, take_table
-from lessons_kb.agents.install.hook_entries import HOOK, is_ours
+from lessons_kb.agents.install.hook_entries import is_ours
 from lessons_kb.agents.install.parse_jsonc import read_data
 from lessons_kb.agents.install.settings_files import Piece, Target
 from lessons_kb.errors import InputError
@@ -23,9 +24,11 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
     Raises InputError for a file that cannot be read or holds something else in our place.
     """
     if target.syntax == "text":
-        if data is not None and HOOK.encode() not in data:
-            raise InputError("not a file written by lessons; rename it and run this again")
         (piece,) = target.pieces
+        if is_foreign(data, target):
+            if piece.form == "offer" and data is not None:
+                return data
+            raise InputError("not a file written by lessons; rename it and run this again")
         return str(piece.value).encode()
     text, bom = _decoded(data)
     if target.syntax == "toml":
@@ -40,6 +43,11 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
     return (bom + text).encode()
 
 
+def is_foreign(data: bytes | None, target: Target) -> bool:
+    """Tell whether somebody else has written the file that would be ours as a whole."""
+    return target.syntax == "text" and data is not None and WRITTEN.encode() not in data
+
+
 def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> bytes | None:
     """Return the file without our pieces, None when nothing else is left of it.
 
@@ -47,7 +55,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
     file that has none comes back as it is. Raises InputError for one that cannot be read.
     """
     if target.syntax == "text":
-        return None if HOOK.encode() in data else data
+        return data if is_foreign(data, target) else None
     old, bom = _decoded(data)
     if not old.strip():
         return data

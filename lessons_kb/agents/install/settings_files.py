@@ -6,9 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from lessons_kb.agents.install.commands import build_commands
 from lessons_kb.agents.install.hook_entries import build_hooks, build_plugin
 from lessons_kb.errors import InputError
 
@@ -50,7 +51,7 @@ class Piece:
 
     form: str
     """``hooks``: lists by event; ``entry``: our object; ``mark``: set where missing; ``text``:
-    the whole file."""
+    the whole file; ``offer``: likewise, but a file of somebody else's stays."""
     path: tuple[str, ...] = ()
     value: Any
 
@@ -108,6 +109,24 @@ def _server(request: Request, *path: str, **more: Any) -> tuple[Piece, ...]:
     return (Piece(form="entry", path=(*path, SERVER), value=value),)
 
 
+def _commands(request: Request, folder: str) -> list[Target]:
+    """Return the files of our commands; ``folder`` is the agent's own.
+
+    None in a project for this user alone: they would lie among its files for git to find.
+    """
+    if request.scope == "project" and not is_committed(request):
+        return []
+    files = build_commands(request.agent, request.entries.server)
+    return [
+        Target(
+            path=os.path.join(folder, path),
+            syntax="text",
+            pieces=(Piece(form="offer", value=text),),
+        )
+        for path, text in files.items()
+    ]
+
+
 def _claude_code(request: Request) -> list[Target]:
     folder = _claude_home()
     state = os.path.join(folder if os.environ.get("CLAUDE_CONFIG_DIR") else _home(), ".claude.json")
@@ -123,6 +142,7 @@ def _claude_code(request: Request) -> list[Target]:
     return [
         Target(path=os.path.join(folder, name), pieces=(_hooks(request),)),
         *_if_any(state, server),
+        *_commands(request, folder),
     ]
 
 
@@ -131,13 +151,15 @@ def _codex(request: Request) -> list[Target]:
     return [
         Target(path=os.path.join(folder, "hooks.json"), pieces=(_hooks(request),)),
         *_if_any(os.path.join(folder, "config.toml"), _server(request, "mcp_servers"), "toml"),
+        *_commands(request, folder),
     ]
 
 
 def _gemini_cli(request: Request) -> list[Target]:
     folder = _folder(request, _in_home(".gemini"), ".gemini")
     pieces = (_hooks(request), *_server(request, "mcpServers"))
-    return [Target(path=os.path.join(folder, "settings.json"), pieces=pieces)]
+    settings = Target(path=os.path.join(folder, "settings.json"), pieces=pieces)
+    return [settings, *_commands(request, folder)]
 
 
 def _cursor(request: Request) -> list[Target]:
@@ -146,16 +168,18 @@ def _cursor(request: Request) -> list[Target]:
     return [
         Target(path=os.path.join(folder, "hooks.json"), pieces=(version, _hooks(request))),
         *_if_any(os.path.join(folder, "mcp.json"), _server(request, "mcpServers")),
+        *_commands(request, folder),
     ]
 
 
-def _github_hooks(request: Request) -> Target:
+def _github_files(request: Request) -> list[Target]:
     # Copilot CLI and VS Code read the same folders: one file, or both would fire every event
     # twice. Each finds in an entry the keys that it knows.
     folder = _folder(request, _copilot_home(), ".github")
     version = Piece(form="mark", path=("version",), value=1)
     path = os.path.join(folder, "hooks", "lessons.json")
-    return Target(path=path, pieces=(version, _hooks(request)))
+    hooks = Target(path=path, pieces=(version, _hooks(request)))
+    return [hooks, *_commands(replace(request, agent="copilot-cli"), folder)]
 
 
 def _copilot_cli(request: Request) -> list[Target]:
@@ -164,13 +188,13 @@ def _copilot_cli(request: Request) -> list[Target]:
     personal = request.scope == "user"
     more = {"type": "stdio", "tools": ["*"]} if personal else {"type": "stdio"}
     server = _server(request, "mcpServers", **more)
-    return [_github_hooks(request), *_if_any(user if personal else shared, server)]
+    return [*_github_files(request), *_if_any(user if personal else shared, server)]
 
 
 def _vscode(request: Request) -> list[Target]:
     folder = _folder(request, _code_home(), ".vscode")
     server = _server(request, "servers", type="stdio")
-    return [_github_hooks(request), *_if_any(os.path.join(folder, "mcp.json"), server)]
+    return [*_github_files(request), *_if_any(os.path.join(folder, "mcp.json"), server)]
 
 
 def _opencode(request: Request) -> list[Target]:
@@ -179,15 +203,16 @@ def _opencode(request: Request) -> list[Target]:
     folder = _folder(request, user, os.path.join(".opencode", "plugins"))
     text = Piece(form="text", value=build_plugin(request.entries.hook))
     plugin = Target(path=os.path.join(folder, "lessons.ts"), syntax="text", pieces=(text,))
+    own = [plugin, *_commands(request, os.path.dirname(folder))]
     where = request.project if request.scope == "project" else _opencode_home()
     names = ("opencode.json", "opencode.jsonc")
     present = [name for name in names if os.path.isfile(os.path.join(where, name))]
     config = os.path.join(where, (*present, names[0])[0])
     if not request.server:
-        return [plugin]
+        return own
     value = {"type": "local", "command": [request.entries.server, "mcp"], "enabled": True}
     entry = Piece(form="entry", path=("mcp", SERVER), value=value)
-    return [plugin, Target(path=config, pieces=(entry,))]
+    return [*own, Target(path=config, pieces=(entry,))]
 
 
 def _if_any(path: str, pieces: tuple[Piece, ...], syntax: str = "json") -> list[Target]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.service.mcp.client_sessions import connect
-from lessons_kb.service.mcp.tools import Answer, Tools
+from lessons_kb.service.mcp.tools import UNLISTED, Answer, Tools
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.version import __version__
 
@@ -37,6 +37,7 @@ class _Server(MCPServer):
                 }
             )
             for tool in await super().list_tools()
+            if tool.name not in UNLISTED
         ]
 
     async def call_tool(
@@ -61,7 +62,11 @@ class _Server(MCPServer):
 
 
 def shorten(schema: Any) -> Any:
-    """Return a JSON schema without generated titles, empty defaults and null as a second type."""
+    """Return a JSON schema that says the same in fewer words.
+
+    Without generated titles, empty defaults, null as a second type, and the demand that a text or
+    a list is not empty, which a call is held to all the same.
+    """
     if isinstance(schema, list):
         return [shorten(one) for one in schema]
     if not isinstance(schema, dict):
@@ -76,6 +81,8 @@ def shorten(schema: Any) -> Any:
         for key, value in schema.items()
         if not (key == "title" and isinstance(value, str))
         and not (key == "default" and value in (None, "", False))
+        and not (key in ("minLength", "minItems", "minimum") and value in (0, 1))
+        and not (key == "additionalProperties" and value is True)
     }
 
 

@@ -51,16 +51,16 @@ Answer = Callable[[str, dict[str, Any]], str]
 
 
 HISTORY_LIMIT, HISTORY_MOST = 50, 200
+UNLISTED = ("lessons_hook",)
+"""Tools that agents' settings call by name: no model is offered them, or pays for them."""
 HOOK_SECONDS = 2.0
 """An agent waits for its hooks: later than this an answer is worth less than none."""
 _AGENT_NAMES = Literal[
     "claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"
 ]
 
-_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_NOTES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 _REWRITES = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
@@ -86,12 +86,7 @@ class Tools:
             (self.session_history, "Session history", _READS),
         ):
             server.tool(title=title, annotations=hints, description=_said_of(tool))(tool)
-        server.tool(
-            title="Answer a hook",
-            annotations=_NOTES,
-            description=_said_of(self.lessons_hook),
-            structured_output=False,
-        )(self.lessons_hook)
+        server.tool(structured_output=False)(self.lessons_hook)
         server.resource(
             "lesson://{+id}", title="A lesson", mime_type="text/markdown", name="lesson"
         )(self.lesson)
@@ -108,7 +103,7 @@ class Tools:
         directory: Directory = None,
     ) -> Block:
         """Return the few lessons that matter for a task, as a checklist to verify before you
-        finish. Empty when no lesson is relevant. Injections are counted.
+        finish; empty when none is relevant.
         """
         with _said():
             try:
@@ -130,24 +125,22 @@ class Tools:
         query: Annotated[str, Field(min_length=1, description="Words, an error, file names.")],
         kinds: Annotated[
             list[Literal["lesson", "playbook", "qa-finding", "note"]] | None,
-            Field(description="Only these kinds; default: all."),
+            Field(description="Default: all."),
         ] = None,
         stage: str | None = None,
         paths: Paths = None,
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
-        directory: Directory = None,
+        directory: str | None = None,
     ) -> Hits:
-        """Search all cards and notes, best first. Nothing is suppressed: ``passed`` says whether
-        a hit is relevant for the query, ``confidence`` how certain that is.
-        """
+        """Search cards and notes, best first. ``passed`` says whether a hit is relevant."""
         with _said():
             brain = self._workspace.find(directory)
             chosen = tuple(kinds or (*KINDS, NOTE))
             hits = brain.search(query, kinds=chosen, stage=stage, paths=paths or (), limit=limit)
             return Hits(hits=[show_hit(render.hit_data(hit)) for hit in hits])
 
-    def lessons_get(self, id: CardId, directory: Directory = None) -> CardText:  # noqa: A002
-        """Read one whole card: its header, checklist and Markdown text."""
+    def lessons_get(self, id: CardId, directory: str | None = None) -> CardText:  # noqa: A002
+        """Read one whole card."""
         with _said():
             brain = self._workspace.find(directory)
             card, text = read_card(brain, id)
@@ -176,8 +169,8 @@ class Tools:
         evidence: Annotated[
             Texts, Field(description="What was done: edits made, commands run.")
         ] = None,
-        session: Session = None,
-        directory: Directory = None,
+        session: str | None = None,
+        directory: str | None = None,
     ) -> Checked:
         """Report for each checklist item: shown, denied, contradicted or open."""
         with _said():
@@ -209,13 +202,16 @@ class Tools:
         kind: Literal["lesson", "playbook", "qa-finding"] = "lesson",
         topics: Texts = None,
         paths: Annotated[Texts, Field(description="Globs of the files it guards.")] = None,
+        detect: Annotated[
+            list[dict[str, Any]] | None,
+            Field(description='How it looks: {"regex": …} in code or {"command": …}.'),
+        ] = None,
         severity: Literal["low", "medium", "high"] | None = None,
         example: Annotated[str, Field(description="The task in which it happened.")] = "",
-        directory: Directory = None,
+        directory: str | None = None,
     ) -> Proposed:
-        """Draft a lesson. It is used only after the user has confirmed it. An open proposal with
-        the same title is replaced. ``missing`` lists what is incomplete; ``similar`` lists
-        possible duplicates: if one matches, use lessons_bump instead.
+        """Draft a lesson for the user to confirm; the same title replaces an open draft. Complete
+        what ``missing`` lists. If one of ``similar`` is the same mistake, call lessons_bump.
         """
         parts = {
             "Situation": situation,
@@ -233,6 +229,7 @@ class Tools:
                 symptoms=symptoms,
                 topics=topics or (),
                 paths=paths or (),
+                detect=detect or (),
                 severity=severity,
                 example=example,
             )
@@ -248,9 +245,9 @@ class Tools:
         self,
         ids: Annotated[list[CardId], Field(min_length=1, max_length=20)],
         task: Annotated[str | None, Field(description="The task in which it came back.")] = None,
-        directory: Directory = None,
+        directory: str | None = None,
     ) -> Bumped:
-        """Record that the mistake of each card happened again; the cards then rank higher."""
+        """Record that the mistake of these cards happened again."""
         with _said():
             cards = self._workspace.find(directory).bump(*ids, task=task)
             return Bumped(
@@ -262,18 +259,15 @@ class Tools:
         id: CardId,  # noqa: A002
         mark: Annotated[
             Literal["helpful", "harmful", "irrelevant"],
-            Field(
-                description="harmful: it misled; such cards are proposed for archiving. "
-                "irrelevant: it is not about this task."
-            ),
+            Field(description="harmful: it misled you; irrelevant: not about this task."),
         ],
         context: Context[Any],
         session: Annotated[
             str | None, Field(description="Your session's id; default: this connection.")
         ] = None,
-        directory: Directory = None,
+        directory: str | None = None,
     ) -> Marked:
-        """Record that a lesson helped or misled you, once per session. The card stays unchanged."""
+        """Record whether a lesson helped."""
         with _said():
             known = session_of_call(context, session)
             effect = self._workspace.find(directory).stats.mark(id, mark, session=known)
@@ -310,16 +304,11 @@ class Tools:
     def session_history(
         self,
         session_id: Annotated[str, Field(min_length=1)],
-        chat_id: Annotated[
-            str | None, Field(description="Only this chat of the session, such as a subagent.")
-        ] = None,
+        chat_id: Annotated[str | None, Field(description="Only this subagent.")] = None,
         limit: Annotated[int, Field(ge=1, le=HISTORY_MOST)] = HISTORY_LIMIT,
-        directory: Directory = None,
+        directory: str | None = None,
     ) -> History:
-        """Return the newest events of a session, oldest first: prompts, calls, their outcomes.
-
-        Secrets were redacted when the events were recorded.
-        """
+        """Return the newest prompts and calls of a session, oldest first."""
         with _said():
             brain = self._workspace.find(directory)
             return History(

@@ -1,0 +1,101 @@
+"""The commands that a user types in the chat, as `lessons install` writes them for each agent."""
+
+from __future__ import annotations
+
+import pathlib
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install import Entries, Request, install, uninstall
+
+ENTRIES = Entries(hook="/opt/our tools/lessons-hook", server="/opt/our tools/lessons")
+FILES = {
+    "claude-code": ".claude/commands/{}.md",
+    "codex": ".codex/skills/{}/SKILL.md",
+    "gemini-cli": ".gemini/commands/{}.toml",
+    "cursor": ".cursor/commands/{}.md",
+    "copilot-cli": ".copilot/skills/{}/SKILL.md",
+    "vscode": ".copilot/skills/{}/SKILL.md",
+    "opencode": ".config/opencode/commands/{}.md",
+}
+
+Ask = Callable[..., Request]
+
+
+@pytest.fixture
+def ask(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "project").mkdir()
+
+    def ask(agent: str, **more: Any) -> Request:
+        return Request(agent=agent, project=str(tmp_path / "project"), entries=ENTRIES, **more)
+
+    return ask
+
+
+def header(text: str) -> dict[str, Any]:
+    return yaml.safe_load(text.split("---\n")[1])
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_each_agent_gets_two_commands_and_gives_them_back(
+    agent: str, ask: Ask, _own_home: pathlib.Path
+) -> None:
+    install(ask(agent))
+    for name in ("lesson", "lessons-review"):
+        text = (_own_home / FILES[agent].format(name)).read_text("utf-8")
+        if agent == "gemini-cli":
+            data = tomllib.loads(text)
+            assert data["description"]
+            body = data["prompt"]
+        elif agent == "cursor":
+            body = text
+        else:
+            assert header(text)["description"]
+            body = text.split("---\n", 2)[2]
+        assert ("lessons_propose" in body) == (name == "lesson")
+        assert ("'/opt/our tools/lessons' review --accept ID" in body) == (name != "lesson")
+        assert "{{" not in body.replace("{{args}}", "")
+    uninstall(ask(agent))
+    left = [path for path in _own_home.rglob("*lesson*") if ".local" not in path.parts]
+    assert left == []
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "copilot-cli"])
+def test_the_model_pays_nothing_until_the_user_calls(
+    agent: str, ask: Ask, _own_home: pathlib.Path
+) -> None:
+    install(ask(agent))
+    path = _own_home / FILES[agent].format("lesson")
+    if agent == "codex":
+        policy = yaml.safe_load((path.parent / "agents" / "openai.yaml").read_text("utf-8"))
+        assert policy == {"policy": {"allow_implicit_invocation": False}}
+    else:
+        assert header(path.read_text("utf-8"))["disable-model-invocation"] is True
+
+
+def test_a_command_of_the_user_s_own_stays(ask: Ask, _own_home: pathlib.Path) -> None:
+    own = _own_home / ".claude" / "commands" / "lesson.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("Teach me something.\n")
+    done = {change.path: change.action for change in install(ask("claude-code"))}
+    assert done[str(own)] == "foreign"
+    assert (own.parent / "lessons-review.md").exists()
+    uninstall(ask("claude-code"))
+    assert own.read_text() == "Teach me something.\n"
+    assert not (own.parent / "lessons-review.md").exists()
+
+
+def test_in_a_project_only_what_is_committed_gets_commands(
+    ask: Ask, tmp_path: pathlib.Path
+) -> None:
+    install(ask("claude-code", scope="project"))
+    assert not (tmp_path / "project" / ".claude" / "commands").exists()
+    install(ask("claude-code", scope="project", shared=True))
+    assert (tmp_path / "project" / ".claude" / "commands" / "lesson.md").is_file()
