@@ -7,19 +7,21 @@ import datetime as dt
 import difflib
 import os
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.card_text import compose, redact_card
+from lessons_kb.brain.card_text import compose, compose_whole, find_lacks, redact_card
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.git_merge_setup import merges_cards
 from lessons_kb.brain.index_entry import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.detect.patterns import check_pattern
 from lessons_kb.duplicates.near_duplicates import KIN, NEAR, SAME, Duplicates, Twin, similarity
 from lessons_kb.errors import (
     AmbiguousCard,
@@ -27,17 +29,19 @@ from lessons_kb.errors import (
     DuplicateCard,
     EditRefused,
     GitError,
+    Incomplete,
     InputError,
     LessonsError,
     StorageError,
 )
 from lessons_kb.learn.draft_text import Sketch
 from lessons_kb.learn.lesson_effect import RECURRED
-from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, disk, trash
 from lessons_kb.store.lesson_outcomes import BUMPED
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line
 
 Change = str | int | tuple[str, ...] | None
 
@@ -45,6 +49,8 @@ Change = str | int | tuple[str, ...] | None
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
+_SHORTEST = 12
+"""Characters of a shortened id that still read as a name."""
 _SHOWN = 5
 """Candidates named in a message."""
 _LEVELS = (SAME, NEAR, KIN)
@@ -55,7 +61,8 @@ _MOST_TWINS = 3
 ON_DUPLICATE = ("fail", "bump", "new")
 
 
-MAX_NOT_FOR = 20
+MAX_TAUGHT = 20
+"""Prompts that a card keeps of what it was taught."""
 _MAX_PROMPT = 300
 
 
@@ -133,6 +140,16 @@ class Cards:
             raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
         raise CardNotFound(_not_found(name, everything))
 
+    def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
+        """Return the id of each card → the least of its slug, in whole words, that ``find`` needs.
+
+        Where no part of the slug will do, it is the id.
+        """
+        everything = [card.id for card in self.all(notes=True)]
+        slugs = sorted(_slug(card_id) for card_id in everything)
+        starts = sorted(everything)
+        return {card.id: _shorten(card.id, slugs, starts) for card in cards}
+
     def get(self, name: str) -> Card:
         """Return the card that ``name`` means; see ``find``."""
         return self.find(name)[1]
@@ -156,19 +173,81 @@ class Cards:
         severity: str | None = None,
         paths: Sequence[str] = (),
         sections: Mapping[str, str] | None = None,
+        symptoms: Sequence[str] = (),
+        detect: Sequence[Pattern] = (),
+        whole: bool = False,
         on_duplicate: str = "fail",
         today: str | None = None,
     ) -> Card:
-        """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown."""
+        """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown.
+
+        A ``whole`` card is written without the template's guidance, and only if it passes the
+        quality bar; else Incomplete is raised and says what is missing.
+        """
         _choose("kind", kind, KINDS)
-        _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
         if severity is not None:
             _choose("severity", severity, SEVERITIES)
         slug(title)
+        for pattern in detect:
+            if problem := check_pattern(pattern):
+                raise InputError(problem)
+        sketch = Sketch(
+            title=" ".join(title.split()),
+            sections=dict(sections or {}),
+            paths=tuple(map(clean_line, paths)),
+            stage=clean_line(stage or "") or None,
+        )
+        told = tuple(map(clean_line, symptoms))
+        if whole:
+            header = {
+                "type": kind,
+                "applies-to": tuple(map(clean_line, topics)),
+                "project": clean_line(project or ""),
+                "symptoms": told,
+                "severity": severity or "medium",
+                "created": _today(today),
+            }
+            text = compose_whole(sketch, header=header, detect=detect)
+        else:
+            text = compose(
+                sketch,
+                kind=kind,
+                topics=tuple(topics),
+                project=project,
+                severity=severity,
+                created=_today(today),
+                header={"symptoms": told or None},
+                detect=detect,
+            )
+        return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
+
+    def add_text(
+        self,
+        text: str,
+        *,
+        whole: bool = False,
+        on_duplicate: str = "fail",
+        today: str | None = None,
+    ) -> Card:
+        """Write a new card whose whole text is given, under a name made from its title.
+
+        Secrets are removed, a missing date is added. ``whole`` and ``on_duplicate`` are those of
+        ``create``. Raises InputError for a text that is no card.
+        """
+        _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
+        folders = self._brain.layers[0].settings.folders
+        document = parse_card(redact_card(text), path="lessons/new.md", folders=folders)
+        card = document.card
+        if card is None:
+            raise InputError(f"not a card: {document.findings[0].message}")
+        if "title" not in document.key_lines and card.title == "new":
+            raise InputError("the card has no title; add `title: …`, naming the mistake")
+        if whole and (missing := find_lacks(document)):
+            raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
         with hold_new(self._brain.layers[0].root):
             self._brain.refresh()
             if on_duplicate != "new" and (
-                twin := self._find_twin(title, near=on_duplicate == "fail")
+                twin := self._find_twin(card.title, near=on_duplicate == "fail")
             ):
                 existing = twin[0]
                 if on_duplicate == "bump":
@@ -178,21 +257,8 @@ class Cards:
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
-            sketch = Sketch(
-                title=" ".join(title.split()),
-                sections=dict(sections or {}),
-                paths=tuple(paths),
-                stage=stage,
-            )
-            text = compose(
-                sketch,
-                kind=kind,
-                topics=tuple(topics),
-                project=project,
-                severity=severity,
-                created=_today(today),
-            )
-            return self.add(redact_card(text), kind=kind, title=title)
+            dated = text if card.created else edit_header(text, {"created": _today(today)})
+            return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
         """Write a card's whole text under a name made from its title; nothing is overwritten."""
@@ -202,6 +268,10 @@ class Cards:
         limit = settings.index.max_file_bytes
         document = read_document(layer.root, path, settings.folders, limit)[1]
         return _usable(document, path)
+
+    def find_lacks(self, name: str) -> tuple[str, ...]:
+        """Return what keeps a card from the quality bar, one line each."""
+        return find_lacks(self.read(name)[1])
 
     def find_twins(self, card: Card) -> list[Twin]:
         """Return the cards that may be the same lesson as one that is not written yet."""
@@ -237,14 +307,26 @@ class Cards:
 
         Of many the last twenty stay. Raises InputError for a prompt without a word.
         """
+        return self._teach(name, "not-for", lambda card: card.not_for, prompt)
+
+    def add_symptom(self, name: str, prompt: str) -> Card:
+        """Write a prompt that a card should be found by into its ``symptoms``; see `redact`.
+
+        Of many the last twenty stay. Raises InputError for a prompt without a word.
+        """
+        return self._teach(name, "symptoms", lambda card: card.symptoms, prompt)
+
+    def _teach(
+        self, name: str, key: str, read: Callable[[Card], tuple[str, ...]], prompt: str
+    ) -> Card:
         told = tell_prompt(prompt)
         if not told:
-            raise InputError("the prompt is empty; name it with --prompt")
+            raise InputError("the prompt is empty; name it")
         layer, card = self.find(name)
 
         def change(document: Document) -> Mapping[str, Change]:
-            kept = document.card.not_for if document.card else ()
-            return {"not-for": (*(one for one in kept if one != told), told)[-MAX_NOT_FOR:]}
+            kept = read(document.card) if document.card else ()
+            return {key: (*(one for one in kept if one != told), told)[-MAX_TAUGHT:]}
 
         return self._change(layer, card.id, change)
 
@@ -454,6 +536,29 @@ def _fitting(name: str, ids: Mapping[str, object], *, exact: bool = False) -> li
         if fitting := sorted(card_id for card_id in ids if test(card_id)):
             return fitting
     return []
+
+
+def _slug(card_id: str) -> str:
+    return os.path.splitext(card_id.rsplit("/", 1)[-1])[0]
+
+
+def _shorten(card_id: str, slugs: Sequence[str], ids: Sequence[str]) -> str:
+    """Return the shortest part of a slug, of whole words, that no other card answers to.
+
+    ``slugs`` and ``ids`` are those of all cards, in order.
+    """
+    own = _slug(card_id)
+    ends = [place for place, sign in enumerate(own) if sign == "-" and place >= _SHORTEST]
+    for end in (*ends, len(own)):
+        part = own[:end]
+        place = bisect_left(slugs, part)
+        alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
+        begun = bisect_left(ids, part)
+        if (alone or (end == len(own) and slugs.count(own) == 1)) and not any(
+            one.startswith(part) for one in ids[begun : begun + 1]
+        ):
+            return part
+    return card_id
 
 
 def _not_found(name: str, ids: Sequence[str]) -> str:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from lessons_kb.brain.card_text import redact_card
 from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.import_sources import GALANGAL, JSONL, MEMORY, REVIEW, SOURCES
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.origins import ORIGIN_KEY, read_origins
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.slugs import is_reserved, slug
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
@@ -36,7 +36,6 @@ Change = str | int | tuple[str, ...] | None
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"
 ON_NEAR = ("skip", "new", "bump")
-SOURCES = ("galangal", "review", "memory", "jsonl")
 FORMATS = ("json", "jsonl", "markdown")
 
 _NEAR_HINT = "; use --near new to write it or --near bump to count it"
@@ -100,7 +99,7 @@ class Exchange:
         if near not in ON_NEAR:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
         reading = read_lessons(source, path)
-        if source == "review" and not (reading.lessons or reading.passed_over):
+        if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
         lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
         shelf = _Shelf(self._brain, near)
@@ -294,14 +293,14 @@ def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
 
 def read_lessons(source: str, path: str) -> Reading:
     """Return the lessons of a file of one of SOURCES; InputError names file and line."""
-    if source == "galangal":
+    if source == GALANGAL:
         columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
         return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
-    if source == "review":
+    if source == REVIEW:
         return read_review(import_files.read_source(path), name=path)
-    if source == "memory":
+    if source == MEMORY:
         return read_memory(import_files.read_source(path), name=path)
-    if source == "jsonl":
+    if source == JSONL:
         return read_lines(import_files.read_source_lines(path), name=path)
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
 
@@ -329,8 +328,6 @@ def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
     return found
 
 
-ORIGIN_KEY = "imported-from"
-"""Key of a header that says where a card, or a count on it, came from."""
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 
@@ -413,14 +410,6 @@ def count_in(document: Document, text: str, lesson: Incoming, date: str) -> Mapp
     if origins != read_origins(text):
         changes[ORIGIN_KEY] = origins
     return changes
-
-
-def read_origins(text: str) -> tuple[str, ...]:
-    """Return what the header of a card says about where it came from."""
-    for entry in read_header(split_header(text)).entries:
-        if canonical(entry.key) == ORIGIN_KEY:
-            return tuple(item for item in entry.texts if item)
-    return ()
 
 
 def is_safe_id(card_id: str) -> bool:

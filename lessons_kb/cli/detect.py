@@ -48,7 +48,9 @@ def detect(
         bool, typer.Option("--exit-zero", help="Exit 0 even if a mistake was found.")
     ] = False,
 ) -> None:
-    """Find the mistakes that cards describe by their `detect` patterns; exit 1 if there are any.
+    """Find the mistakes that cards describe by patterns (`detect`).
+
+    Exit 1 if there are any.
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
     """
@@ -99,13 +101,14 @@ def _from_root(brain: Brain, paths: Sequence[str]) -> list[str]:
 
 def _say_unused(brain: Brain) -> None:
     from lessons_kb.brain.detect_in_project import count_unused
-    from lessons_kb.detect.ast_patterns import INSTALL
+    from lessons_kb.detect.ast_patterns import EXTRA
+    from lessons_kb.process.installation import install_command
 
     beyond, without = count_unused(brain)
     if beyond:
         say(f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some")
     if without:
-        say(f"{counted(without, 'ast pattern')} not looked for; {INSTALL}")
+        say(f"{counted(without, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`")
     if not any(layer.state and layer.state.detectors for layer in brain.layers):
         say("no card has patterns; add `detect:` to a card, see docs/detect.md")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lessons_kb.brain.addressed import count_items
 from lessons_kb.brain.detect_in_change import find_in_evidence
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.last_check import note_checked
@@ -15,7 +16,7 @@ from lessons_kb.check.item_closings import read_closings
 from lessons_kb.check.item_states import check_items
 from lessons_kb.model import OPEN, Card
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
-from lessons_kb.session.lesson_outcomes import count_items, note_effects
+from lessons_kb.session.lesson_outcomes import note_effects
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
 from lessons_kb.session.waiting_drafts import order_drafts

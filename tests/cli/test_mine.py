@@ -8,6 +8,7 @@ import pathlib
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -424,3 +425,61 @@ def test_init_hints_at_the_past_without_a_terminal(
     write_history(project)
     (project / "lessons.toml").unlink()
     assert "found 3 sessions, 14 commits; `lessons mine`" in lessons("init").err
+
+
+@pytest.mark.slow
+def test_init_offers_to_look_at_the_past_on_a_terminal(
+    terminal: Callable[..., Any], project: pathlib.Path
+) -> None:
+    write_sessions(project)
+    write_history(project)
+    (project / "AGENTS.md").write_text("# Rules\n")
+    (project / "lessons.toml").unlink()
+    asked = terminal("init")
+    asked.wait("Found 3 sessions, 14 commits, AGENTS.md: look for lessons? [Y/n]:")
+    asked.type("\n")
+    seen = asked.end()
+    assert "OperationalError: database is locked" in seen
+    assert "next: `lessons mine --draft 10`" in seen
+    assert asked.code == 0
+
+
+@pytest.mark.slow
+def test_who_declines_the_offer_is_told_another_step(
+    terminal: Callable[..., Any], project: pathlib.Path
+) -> None:
+    write_sessions(project)
+    (project / "lessons.toml").unlink()
+    asked = terminal("init")
+    asked.wait("look for lessons? [Y/n]:")
+    asked.type("n\n")
+    seen = asked.end()
+    assert "SURE" not in seen
+    assert 'next: `lessons add "what went wrong"`' in seen
+
+
+def test_review_comments_count(lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    secret = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+    def comment(number: int, request: int) -> dict[str, Any]:
+        return {
+            "id": number,
+            "pull_request_url": f"https://api.example.org/repos/o/r/pulls/{request}",
+            "path": "pay.py",
+            "created_at": "2026-10-02T10:00:00Z",
+            "body": f"A retry must not run without a key, because {secret} is billed twice.",
+        }
+
+    path = tmp_path / "comments.json"
+    path.write_text(json.dumps([comment(1, 7), comment(2, 8)]))
+    (project / "pay.py").write_text("pay()\n")
+    told = lessons("mine", "--comments", path)
+    assert "A retry must not run without a key" in told.out
+    assert "in 2 reviews; gives a cause; review comment" in told.out
+    assert "2 review comments" in told.out
+    assert "ghp_" not in told.out
+    made = lessons("mine", "--comments", path, "--draft", "1", "--json")
+    assert "ghp_" not in pathlib.Path(json.loads(made.out)["drafts"][0]["path"]).read_text()
+    path.write_text("no json")
+    refused = lessons("mine", "--comments", path)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
