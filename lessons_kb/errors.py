@@ -11,6 +11,7 @@
     ├── DuplicateCard      a card with this title exists
     ├── EditRefused        an edit would not keep the human's file
     ├── InputError         a value given by the caller cannot be used
+    │   └── Incomplete     a card lacks what the quality bar asks for
     ├── ModelMissing       the embedding model or its libraries; says what to install
     ├── StorageError       the disk said no: full, read-only, locked
     │   ├── IndexBusy      another process is writing the index
@@ -64,6 +65,17 @@ class EditRefused(LessonsError):
 
 class InputError(LessonsError):
     """A value from the caller that cannot be used."""
+
+
+class Incomplete(InputError):
+    """A card that does not pass the quality bar.
+
+    ``missing`` holds one line for each thing that it lacks.
+    """
+
+    def __init__(self, message: str, *, missing: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 class ModelMissing(LessonsError):

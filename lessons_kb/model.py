@@ -79,6 +79,8 @@ class Card:
     """Regular expression that finds each item's evidence, "" without one; empty = no item has."""
     conditional: bool = False
     """The items say when the card applies: nothing to check."""
+    template: bool = False
+    """Nobody has filled in the template yet: found by a search, never injected."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

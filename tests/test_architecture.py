@@ -157,8 +157,7 @@ SURROUNDINGS = {
     "service/daemon_state.py": "the same, for whoever asks the daemon",
     "service/fallback.py": "the client's other half",
     "store/locate.py": "where the user keeps state: the only place that says so",
-    "tui/app.py": "a terminal's colours and editor",
-    "tui/prompt.py": "a terminal's editor",
+    "tui/app.py": "a terminal's colours",
 }
 """File → why it reads the environment or the working directory; everything else is told them."""
 

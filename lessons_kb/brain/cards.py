@@ -12,14 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.agent_session import session_of
-from lessons_kb.brain.compose import compose, redact_card
+from lessons_kb.brain.compose import compose, compose_whole, find_lacks, redact_card
 from lessons_kb.brain.digest import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.sharing import merges_cards
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.detect.patterns import check_pattern
 from lessons_kb.duplicates.near_duplicates import KIN, NEAR, SAME, Duplicates, Twin, similarity
 from lessons_kb.errors import (
     AmbiguousCard,
@@ -27,17 +28,19 @@ from lessons_kb.errors import (
     DuplicateCard,
     EditRefused,
     GitError,
+    Incomplete,
     InputError,
     LessonsError,
     StorageError,
 )
 from lessons_kb.learn.drafts import Sketch
 from lessons_kb.learn.effect import RECURRED
-from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import disk, files, trash
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.outcomes import BUMPED
 from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line
 
 Change = str | int | tuple[str, ...] | None
 
@@ -156,19 +159,81 @@ class Cards:
         severity: str | None = None,
         paths: Sequence[str] = (),
         sections: Mapping[str, str] | None = None,
+        symptoms: Sequence[str] = (),
+        detect: Sequence[Pattern] = (),
+        whole: bool = False,
         on_duplicate: str = "fail",
         today: str | None = None,
     ) -> Card:
-        """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown."""
+        """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown.
+
+        A ``whole`` card is written without the template's guidance, and only if it passes the
+        quality bar; else Incomplete is raised and says what is missing.
+        """
         _choose("kind", kind, KINDS)
-        _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
         if severity is not None:
             _choose("severity", severity, SEVERITIES)
         slug(title)
+        for pattern in detect:
+            if problem := check_pattern(pattern):
+                raise InputError(problem)
+        sketch = Sketch(
+            title=" ".join(title.split()),
+            sections=dict(sections or {}),
+            paths=tuple(map(clean_line, paths)),
+            stage=clean_line(stage or "") or None,
+        )
+        told = tuple(map(clean_line, symptoms))
+        if whole:
+            header = {
+                "type": kind,
+                "applies-to": tuple(map(clean_line, topics)),
+                "project": clean_line(project or ""),
+                "symptoms": told,
+                "severity": severity or "medium",
+                "created": _today(today),
+            }
+            text = compose_whole(sketch, header=header, detect=detect)
+        else:
+            text = compose(
+                sketch,
+                kind=kind,
+                topics=tuple(topics),
+                project=project,
+                severity=severity,
+                created=_today(today),
+                header={"symptoms": told or None},
+                detect=detect,
+            )
+        return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
+
+    def add_text(
+        self,
+        text: str,
+        *,
+        whole: bool = False,
+        on_duplicate: str = "fail",
+        today: str | None = None,
+    ) -> Card:
+        """Write a new card whose whole text is given, under a name made from its title.
+
+        Secrets are removed, a missing date is added. ``whole`` and ``on_duplicate`` are those of
+        ``create``. Raises InputError for a text that is no card.
+        """
+        _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
+        folders = self._brain.layers[0].settings.folders
+        document = parse_card(redact_card(text), path="lessons/new.md", folders=folders)
+        card = document.card
+        if card is None:
+            raise InputError(f"not a card: {document.findings[0].message}")
+        if "title" not in document.key_lines and card.title == "new":
+            raise InputError("the card has no title; add `title: …`, naming the mistake")
+        if whole and (missing := find_lacks(document)):
+            raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
         with hold_new(self._brain.layers[0].root):
             self._brain.refresh()
             if on_duplicate != "new" and (
-                twin := self._find_twin(title, near=on_duplicate == "fail")
+                twin := self._find_twin(card.title, near=on_duplicate == "fail")
             ):
                 existing = twin[0]
                 if on_duplicate == "bump":
@@ -178,21 +243,8 @@ class Cards:
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
-            sketch = Sketch(
-                title=" ".join(title.split()),
-                sections=dict(sections or {}),
-                paths=tuple(paths),
-                stage=stage,
-            )
-            text = compose(
-                sketch,
-                kind=kind,
-                topics=tuple(topics),
-                project=project,
-                severity=severity,
-                created=_today(today),
-            )
-            return self.add(redact_card(text), kind=kind, title=title)
+            dated = text if card.created else edit_header(text, {"created": _today(today)})
+            return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
         """Write a card's whole text under a name made from its title; nothing is overwritten."""
@@ -202,6 +254,10 @@ class Cards:
         limit = settings.index.max_file_bytes
         document = read_document(layer.root, path, settings.folders, limit)[1]
         return _usable(document, path)
+
+    def find_lacks(self, name: str) -> tuple[str, ...]:
+        """Return what keeps a card from the quality bar, one line each."""
+        return find_lacks(self.read(name)[1])
 
     def find_twins(self, card: Card) -> list[Twin]:
         """Return the cards that may be the same lesson as one that is not written yet."""

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import split_header
 from lessons_kb.cards.lint import is_vague
 from lessons_kb.cards.outline import normal_newlines
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.sections import CAUSE, read_checklist, read_sections, text_of
 from lessons_kb.cards.template import new_card
 from lessons_kb.errors import EditRefused
-from lessons_kb.learn.drafts import Sketch, fill
+from lessons_kb.importers.incoming import SECTIONS
+from lessons_kb.learn.drafts import Sketch, fill, format_patterns
 from lessons_kb.learn.quality_gate import find_missing
-from lessons_kb.model import Document
+from lessons_kb.model import Document, Pattern
 from lessons_kb.store.templates import read_template
 from lessons_kb.text.redact import redact
+
+_KEY_ORDER = ("type", "title", "applies-to", "project", "stage", "paths", "symptoms", "severity")
 
 
 def compose(
@@ -30,6 +34,7 @@ def compose(
     project: str | None = None,
     severity: str | None = None,
     header: Mapping[str, Any] | None = None,
+    detect: Sequence[Pattern] = (),
 ) -> str:
     """Return the text of a card: the template of its kind, filled with a sketch."""
     text = new_card(
@@ -46,7 +51,32 @@ def compose(
     changes = {name: value for name, value in (header or {}).items() if value is not None}
     if sketch.example:
         changes["examples"] = (sketch.example,)
-    return fill(edit_header(text, changes), sketch.sections)
+    return _with_patterns(fill(edit_header(text, changes), sketch.sections), detect)
+
+
+def compose_whole(
+    sketch: Sketch, *, header: Mapping[str, Any], detect: Sequence[Pattern] = ()
+) -> str:
+    """Return the text of a card that says what it is given and nothing else: no guidance."""
+    parts = [
+        f"## {name}\n\n{sketch.sections[name]}\n" for name in SECTIONS if name in sketch.sections
+    ]
+    given = {"title": sketch.title, "paths": sketch.paths, "stage": sketch.stage, **header}
+    kept = {name: value for name, value in given.items() if value not in (None, "", ())}
+    order = {name: kept[name] for name in _KEY_ORDER if name in kept}
+    return _with_patterns(edit_header("\n" + "\n".join(parts), {**order, **kept}), detect)
+
+
+def _with_patterns(text: str, patterns: Sequence[Pattern]) -> str:
+    """Return a card's text with ``detect`` at the end of its header, which has none yet."""
+    if not patterns:
+        return text
+    end = text.rindex("---", 0, len(text) - len(split_header(text).body))
+    made = f"{text[:end]}{format_patterns(patterns)}\n{text[end:]}"
+    card = parse_card(made, path="lessons/new.md", folders={}).card
+    if card is None or card.detect != tuple(patterns):
+        raise EditRefused("the pattern cannot be written; add it to the card by hand")
+    return made
 
 
 def redact_card(text: str) -> str:

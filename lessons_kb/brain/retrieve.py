@@ -88,6 +88,7 @@ def find(layer: Layer, query: Query) -> Found:
     judged = judge(hits, evidence, settings.gate)
     if nearness is not None:
         judged = nearness.judge(judged, numbers, settings.gate)
+    judged = [_without_template(hit) for hit in judged]
     if settings.effect.withhold_harmful:
         judged = hold_back(layer, judged)
     return Found(hits=tuple(judged), frequencies=frequencies, size=size)
@@ -195,12 +196,24 @@ def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
+STILL_TEMPLATE = "suppressed: it is still the template; `lessons edit` opens it"
+
+
+def _without_template(hit: Hit) -> Hit:
+    if not (hit.passed and hit.card.template):
+        return hit
+    return replace(hit, passed=False, reason=STILL_TEMPLATE)
+
+
 def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
     """Return the cards of some files that may be given in a project; called within ``read``."""
     cards = {
         number: card
         for number, card in layer.cards(numbers).items()
-        if number > 0 and card.status == "active" and card.project in (None, project)
+        if number > 0
+        and card.status == "active"
+        and not card.template
+        and card.project in (None, project)
     }
     harmful = find_harmful(layer, cards.values())
     return {number: card for number, card in cards.items() if card.id not in harmful}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.model import Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.events import ASKED
@@ -23,6 +24,7 @@ _SOON_SECONDS = 3
 _MAX_FILES = 3
 _LOOKED_AT = 200
 _RULES = (
+    (STILL_TEMPLATE, ""),
     ("suppressed: ", "gate.min_confidence"),
     ("far weaker", "preflight.weakest"),
     ("beyond max_lessons", "preflight.max_lessons"),

@@ -120,6 +120,8 @@ def _check_parts(card: Card, document: Document) -> list[Finding]:
         found.append(_advise(card, "placeholder", message, title_line))
     if origin in ("", "sentence"):
         message = "the card has no checklist; one line of its text is used instead"
+        if card.template:
+            message = "the card is still the template, so it is not injected: it has no checklist"
         found.append(_advise(card, "no-checklist", message, _place(document, sections, PREVENTION)))
     elif origin == "fix":
         message = "the card has no checklist; the items of its fix are used instead"

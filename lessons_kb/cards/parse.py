@@ -16,6 +16,7 @@ from lessons_kb.cards.sections import (
     MISTAKE,
     SITUATION,
     Sections,
+    is_unfilled,
     read_checklist,
     read_sections,
     read_topics,
@@ -105,6 +106,7 @@ def _card(
         checklist=texts,
         shown_by=patterns if any(patterns) else (),
         conditional=checklist.conditional,
+        template=not items and not values.get("detect") and is_unfilled(split.body),
         **values,
     )
     return Document(

@@ -53,6 +53,9 @@ _TIERS = {
     for heading in headings
 }
 MAX_TOPIC_WORDS = 5
+_LONGEST_TEMPLATE = 20_000
+"""Characters; comments beyond them are no guidance for an author."""
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,6 +155,14 @@ def text_of(sections: Sections, roles: Iterable[str]) -> str:
     """Return the Markdown under all headings of these meanings."""
     wanted = tuple(roles)
     return "\n\n".join(part.text.strip() for part in sections.parts if part.role in wanted)
+
+
+def is_unfilled(body: str) -> bool:
+    """Return whether a body holds only headings and comments, at least one of these: a template."""
+    if "<!--" not in body or len(body) > _LONGEST_TEMPLATE:
+        return False
+    lines = _COMMENT.sub("", body).split("\n")
+    return not any(line.strip() and not line.startswith("#") for line in lines)
 
 
 def _items(section: Section) -> list[Item]:

@@ -12,6 +12,7 @@ from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.slugs import slug
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, SEVERITIES
+from lessons_kb.text.sanitize import clean_line
 
 Change = str | tuple[str, ...] | None
 
@@ -48,7 +49,7 @@ def new_card(
         "applies-to": tuple(map(one_line, topics)),
         "project": one_line(project or ""),
         "stage": one_line(stage or ""),
-        "paths": tuple(map(one_line, paths)),
+        "paths": tuple(map(clean_line, paths)),
         "severity": severity,
         "created": created,
     }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lessons_kb.cli.editing import edit_file
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
 from lessons_kb.learn.drafts import format_patterns
@@ -150,11 +150,7 @@ def _accept(brain: Brain, draft: Draft) -> bool:
 
 
 def _edit(_brain: Brain, draft: Draft) -> bool:
-    from lessons_kb.process.editor import open_editor
-
-    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-        raise InputError(f"no editor is configured; set $EDITOR, or edit {draft.path} yourself")
-    open_editor(draft.path)
+    edit_file(draft.path)
     return False  # show it again
 
 

@@ -168,7 +168,9 @@ def _show_fix(introduction: str, diff: str, propose: Propose) -> str:
 
 
 def _rows(pattern: Pattern) -> list[str]:
-    rows = [f"  - ast: {_single_quoted(pattern.text)}", f"    language: {pattern.language}"]
+    rows = [f"  - {pattern.kind}: {_single_quoted(pattern.text)}"]
+    if pattern.language:
+        rows.append(f"    language: {pattern.language}")
     return [*rows, f"    unless: {_single_quoted(pattern.unless)}"] if pattern.unless else rows
 
 

@@ -11,6 +11,14 @@ _MIN_TITLE = 3
 _MIN_CAUSE = 4
 _MIN_ITEM = 2
 
+MISSING = {
+    "title": "a title that names the mistake in one sentence",
+    "cause": "a concrete Root Cause: the mechanism, not a lack of care",
+    "items": "a Prevention Checklist item that can be checked in a diff or an answer",
+    "symptoms": "two or three `symptoms`, worded like a future task",
+}
+"""Part of a card → what is said where it is missing."""
+
 _OPEN = re.compile(
     r"^\W*(?:todo|tbd|fixme|xxx)\b|\{\{.*?\}\}|^\W*(?:n/?a|none|unknown|not sure|no idea|\?+)\W*$"
     r"|^\W*(?:모름|없음|미정)\W*$|name the mistake in one sentence|^\W*$",
@@ -47,16 +55,16 @@ def find_missing(
     """
     missing = []
     if _is_open(title) or _NO_MISTAKE.match(title) or _words(title) < _MIN_TITLE:
-        missing.append("a title that names the mistake in one sentence")
+        missing.append(MISSING["title"])
     vague = _NO_CAUSE.search(cause) is not None and _words(cause) < _LONG_CAUSE
     if _is_open(cause) or vague or is_vague(cause) or _words(cause) < _MIN_CAUSE:
-        missing.append("a concrete Root Cause: the mechanism, not a lack of care")
+        missing.append(MISSING["cause"])
     checks = [i for i in items if not _is_open(i) and not is_vague(i) and _words(i) >= _MIN_ITEM]
     if not checks:
-        missing.append("a Prevention Checklist item that can be checked in a diff or an answer")
+        missing.append(MISSING["items"])
     told = {_plain(symptom) for symptom in symptoms if not _is_open(symptom)}
     if len(told) < MIN_SYMPTOMS:
-        missing.append("two or three `symptoms`, worded like a future task")
+        missing.append(MISSING["symptoms"])
     return tuple(missing)
 
 

@@ -9,16 +9,27 @@ import subprocess
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import find_program
 
+DEFAULTS = ("notepad",) if os.name == "nt" else ("sensible-editor", "editor", "nano", "vim", "vi")
+"""Tried in this order where the user names none; the first two are what a system is set to."""
+
+
+def find_editor() -> str:
+    """Return the command of the user's editor, else the platform's default one, "" without any."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if named:
+        return named
+    return next(filter(find_program, DEFAULTS), "")
+
 
 def open_editor(path: str) -> None:
-    """Run ``$VISUAL`` or ``$EDITOR`` on ``path`` and wait for it; nothing where neither is set.
+    """Run ``$VISUAL``, ``$EDITOR`` or the platform's default editor on ``path`` and wait for it.
 
     The variable is split like a shell would, but no shell runs, so a path cannot be a command.
-    Raises InputError when the editor cannot be started.
+    Raises InputError where there is no editor, or it cannot be started.
     """
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    command = find_editor()
     if not command:
-        return
+        raise InputError(f"no editor found; set $EDITOR, or edit {path} yourself")
     try:
         program, *arguments = shlex.split(command, posix=os.name != "nt")
         # Where its folder is not given it is looked up here: Windows would begin with the working

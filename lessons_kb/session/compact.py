@@ -56,7 +56,11 @@ def _active_again(brain: Layers, hook_event: HookEvent, capabilities: Capabiliti
         turn = journal.next_turn(hook_event.session, by=0)
         since = turn - settings.reinject_after
         known = {card for card, _digest in journal.in_context(hook_event.session, since_turn=since)}
-        cards = [card for card in find_cards(layer, known) if card.status == "active"]
+        cards = [
+            card
+            for card in find_cards(layer, known)
+            if card.status == "active" and not card.template
+        ]
         hits += [Hit(card=card, score=1.0, bm25=0.0, passed=True) for card in _usable(layer, cards)]
     hits.sort(key=lambda hit: (-("low", "medium", "high").index(hit.card.severity), hit.card.id))
     return pack_known(hits, settings, capabilities)

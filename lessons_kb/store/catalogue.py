@@ -24,7 +24,7 @@ from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
 
-FORMAT = 8
+FORMAT = 9
 """Version of the tables below; another number in a file makes it be rebuilt."""
 
 _TABLES = """

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 from textual.worker import WorkType
 
-from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
+from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
 from lessons_kb.process.editor import open_editor
 from lessons_kb.tui.actions import Actions, Outcome
 from lessons_kb.tui.board import Board
@@ -56,10 +56,6 @@ _YES, _MERGE, _NEW = "y", "m", "n"
 
 def _edit(app: ManageApp, row: Row) -> None:
     def editor(path: str) -> None:
-        if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-            raise InputError(
-                f"no editor is configured; set $EDITOR, or edit {path} and press ctrl+r"
-            )
         try:
             with app.suspend():
                 open_editor(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
@@ -170,13 +169,7 @@ class _Prompt:
 
     def edit(self, row: Row) -> Outcome:
         """Open a row in the editor."""
-
-        def editor(path: str) -> None:
-            if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
-                raise InputError(f"no editor is configured; set $EDITOR, or edit {path}")
-            open_editor(path)
-
-        return self.actions.edit(row, editor)
+        return self.actions.edit(row, open_editor)
 
     def accept(self, row: Row, words: Sequence[str]) -> Outcome:
         """Make a draft a card."""

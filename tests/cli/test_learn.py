@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import pathlib
 import subprocess
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.cli.main import main
 from lessons_kb.model import Event
 
 GOOD: dict[str, Any] = {
@@ -35,28 +33,6 @@ def propose(brain: pathlib.Path) -> Callable[..., str]:
             return opened.drafts.propose(title, **{**GOOD, **details}).id
 
     return propose
-
-
-@pytest.fixture
-def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command on a terminal whose user types these lines."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    def run(*arguments: str, typed: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["lessons", *arguments])
-        monkeypatch.setattr(sys, "stdin", Terminal(typed))
-        capsys.readouterr()
-        for stream in (sys.stdout, sys.stderr):
-            monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-        with pytest.raises(SystemExit):
-            main()
-        seen = capsys.readouterr()
-        return seen.out + seen.err
-
-    return run
 
 
 def test_nothing_waits(lessons: Run, brain: pathlib.Path) -> None:
@@ -156,7 +132,7 @@ def test_editing_needs_an_editor(
     tmp_path: pathlib.Path,
 ) -> None:
     propose("Payouts were doubled at midnight", symptoms=())
-    assert "no editor is configured" in answer("review", typed="e\nq\n")
+    assert "no editor found; set $EDITOR" in answer("review", typed="e\nq\n")
     script = tmp_path / "editor.py"
     script.write_text(
         "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"

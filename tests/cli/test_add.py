@@ -1,0 +1,167 @@
+"""Capture in one line: `add`, `create` with the same options, `edit`."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Lessons = Callable[..., Any]
+TITLE = "Mailed an invoice without its attachment"
+WHOLE = (
+    *("--why", "The mailer drops a file that is larger than its buffer, and reports success"),
+    *("--do", "Compare the size of what was sent with the file"),
+    *("--symptom", "a customer got an empty mail", "--symptom", "bookkeeping misses documents"),
+)
+CARD = """\
+---
+title: Session cache outlives its user
+symptoms: [log out and in as somebody else, another customer's data is shown]
+---
+
+## Root Cause
+
+The cache is keyed by path alone.
+
+## Prevention Checklist
+
+- Empty the cache in logout()
+"""
+
+
+def test_one_line_makes_a_card_that_is_injected(lessons: Lessons, brain: pathlib.Path) -> None:
+    done = lessons("add", TITLE, *WHOLE, "--paths", "src/mail/**,src/__init__.py")
+    path = "lessons/mailed-an-invoice-without-its-attachment.md"
+    assert (done.code, done.out, done.err) == (0, f"{path}\n", "")
+    card = json.loads(lessons("show", path, "--json").out)
+    assert card["paths"] == ["src/mail/**", "src/__init__.py"]
+    assert card["checklist"] == ["Compare the size of what was sent with the file"]
+    assert card["symptoms"] == ["a customer got an empty mail", "bookkeeping misses documents"]
+    assert "<!--" not in (brain / path).read_text()
+    assert path in lessons("preflight", "a customer got an empty mail from bookkeeping").out
+    assert path not in lessons("lint").out
+
+
+def test_a_card_that_does_not_pass_the_bar_is_not_written(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    before = sorted(brain.rglob("*.md"))
+    done = lessons("add", TITLE, "--why", "carelessness", "--do", "be careful")
+    assert (done.code, done.out) == (2, "")
+    for option in ("--why", "--do", "--symptom"):
+        assert f"  {option} " in done.err
+    assert sorted(brain.rglob("*.md")) == before
+    missing = json.loads(lessons("add", TITLE, *WHOLE[:6], "--json").out)["missing"]
+    assert missing == ["two or three `symptoms`, worded like a future task"]
+
+
+def test_detect_patterns_of_each_kind_are_written(lessons: Lessons, brain: object) -> None:
+    patterns = ("--detect", r"mail\(['\"]", "--detect", r"command: curl .*/mail")
+    done = lessons("add", TITLE, *WHOLE, *patterns)
+    detect = json.loads(lessons("show", done.out.strip(), "--json").out)["detect"]
+    assert [(one["kind"], one["text"]) for one in detect] == [
+        ("regex", r"mail\(['\"]"),
+        ("command", "curl .*/mail"),
+    ]
+
+
+def test_a_pattern_that_cannot_be_used_is_refused(lessons: Lessons, brain: object) -> None:
+    done = lessons("add", TITLE, *WHOLE, "--detect", "mail(")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def test_a_lesson_that_is_there_is_not_added_again(lessons: Lessons, brain: object) -> None:
+    path = lessons("add", TITLE, *WHOLE).out.strip()
+    assert f"lessons bump {path}" in lessons("add", TITLE, *WHOLE).err
+    assert lessons("add", TITLE, *WHOLE, "--on-duplicate", "bump").out == f"{path} (seen 2×)\n"
+
+
+def test_a_secret_is_not_written(lessons: Lessons, brain: pathlib.Path) -> None:
+    why = "The gateway was called with AKIAIOSFODNN7EXAMPLE12 of production as its key id"
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    path = lessons("add", TITLE, *WHOLE[2:], "--why", f"{why} {key}").out.strip()
+    assert key not in (brain / path).read_text()
+
+
+@pytest.mark.parametrize("command", ["add", "create"])
+def test_a_card_comes_from_standard_input(
+    lessons: Lessons, brain: pathlib.Path, command: str
+) -> None:
+    done = lessons(command, "-", stdin=CARD)
+    assert done.out == "lessons/session-cache-outlives-its-user.md\n"
+    text = (brain / done.out.strip()).read_text()
+    assert text.endswith(CARD.split("---\n", 2)[2])
+    assert "created: " in text
+
+
+def test_standard_input_is_held_to_the_bar_by_add_alone(lessons: Lessons, brain: object) -> None:
+    rough = "---\ntitle: Session cache outlives its user\n---\n\n## Root Cause\n\nUnknown.\n"
+    assert "a concrete Root Cause" in lessons("add", "-", stdin=rough).err
+    assert lessons("create", "-", stdin=rough).code == 0
+
+
+@pytest.mark.parametrize("text", ["", "# \n", "---\ntitle: Unclosed\n", "no title at all"])
+def test_what_is_no_card_is_refused_in_one_line(lessons: Lessons, brain: object, text: str) -> None:
+    done = lessons("create", "-", stdin=text)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def test_options_beside_a_whole_card_are_refused(lessons: Lessons, brain: object) -> None:
+    assert lessons("add", "-", "--why", "because of that", stdin=CARD).code == 2
+
+
+def test_create_fills_what_it_is_told_into_the_template(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    done = lessons("create", TITLE, *WHOLE, "--detect", r"send_mail\(")
+    text = (brain / done.out.strip()).read_text()
+    assert "- [ ] Compare the size of what was sent with the file" in text
+    assert "What was being done" in text  # the guidance of what is still empty
+    assert done.err == ""
+
+
+def test_the_template_itself_is_never_injected(lessons: Lessons, brain: pathlib.Path) -> None:
+    done = lessons("create", TITLE)
+    assert "still the template, so it is not injected; it needs:" in done.err
+    path = done.out.strip()
+    prompt = "Why is an invoice mailed without its attachment?"
+    assert path not in lessons("preflight", prompt).out
+    assert "still the template; `lessons edit` opens it\n" in lessons("why", prompt).out
+    assert f"{path}:37: warning no-checklist: the card is still the template" in lessons("lint").out
+    assert path in lessons("search", prompt).out
+    file = brain / path
+    file.write_text(file.read_text() + "\n- Compare the size of what was sent with the file\n")
+    assert path in lessons("preflight", prompt).out
+
+
+def test_edit_without_a_terminal_names_the_file(lessons: Lessons, brain: pathlib.Path) -> None:
+    assert f"edit {brain}/lessons/telegram-allowlist.md" in lessons("edit", "telegram").err
+
+
+def test_the_platforms_editor_opens_where_none_is_set(
+    answer: Callable[..., str],
+    brain: pathlib.Path,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    editor = tmp_path / "bin" / "our-editor"
+    editor.parent.mkdir()
+    editor.write_text(
+        f"#!{sys.executable}\nimport sys\nopen(sys.argv[1], 'a').write('- x y z\\n')\n"
+    )
+    editor.chmod(0o755)
+    monkeypatch.setattr("lessons_kb.process.editor.DEFAULTS", ("no-such-editor", "our-editor"))
+    monkeypatch.setenv("PATH", str(editor.parent))
+    seen = answer("create", TITLE, typed="")
+    assert "fill in:\nlessons:   a concrete Root Cause" in seen
+    assert "opening our-editor, because $EDITOR is not set" in seen
+    assert "is not complete; it needs:" in seen
+    assert (
+        "- x y z"
+        in (brain / "lessons" / f"{seen.split('lessons/')[1].split('.md')[0]}.md").read_text()
+    )
+    assert "opening our-editor" in answer("edit", "mailed", typed="")
