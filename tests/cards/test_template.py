@@ -121,6 +121,7 @@ def test_the_shipped_templates(kind: str) -> None:
         paths=("src/**",),
         created="2026-11-21",
         checklist=(card.title,),
+        template=True,
     )
     assert frontmatter.parse(text)[0]["title"] == card.title
     assert [line for line in template.split("\n") if line.startswith("#")] == [
