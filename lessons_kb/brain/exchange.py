@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.compose import redact_card
+from lessons_kb.brain.import_sources import GALANGAL, JSONL, MEMORY, REVIEW, SOURCES
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
@@ -36,7 +37,6 @@ Change = str | int | tuple[str, ...] | None
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"
 ON_NEAR = ("skip", "new", "bump")
-SOURCES = ("galangal", "review", "memory", "jsonl")
 FORMATS = ("json", "jsonl", "markdown")
 
 _NEAR_HINT = "; use --near new to write it or --near bump to count it"
@@ -100,7 +100,7 @@ class Exchange:
         if near not in ON_NEAR:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
         reading = read_lessons(source, path)
-        if source == "review" and not (reading.lessons or reading.passed_over):
+        if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
         lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
         shelf = _Shelf(self._brain, near)
@@ -294,14 +294,14 @@ def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
 
 def read_lessons(source: str, path: str) -> Reading:
     """Return the lessons of a file of one of SOURCES; InputError names file and line."""
-    if source == "galangal":
+    if source == GALANGAL:
         columns, rows = sources.read_table(path, galangal.TABLE, galangal.COLUMNS)
         return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
-    if source == "review":
+    if source == REVIEW:
         return read_review(sources.read_source(path), name=path)
-    if source == "memory":
+    if source == MEMORY:
         return read_memory(sources.read_source(path), name=path)
-    if source == "jsonl":
+    if source == JSONL:
         return read_lines(sources.read_source_lines(path), name=path)
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
+from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.text.counted import counted
 from lessons_kb.text.sanitize import clean_line
@@ -17,12 +19,16 @@ if TYPE_CHECKING:
     from lessons_kb.brain.exchange import Step
     from lessons_kb.brain.transcripts import Session
 
-TRANSCRIPT = "transcript"
-
 
 def import_cards(
-    source: Annotated[str, typer.Argument(help="galangal, review, memory, jsonl or transcript.")],
-    paths: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files to read.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[SOURCE] FILE…",
+            help="Files or folders to read; what they are is found out, unless SOURCE says so: "
+            "galangal, review, memory, jsonl or transcript.",
+        ),
+    ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the cards.")] = False,
     near: Annotated[
         str, typer.Option(help="If a card is a near-duplicate: skip, new or bump.")
@@ -35,25 +41,44 @@ def import_cards(
 ) -> None:
     """Import lessons kept elsewhere; without --yes, only show what would be done.
 
-    Example: lessons import memory AGENTS.md CLAUDE.md
+    Example: lessons import AGENTS.md CLAUDE.md
     """
     from lessons_kb.brain.exchange import ON_NEAR, Exchange
+    from lessons_kb.brain.import_sources import TRANSCRIPT
     from lessons_kb.transcripts.reader import AGENTS
 
     check_choice("--near", near, ON_NEAR)
     check_choice("--agent", agent, AGENTS)
-    if source == TRANSCRIPT:
-        _import_transcripts(paths, agent or "", write=yes)
+    files = _find_files(paths)
+    if records := [path for source, path in files if source == TRANSCRIPT]:
+        if len(records) < len(files):
+            raise InputError("transcripts are read into the journal; import them by themselves")
+        _import_transcripts(records, agent or "", write=yes)
         return
     exchange = Exchange(open_brain())
     topics = tuple(tag.strip() for tag in tags.split(",") if tag.strip())
     told: list[Step] = []
     notes: list[str] = []
-    for path in paths:
+    for source, path in files:
         plan = exchange.plan(source, path, near=near, project=project, topics=topics)
         told += exchange.carry_out(plan) if yes else plan.steps
         notes += plan.notes
     _show(told, notes, written=yes)
+
+
+def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (source, path) of each file that is meant; say what was found out."""
+    from lessons_kb.brain.import_sources import NAMES, find_files, guess_source
+
+    if words[0] in NAMES and not os.path.exists(words[0]):
+        if not words[1:]:
+            raise InputError(f"no file to import; write `lessons import {words[0]} FILE`")
+        return [(words[0], path) for path in words[1:]]
+    files = [path for word in words for path in find_files(word)]
+    found = [(guess_source(path), path) for path in files]
+    for source, path in found:
+        say(f"{clean_line(path)}: {NAMES[source]} ({source})")
+    return found
 
 
 def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 HEADING, ITEM, ROW, TEXT = "heading", "item", "row", "text"
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*\Z")
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)\Z")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)\Z")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{3,})[ \t]*\Z")
 _DELIMITER = re.compile(r"[\s|:-]*-[\s|:-]*\Z")

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from lessons_kb.cards.header import Header, Split, canonical, split_header
+from lessons_kb.cards.reading import read_header
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.importers.blocks import HEADING, ITEM, ROW, Block, read_blocks
 from lessons_kb.importers.incoming import (
@@ -20,12 +22,26 @@ from lessons_kb.importers.incoming import (
     Reading,
     make_origin,
 )
-from lessons_kb.importers.prose import checklist, fit_sections, split_date, split_lead, unmarked
+from lessons_kb.importers.prose import (
+    checklist,
+    fit_sections,
+    shorten,
+    split_date,
+    split_lead,
+    unmarked,
+)
 
 HEADINGS = read_patterns("memory_labels.txt")["headings"]
 """Words of a heading below which lessons stand; regular expressions, whole words in Latin."""
 FILE_NAMES = ("lessons", "learnings", "gotchas", "mistakes", "pitfalls", "lessons-learned")
 """Names, without suffix, of files that hold nothing else."""
+
+RULES = "mdc"
+"""Suffix of a rule of Cursor's: the whole file is about what to do, for the files of its globs."""
+LESSON_MEMORY = "feedback"
+_MEMORY_TYPE = re.compile(r"\s*type:\s*[\"']?(user|feedback|project|reference)[\"']?\s*")
+_GLOB_KEYS = ("globs", "applyto", "apply-to")
+_EVERYWHERE = ("*", "**", "**/*")
 
 LABELS = read_mapping("memory_labels.txt")["labels"]
 """What people write before a colon, or above a column → the section it belongs to."""
@@ -80,8 +96,16 @@ def read_memory(text: str, *, name: str) -> Reading:
     table row, or section below such a heading is one.
     """
     base = re.split(r"[\\/]", name)[-1]
-    stem = base.rpartition(".")[0] or base
-    whole = stem.casefold().replace("_", "-") in FILE_NAMES
+    stem, _, suffix = base.rpartition(".")
+    whole = (stem or base).casefold().replace("_", "-") in FILE_NAMES
+    split = split_header(text)
+    if split.header and (kind := _memory_kind(split.header)):
+        return _read_one(split, kind, name, base)
+    globs: tuple[str, ...] = ()
+    if split.header:
+        globs = _read_globs(split)
+        whole = whole or suffix == RULES
+        text = "\n" * (split.body_line - 1) + split.body  # the lines keep their numbers
     blocks = read_blocks(text)
     lessons: list[Incoming] = []
     passed: list[PassedOver] = []
@@ -91,11 +115,52 @@ def read_memory(text: str, *, name: str) -> Reading:
             if isinstance(found, PassedOver):
                 passed.append(found)
             elif found is not None:
-                lessons.append(found)
+                lessons.append(replace(found, paths=globs))
     notes: tuple[str, ...] = ()
     if not lessons:
         notes = (f"{name}: no list or section under a heading such as Lessons, Gotchas, Learned",)
     return Reading(lessons=tuple(lessons), passed_over=tuple(passed), notes=notes)
+
+
+def _memory_kind(header: Header) -> str:
+    """Return the type that Claude Code gave a file of its memory folder, "" of any other file."""
+    found = (_MEMORY_TYPE.fullmatch(line) for line in header.lines)
+    return next((match[1] for match in found if match), "")
+
+
+def _read_one(split: Split, kind: str, name: str, base: str) -> Reading:
+    """Return what one file of Claude Code's memory folder tells: feedback is a lesson."""
+    where = f"{name}:{split.body_line}"
+    texts = {canonical(entry.key): entry.texts for entry in read_header(split).entries}
+    known = next((text for text in texts.get("description", ()) if text), "") or ""
+    if kind != LESSON_MEMORY:
+        reason = f"a memory about the {kind}, not a lesson"
+        return Reading(
+            lessons=(), passed_over=(PassedOver(title=unmarked(known), where=where, reason=reason),)
+        )
+    said = [piece for block in read_blocks(split.body) for piece in _pieces(block)]
+    title = shorten(unmarked(known).rstrip(" .")) or _title_of(said)
+    if not title:
+        passed = PassedOver(title=base, where=where, reason="no lesson in it")
+        return Reading(lessons=(), passed_over=(passed,))
+    sections = [(h, checklist(text.split("\n")) if h == PREVENTION else text) for h, text in said]
+    sections.insert(0, (SITUATION, f"Noted in {base}."))
+    lesson = Incoming(
+        title=title,
+        where=where,
+        origin=make_origin("memory", base, title, *(text for _heading, text in said)),
+        sections=tuple(fit_sections(sections, SECTIONS)),
+    )
+    return Reading(lessons=(lesson,))
+
+
+def _read_globs(split: Split) -> tuple[str, ...]:
+    """Return the globs of a file of rules, under the names that Cursor and Copilot give them."""
+    for entry in read_header(split).entries:
+        if canonical(entry.key) in _GLOB_KEYS:
+            parts = (part.strip(" \"'") for text in entry.texts if text for part in text.split(","))
+            return tuple(part for part in parts if part and part not in _EVERYWHERE)
+    return ()
 
 
 def _groups(blocks: Sequence[Block], *, whole: bool) -> Iterator[list[Block]]:

@@ -19,15 +19,16 @@ from lessons_kb.importers.incoming import (
     Reading,
     make_origin,
 )
-from lessons_kb.importers.prose import fit_sections, split_lead, unmarked
+from lessons_kb.importers.lost_tables import restore_markup
+from lessons_kb.importers.prose import fit_sections, shorten, split_lead, unmarked
 from lessons_kb.model import EVIDENCE
 
 _MAY_TELL = ("support", "verdict")
 """What a column without the head of a state may mean, and yet hold one."""
 _MEANINGS = read_mapping("review_columns.txt")["columns"]
 _REOPEN = re.compile(
-    r"\**(?:(?:re-?open(?:s|ing)?|revisit)[ -](?:when|if|once|trigger|condition)s?|defer until)\**"
-    r"(?:\s*:\**)?\s+(.+)",
+    r"\**(?:(?:re-?open(?:s|ing)?|revisit)(?:[ -](?:when|if|once|trigger|condition)s?|(?=\s*:))"
+    r"|defer until)\**(?:\s*:\**)?\s+(.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _WHY = re.compile(
@@ -37,10 +38,22 @@ _WHY = re.compile(
 _SOURCE = re.compile(
     r"\**(?:source|raised by|supporting|supported by)\**\s*:\**\s*(.+)", re.IGNORECASE | re.DOTALL
 )
+_LABELLED = re.compile(
+    r"(?<=[.;\u2014(])\s*(?=\**(?:re-?open|revisit|(?:source|raised by|why|reason)\**\s*:))",
+    re.IGNORECASE,
+)
+"""Where a sentence of a deferral begins that says when to reopen it, who asked for it, and why."""
+_DECIDED = re.compile(r"\s*(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
+"""`→ DEFER`, `→ REPLACE`: what was decided of an item."""
+_PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
 _YAGNI = re.compile(r"yagni|deferr|deferral|not building", re.IGNORECASE)
 _QUESTIONS = re.compile(r"question|미해결|질문", re.IGNORECASE)
 _DISPOSITIONS = re.compile(r"disposition|readiness|verdict", re.IGNORECASE)
 _RESOLVED = re.compile(r"(?:→|->|=>|\bresolved\b|\banswer(?:ed)?\b)", re.IGNORECASE)
+_UNRESOLVED = re.compile(r"\b(?:unresolved|unanswered|unknown|tbd|미해결)\b", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(r"(?<=[.;])\s+(?=OQ\b)")
+_FEATURE = re.compile(r"(?<![A-Za-z])([A-Z]\d{1,3})(?!\d)")
+"""The name of a feature, such as F4, also of its question OQ-F4a."""
 _READY = re.compile(r"\bready\b", re.IGNORECASE)
 _BLOCKED = re.compile(r"\b(?:not ready|blocked)\b", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w-])(?:claims?\s+|#)?([A-Z]{0,2})-?(\d{1,4})(?![\w.%:-])")
@@ -63,7 +76,7 @@ def read_review(text: str, *, name: str) -> Reading:
     and questions are told with the claims they name by number.
     """
     base = re.split(r"[\\/]", name)[-1]
-    blocks = read_blocks(text)
+    blocks = read_blocks(restore_markup(text, _MEANINGS))
     claims: dict[str, Incoming] = {}
     passed: list[PassedOver] = []
     deferrals: list[Incoming] = []
@@ -87,10 +100,17 @@ def read_review(text: str, *, name: str) -> Reading:
             passed.append(PassedOver(title=title, where=where, reason=_STATELESS))
         elif topic == "yagni" and block.kind != ROW:
             written = _written_deferral(block, below, where, base)
-            deferrals += [written] if written is not None else []
+            if isinstance(written, PassedOver):
+                passed.append(written)
+            elif written is not None:
+                deferrals.append(written)
         elif topic and block.kind == ITEM:
-            remarks.append(_Remark(kind=topic, text=unmarked(block.text), line=block.line))
+            pieces = _NEXT_QUESTION.split(unmarked(block.text))
+            remarks += [_Remark(kind=topic, text=piece, line=block.line) for piece in pieces]
     told, lost = _with_remarks(claims, remarks)
+    asked = [_question(one, f"{name}:{one.line}", base) for one in lost if _is_open(one)]
+    lost = [one for one in lost if not _is_open(one)]
+    deferrals += asked
     nameless = [lesson for lesson in (*told, *deferrals) if not lesson.title]
     passed += [PassedOver(title="", where=one.where, reason=_NAMELESS) for one in nameless]
     told, deferrals = ([one for one in some if one.title] for some in (told, deferrals))
@@ -194,7 +214,7 @@ def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | Passed
 
 def _supporters(text: str) -> tuple[str, ...]:
     """Return what a cell names, cut at semicolons, else at commas outside brackets."""
-    text = unmarked(text)
+    text = re.sub(r"(?:^|\s)(?:vs\.?|\+|&)\s", ", ", re.sub(r"^\([^()]*\)\s*", "", unmarked(text)))
     cut = ";" if ";" in text else ","
     found, part, depth = [], "", 0
     for char in text:
@@ -228,22 +248,33 @@ def _deferral(what: str, why: str, reopen: str, where: str, base: str) -> Incomi
 
 def _written_deferral(
     block: Block, below: Sequence[Block], where: str, base: str
-) -> Incoming | None:
+) -> Incoming | PassedOver | None:
     """Return a deferral told as a heading, an item or a bold lead, with reason and trigger."""
     if any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE)):
         return None
     if block.kind not in (HEADING, ITEM) and not block.text.startswith("**"):
         return None
-    own = re.split(r"(?i)(?<=[.;\u2014(])\s*(?=\**(?:re-?open|revisit))", block.text, maxsplit=1)
-    what = own[0].rstrip(" (;\u2014")
+    own = _LABELLED.split(block.text)
+    what, decided, reason = own[0].rstrip(" (;\u2014"), _DECIDED.search(own[0]), ""
+    if decided:
+        what, reason = own[0][: decided.start()], own[0][decided.end() :].strip()
+        if not {*decided[1].split("/")}.intersection(_PUT_OFF):
+            title = unmarked(what)
+            return PassedOver(title=title, where=where, reason=f"decided: {decided[1].lower()}")
     texts = [line for piece in (*own[1:], *(b.text for b in below)) for line in _labelled(piece)]
     reopen = next((found[1] for text in texts if (found := _REOPEN.match(text))), "")
-    why = next((found[1] for text in texts if (found := _WHY.match(text))), "")
+    why = next((found[1] for text in texts if (found := _WHY.match(text))), _unwrapped(reason))
     source = next((found[1] for text in texts if (found := _SOURCE.match(text))), "")
     if block.kind != ITEM and not (reopen or why):
         return None
     made = _deferral(what, why, reopen.rstrip(")"), where, base)
     return replace(made, supported_by=_supporters(source.rstrip(".")))
+
+
+def _unwrapped(text: str) -> str:
+    """Return a reason without the brackets around all of it."""
+    text = text.strip(" .")
+    return text[1:-1] if text[:1] == "(" and text[-1:] == ")" else text
 
 
 def _labelled(text: str) -> list[str]:
@@ -265,8 +296,12 @@ def _with_remarks(
     """Tell each remark with the claims it names; return the claims, and remarks of none."""
     said: dict[str, list[tuple[str, str]]] = {}
     lost = []
+    features = {number: _FEATURE.match(claim.title) for number, claim in claims.items()}
     for remark in remarks:
         named = [n for n in _named(remark.text) if n in claims]
+        if not named and remark.kind == "question" and not _is_open(remark):
+            about = {*_FEATURE.findall(remark.text)}
+            named = [n for n, found in features.items() if found and found[1] in about]
         if not named and not (_READY.search(remark.text) and not _BLOCKED.search(remark.text)):
             lost.append(remark)
         for number in dict.fromkeys(named):
@@ -282,9 +317,31 @@ def _named(text: str) -> list[str]:
     return [f"{f[1] if f[1] != 'C' else ''}{int(f[2])}" for f in _NUMBERS.finditer(text)]
 
 
+def _is_open(remark: _Remark) -> bool:
+    if remark.kind != "question":
+        return False
+    return bool(_UNRESOLVED.search(remark.text)) or not _RESOLVED.search(remark.text)
+
+
+def _question(remark: _Remark, where: str, base: str) -> Incoming:
+    """Return a question that nobody has answered, and that names no claim, as a finding."""
+    what, _arrow, state = re.split(r"\s*(→|->|=>)\s*", f"{remark.text} → ", maxsplit=1)
+    state = state.strip(" →")
+    facts = f"An open question of the review {base}: {state.rstrip('.')}." if state else ""
+    parts = [(SITUATION, facts or f"An open question of the review {base}.")]
+    return Incoming(
+        title=shorten(unmarked(what).rstrip(" .:")),
+        where=where,
+        origin=make_origin("review", base, what),
+        kind="qa-finding",
+        sections=tuple(fit_sections(parts, SECTIONS)),
+        topics=("open-question",),
+    )
+
+
 def _tell(remark: _Remark) -> tuple[str, str]:
     if remark.kind == "verdict":
         return SITUATION, f"Disposition: {remark.text.rstrip('.')}."
-    if _RESOLVED.search(remark.text):
+    if not _is_open(remark):
         return FIX, f"Resolved question: {remark.text}"
     return SITUATION, f"Open question: {remark.text}"

@@ -29,6 +29,17 @@ def read_source(path: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def read_head(path: str, size: int) -> bytes:
+    """Return the first bytes of a file; raise InputError or StorageError."""
+    try:
+        if not os.path.isfile(path):
+            read_regular(path, limit=0, name=path)  # says what it is instead
+        with open(path, "rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise storage_error(error, path) from None
+
+
 def read_source_lines(path: str) -> Iterator[tuple[int, str]]:
     """Yield (line number, line) of a file that may be larger than memory.
 

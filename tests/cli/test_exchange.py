@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
+import sqlite3
 from collections.abc import Callable
+
+import pytest
 
 NOTES = "# Guide\n\n## Lessons\n\n- Never edit an applied migration\n"
 
@@ -100,3 +104,65 @@ def test_no_output_is_written_over_a_card(
     digest = brain / "DIGEST.md"
     for _ in range(2):
         assert lessons("export", "markdown", "-o", digest).code == 0
+
+
+REVIEW = "# Claim State Supporting\nC1 It leaks Evidenced alice,bob\n"
+SESSION = {"type": "user", "sessionId": "s", "message": {"content": "still broken"}}
+FILES = {
+    "AGENTS.md": (NOTES, "memory"),
+    "CLAUDE.md": (NOTES, "memory"),
+    "GEMINI.md": (NOTES, "memory"),
+    ".github/copilot-instructions.md": (NOTES, "memory"),
+    ".cursor/rules/db.mdc": ("---\nglobs: '*.sql'\n---\n\n- Never drop a table\n", "memory"),
+    "review.txt": (REVIEW, "review"),
+    "lessons.jsonl": ('{"title": "Cache is never emptied"}\n', "jsonl"),
+    "session.jsonl": (json.dumps(SESSION) + "\n", "transcript"),
+    "chat.json": ('{\n "projectHash": "x",\n "messages": []\n}\n', "transcript"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_import_finds_out_what_a_file_is(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path, name: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(FILES[name][0])
+    done = lessons("import", path)
+    assert done.code == 0
+    assert done.err.startswith(f"lessons: {path}: ")
+    assert done.err.splitlines()[0].endswith(f"({FILES[name][1]})")
+
+
+def test_import_finds_out_a_database(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "mistakes.db"
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE mistakes (id INTEGER, description TEXT)")
+        database.execute("INSERT INTO mistakes VALUES (1, 'Forgot the lock')")
+    assert "Forgot the lock" in lessons("import", path).out
+
+
+def test_import_reads_what_a_folder_holds(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    project = tmp_path / "project"
+    for name in ("AGENTS.md", ".cursor/rules/db.mdc"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(FILES[name][0])
+    (project / "README.md").write_text(NOTES)
+    done = lessons("import", project, "--json")
+    titles = [step["title"] for step in json.loads(done.out)["steps"]]
+    assert titles == ["Never edit an applied migration", "Never drop a table"]
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    (memory / "a.md").write_text("---\ndescription: Use uv here\ntype: feedback\n---\n\nNo pip.\n")
+    assert "Use uv here" in lessons("import", memory).out
+    (tmp_path / "empty").mkdir()
+    assert lessons("import", tmp_path / "empty").code == 2
+
+
+def test_import_without_a_file_says_so(lessons: Callable[..., object], brain: object) -> None:
+    assert "`lessons import memory FILE`" in lessons("import", "memory").err
+    assert "no such file" in lessons("import", "no-such.md").err

@@ -251,3 +251,47 @@ def test_what_explains_an_item_stays_with_it_and_is_nothing_to_check() -> None:
     assert "terraform plan" in plan["Mistake / Risk"]
     assert utc["Prevention Checklist"] == "- [ ] The conversion must stand at the edge"
     assert "두 번 됐다" in utc["Mistake / Risk"]
+
+
+def test_a_rule_of_cursors_is_a_lesson_for_the_files_of_its_globs() -> None:
+    text = (
+        "---\ndescription: Migrations\nglobs: migrations/**/*.sql, db/*.py\nalwaysApply: false\n"
+        "---\n\n# Migrations\n\n- Never edit an applied migration\n- Set a lock timeout first\n"
+    )
+    lessons = read_memory(text, name=".cursor/rules/migrations.mdc").lessons
+    assert [(one.title, one.where) for one in lessons] == [
+        ("Never edit an applied migration", ".cursor/rules/migrations.mdc:9"),
+        ("Set a lock timeout first", ".cursor/rules/migrations.mdc:10"),
+    ]
+    assert {one.paths for one in lessons} == {("migrations/**/*.sql", "db/*.py")}
+
+
+def test_a_header_is_not_taken_for_notes() -> None:
+    text = '---\napplyTo: "**"\nlessons: none\n---\n\n## Gotchas\n\n- The cache lies\n'
+    (lesson,) = read_memory(text, name="x.instructions.md").lessons
+    assert (lesson.title, lesson.where, lesson.paths) == (
+        "The cache lies",
+        "x.instructions.md:8",
+        (),
+    )
+
+
+@pytest.mark.parametrize("kind", ["type: feedback", "metadata:\n  type: feedback"])
+def test_feedback_in_claude_codes_memory_is_one_lesson(kind: str) -> None:
+    text = (
+        f"---\nname: real-db\ndescription: Integration tests must hit a real database\n{kind}\n---\n"
+        "\nNot mocks.\n\n**Why:** a mocked test passed and the migration failed.\n\n"
+        "**How to apply:** use the fixture `db`.\n"
+    )
+    (lesson,) = read_memory(text, name="memory/real_db.md").lessons
+    assert lesson.title == "Integration tests must hit a real database"
+    sections = dict(lesson.sections)
+    assert sections["Root Cause"] == "a mocked test passed and the migration failed."
+    assert sections["Prevention Checklist"] == "- [ ] use the fixture `db`."
+
+
+def test_other_memories_of_claude_code_are_no_lessons() -> None:
+    text = "---\nname: me\ndescription: The user likes tabs\ntype: user\n---\n\n- Tabs\n"
+    found = read_memory(text, name="memory/lessons.md")
+    assert found.lessons == ()
+    assert found.passed_over[0].reason == "a memory about the user, not a lesson"

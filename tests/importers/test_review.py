@@ -148,3 +148,88 @@ def test_a_state_is_found_in_whatever_column_tells_it() -> None:
     (passed,) = reading.passed_over
     assert (passed.title, passed.where) == ("Nobody has looked at it", "review.md:6")
     assert passed.reason == "nothing says whether it is evidenced, anecdotal or disputed"
+
+
+PASTED = """\
+Synthesis — Round 2, checkout rewrite
+
+Six people looked at it. Everything else is in the minutes.
+
+READY TO BUILD
+
+P1 — a key for each retry. Agreed by all.
+
+  • The gateway bills a request without a key again.
+
+Claims (consolidated)
+
+# Claim State Spec-maturity Supporting
+C1 P1 a retry carries no key; the customer pays twice Evidenced plan-level on-call,analyst
+C2 P1 the pipe | in an order number breaks the export Evidenced plan-level tester (unit guard)
+C3 P4 whether the wallet confirms while offline is unverified; the vendor
+says nothing Anecdotal (premise) spec-level junior,UX
+C4 P4 a banner or a dialog Disputed spec-level UX vs analyst
+C5 P2 the old endpoint is gone Resolved plan-level on-call
+C6 P5 nobody logs the refusal Evidenced spec-level (verified) + junior
+
+Open Questions — answers
+
+  • OQ (P1 which key) → RESOLVED: the order's id. OQ (P1 how long) → RESOLVED: a day.
+  • OQ-P4a (does the wallet confirm?), OQ-P4b (which format) → UNRESOLVED, ask the vendor.
+
+Maturity gate
+
+TRIPPED by P4.
+
+YAGNI ledger
+
+  • P1 a queue of retries → DEFER (one instance today). Reopen: a second gateway. Source: on-call R1.
+  • P4 WalletPort interface → REPLACE with one function. Source: architect R1.
+  • P5 counters for each reason → DEFER, the log is enough. Source: analyst R2.
+"""
+
+
+def test_a_table_that_lost_its_pipes_is_read_by_its_head_and_its_states() -> None:
+    found = read_review(PASTED, name="pasted.txt")
+    claims = found.lessons[:5]
+    assert [(one.where, one.evidence, one.supported_by) for one in claims] == [
+        ("pasted.txt:14", "evidenced", ("on-call", "analyst")),
+        ("pasted.txt:15", "evidenced", ("tester (unit guard)",)),
+        ("pasted.txt:16", "anecdotal", ("junior", "UX")),
+        ("pasted.txt:18", "disputed", ("UX", "analyst")),
+        ("pasted.txt:20", "evidenced", ("junior",)),
+    ]
+    assert claims[0].title == "P1 a retry carries no key; the customer pays twice"
+    assert claims[1].title == "P1 the pipe | in an order number breaks the export"
+    assert claims[2].title.endswith("the vendor says nothing")
+    situation = dict(claims[2].sections)["Situation"]
+    assert "Spec maturity: spec-level. Premise." in situation
+    assert found.notes == ()
+
+
+def test_questions_and_deferrals_of_a_pasted_review_come_in() -> None:
+    found = read_review(PASTED, name="pasted.txt")
+    fixes = [dict(one.sections).get("Fix", "") for one in found.lessons[:2]]
+    assert all("OQ (P1 which key) → RESOLVED" in fix for fix in fixes)
+    assert all("OQ (P1 how long) → RESOLVED" in fix for fix in fixes)
+    queue, counters, question = found.lessons[5:]
+    assert (queue.title, queue.reopen_when) == ("P1 a queue of retries", "a second gateway")
+    assert (queue.topics, queue.supported_by) == (("deferred",), ("on-call R1",))
+    assert dict(queue.sections)["Root Cause"] == "one instance today"
+    assert (counters.reopen_when, counters.topics) == (None, ("deferred",))
+    assert question.title == "OQ-P4a (does the wallet confirm?), OQ-P4b (which format)"
+    assert (question.topics, question.where) == (("open-question",), "pasted.txt:25")
+    assert [(one.title, one.reason) for one in found.passed_over] == [
+        ("P2 the old endpoint is gone", "its state is 'Resolved'"),
+        ("P4 WalletPort interface", "decided: replace"),
+    ]
+
+
+def test_a_sentence_about_claims_is_no_table() -> None:
+    text = "Claim and state were lost.\n\nClaim\n\nState of the art\n"
+    assert read_review(text, name="r.txt").lessons == ()
+
+
+@given(st.text(alphabet=st.sampled_from("C12 Evidencd→().|#\n-"), max_size=120))
+def test_any_pasted_table_can_be_read(rows: str) -> None:
+    read_review(f"# Claim State Supporting\n{rows}\n", name="r.txt")
