@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
+from lessons_kb.cards.kinds import is_note_name
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
 from lessons_kb.store import locate, trust
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.text.counted import counted
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
@@ -194,6 +196,36 @@ def _has_cards(root: str) -> bool:
         if any(file.endswith(SUFFIXES) for _place, _folders, files in places for file in files):
             return True
     return False
+
+
+def tell_unclaimed(directory: str) -> str:
+    """Say which well-known folders of cards a project without a brain has, "" if it has none."""
+    around = locate.upwards(directory)
+    top = locate.find_work_tree(around) or around[0]
+    counts = count_cards_below(top)
+    told = [f"{counted(n, 'Markdown file')} in {name}" for name, n in counts.items()]
+    if not told:
+        return ""
+    import shlex  # not on the path of a hook in a trusted brain
+
+    where = "" if top == around[0] else f" {shlex.quote(top)}"
+    return f"{' and '.join(told)}, but no brain; run `lessons init{where}`"
+
+
+def count_cards_below(root: str) -> dict[str, int]:
+    """Return folder → number of Markdown files, of the well-known folders of cards that hold any.
+
+    A README or an index is about a folder, and counts for none.
+    """
+    counts = {
+        name: sum(
+            file.endswith(SUFFIXES) and not is_note_name(file)
+            for _place, _folders, files in os.walk(os.path.join(root, name))
+            for file in files
+        )
+        for name in KNOWN_FOLDERS
+    }
+    return {name: count for name, count in counts.items() if count}
 
 
 def _is_set_around(directory: str, project: str) -> bool:

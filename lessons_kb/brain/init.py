@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from lessons_kb.brain.digest import read_document
-from lessons_kb.brain.discovery import untrusted_hint
+from lessons_kb.brain.discovery import count_cards_below, untrusted_hint
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
@@ -36,7 +36,8 @@ def make_brain(
     if not new and not agreed:
         raise Untrusted(untrusted_hint((root,)))
     try:
-        for kind in KINDS:
+        # Where there are cards already, a folder is made with the first card that needs it.
+        for kind in () if count_cards_below(root) else KINDS:
             if not os.path.isdir(os.path.join(root, f"{kind}s")):
                 os.makedirs(os.path.join(root, f"{kind}s"))
                 made.append(f"{kind}s/")

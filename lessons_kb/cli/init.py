@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import sys
 from typing import Annotated
 
 import typer
 
-from lessons_kb.cli.brain_setup import Folder, say_goes_by_path
+from lessons_kb.cli.brain_setup import say_goes_by_path
 from lessons_kb.cli.options import options, print_json, say
+from lessons_kb.errors import InputError
 from lessons_kb.text.counted import counted
 from lessons_kb.text.visible import visible
 
 
 def init(
-    folder: Folder = ".",
+    folder: Annotated[
+        str | None, typer.Argument(metavar="DIR", help="Folder of the brain; default: this one.")
+    ] = None,
     user: Annotated[
         bool, typer.Option("--user", help="Create your user brain, used in every project.")
     ] = False,
 ) -> None:
-    """Create a brain: card folders, lessons.toml and a cache.
+    """Create a brain: lessons.toml, a cache, and card folders where there are none yet.
 
     Example: lessons init docs/brain
     """
@@ -29,7 +33,7 @@ def init(
     from lessons_kb.store.locate import user_brain
     from lessons_kb.store.trust import is_trusted
 
-    root, made = make_brain(user_brain() if user else folder, confirm=_confirm)
+    root, made = make_brain(user_brain() if user else _choose(folder), confirm=_confirm)
     trusted = is_trusted(root)
     if options().json:
         print_json({"brain": root, "made": made, "trusted": trusted})
@@ -44,25 +48,44 @@ def init(
             f"`lessons trust {shlex.quote(root)}`"
         )
     say_goes_by_path(root)
-    if made and trusted and not user and not options().json:
-        _offer_mining(root)
+    if made and trusted and not options().json:
+        known = count_cards(root)
+        if known:
+            say(f"{counted(known, 'card')} found and in use; `lessons list` shows them")
+        if user or not _offer_mining(root):
+            first = "" if known else '`lessons add "what went wrong"` writes the first card; '
+            say(f"next: {first}`lessons install --all` connects your agents")
 
 
-def _offer_mining(root: str) -> None:
-    """Offer to look for lessons in the past of the project; without a terminal, hint at it."""
+def _choose(folder: str | None) -> str:
+    """Return the folder that is named, as an argument or as --brain, else the working directory."""
+    named = [name for name in (folder, *options().brains) if name is not None]
+    if len({os.path.realpath(name) for name in named}) > 1:
+        raise InputError(f"init makes one brain, not {' and '.join(named)}; name one folder")
+    return named[0] if named else "."
+
+
+def _offer_mining(root: str) -> bool:
+    """Offer to look for lessons in the past of the project; without a terminal, hint at it.
+
+    Returns whether that was the next step.
+    """
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.mine import tell_past
 
     with contextlib.closing(Brain.open(root)) as brain:
         past = tell_past(brain.directory)
         if not past:
-            return
+            return False
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             say(f"found {past}; `lessons mine` looks for lessons there")
-        elif typer.confirm(f"Found {past}: look for lessons?", default=True):
-            from lessons_kb.cli.mine import run_mine
+            return False
+        if not typer.confirm(f"Found {past}: look for lessons?", default=True):
+            return False
+        from lessons_kb.cli.mine import run_mine
 
-            run_mine(brain, all_projects=False, drafts=0)
+        run_mine(brain, all_projects=False, drafts=0)
+        return True
 
 
 def _confirm(root: str, count: int) -> bool:

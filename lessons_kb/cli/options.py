@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.errors import InputError
+from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.text.counted import counted
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def open_brain() -> Brain:
     Brains that were found but are not trusted are left out, with one line on stderr.
     """
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.discovery import look, tell_untrusted
+    from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
 
     for name in options().brains:
         check_folder("--brain", name)
@@ -55,11 +55,24 @@ def open_brain() -> Brain:
         return _kept(Brain.open(*options().brains))
     here = os.getcwd()
     untrusted = look(here).untrusted
-    brain = Brain.discover(here)
+    try:
+        brain = Brain.discover(here)
+    except BrainNotFound:
+        if hint := tell_unclaimed(here):
+            raise BrainNotFound(hint) from None
+        raise
     if untrusted:
         say(tell_untrusted(untrusted))
         _told.update(untrusted)
+    elif not any(_holds(layer.root, here) for layer in brain.layers) and (
+        hint := tell_unclaimed(here)  # only the user's own brain holds here
+    ):
+        say(hint)
     return _kept(brain)
+
+
+def _holds(root: str, folder: str) -> bool:
+    return f"{os.path.realpath(folder)}{os.sep}".startswith(root.rstrip(os.sep) + os.sep)
 
 
 def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:

@@ -433,3 +433,61 @@ def test_help_shows_every_command_with_an_example(lessons: Lessons) -> None:
         assert "Usage: lessons" in lessons(command, "--help").out
     assert "--install-completion" in out
     assert lessons("--version").out.startswith("lessons ")
+
+
+def solutions(root: pathlib.Path, count: int = 3) -> pathlib.Path:
+    folder = root / "docs" / "solutions" / "db"
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text("# About these\n")
+    for number in range(count):
+        text = f"---\ntitle: Lock {number} was never released\n---\n\n## Solution\n\n- Release it\n"
+        (folder / f"lock-{number}.md").write_text(text)
+    return root
+
+
+def test_cards_of_a_project_without_a_brain_are_pointed_out(
+    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = solutions(tmp_path / "shop")
+    subprocess.run(["git", "init", "-q", str(top)], check=True)
+    (top / "src").mkdir()
+    monkeypatch.chdir(top / "src")
+    told = lessons("list")
+    said = f"lessons: 3 Markdown files in docs/solutions, but no brain; run `lessons init {top}`\n"
+    assert (told.code, told.err) == (2, said)
+    monkeypatch.chdir(top)
+    assert lessons("list").err.endswith("run `lessons init`\n")
+    lessons("init", "--user")  # a brain for all projects changes nothing about it
+    assert "3 Markdown files in docs/solutions, but no brain" in lessons("list").err
+
+
+def test_init_makes_only_what_a_project_with_cards_lacks(
+    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = solutions(tmp_path / "shop")
+    monkeypatch.chdir(top)
+    made = lessons("init")
+    assert made.out == f"{top}: created lessons.toml\n"
+    assert "3 cards found that are not trusted yet" in made.err
+    lessons("trust")
+    (top / "lessons.toml").unlink()
+    again = lessons("init")
+    assert "3 cards found and in use" in again.err
+    assert "next: `lessons install --all`" in again.err
+    assert sorted(path.name for path in top.iterdir() if path.name[0] != ".") == [
+        "docs",
+        "lessons.toml",
+    ]
+
+
+def test_init_makes_the_brain_that_is_named(
+    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = lessons("--brain", "x", "init")
+    assert made.out.startswith(f"{tmp_path}/x: created lessons/")
+    assert made.err.startswith('lessons: next: `lessons add "what went wrong"`')
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    assert lessons("--brain", "x", "init", "x").code == 0
+    assert lessons("--brain", "x", "init", "y").code == 2
+    assert lessons("--brain", "x", "--brain", "y", "init").code == 2

@@ -8,6 +8,7 @@ import pathlib
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -424,3 +425,34 @@ def test_init_hints_at_the_past_without_a_terminal(
     write_history(project)
     (project / "lessons.toml").unlink()
     assert "found 3 sessions, 14 commits; `lessons mine`" in lessons("init").err
+
+
+@pytest.mark.slow
+def test_init_offers_to_look_at_the_past_on_a_terminal(
+    terminal: Callable[..., Any], project: pathlib.Path
+) -> None:
+    write_sessions(project)
+    write_history(project)
+    (project / "AGENTS.md").write_text("# Rules\n")
+    (project / "lessons.toml").unlink()
+    asked = terminal("init")
+    asked.wait("Found 3 sessions, 14 commits, AGENTS.md: look for lessons? [Y/n]:")
+    asked.type("\n")
+    seen = asked.end()
+    assert "OperationalError: database is locked" in seen
+    assert "next: `lessons mine --draft 10`" in seen
+    assert asked.code == 0
+
+
+@pytest.mark.slow
+def test_who_declines_the_offer_is_told_another_step(
+    terminal: Callable[..., Any], project: pathlib.Path
+) -> None:
+    write_sessions(project)
+    (project / "lessons.toml").unlink()
+    asked = terminal("init")
+    asked.wait("look for lessons? [Y/n]:")
+    asked.type("n\n")
+    seen = asked.end()
+    assert "SURE" not in seen
+    assert 'next: `lessons add "what went wrong"`' in seen
