@@ -6,6 +6,7 @@ import contextlib
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,11 +26,35 @@ ENGINES = CHOICES["index.engine"]
 ALL_ENGINES = "all"
 
 
+MISS, FALSE, EXTRA = "miss", "false-injection", "extra"
+"""What may be wrong with a prompt: an expected card was not injected; a card was, where silence is
+right; another card was injected beside those that are expected."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """One card that was injected, or not, against what a prompt's labels say."""
+
+    kind: str
+    """MISS, FALSE or EXTRA."""
+    line: int
+    """1-based line of the file of prompts."""
+    query: str
+    card: str
+    """Its id."""
+    rank: int | None
+    """1-based place in the ranking without the gate; None where it is not in the first ten."""
+    reason: str
+    """Why it was injected, or suppressed."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """What an evaluation found."""
 
     engines: dict[str, Evaluation]
+    faults: dict[str, tuple[Fault, ...]]
+    """By engine, in the order of the prompts."""
     inactive: tuple[str, ...] = ()
     """Expected cards that are ignored or archived: no engine can bring them up."""
 
@@ -47,30 +72,49 @@ def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None =
     own = brain.layers[0].settings.index.engine
     names = _Names(brain)
     expected = [names.resolve(prompt) for prompt in labelled]
-    engines = {}
+    engines, faults = {}, {}
     for name in ENGINES if engine == ALL_ENGINES else (engine or own,):
         with _with_engine(brain, name) as asked:
-            engines[name] = summarise(
-                [
-                    _ask(asked, prompt.query, ids, names)
-                    for prompt, ids in zip(labelled, expected, strict=True)
-                ]
-            )
-    return Report(engines=engines, inactive=tuple(sorted(names.inactive)))
+            answers = [
+                _ask(asked, prompt, ids, names)
+                for prompt, ids in zip(labelled, expected, strict=True)
+            ]
+        engines[name] = summarise([outcome for outcome, _faults in answers])
+        faults[name] = tuple(fault for _outcome, found in answers for fault in found)
+    return Report(engines=engines, faults=faults, inactive=tuple(sorted(names.inactive)))
 
 
-def _ask(brain: Brain, query: str, expected: tuple[str, ...], names: _Names) -> Outcome:
+def _ask(
+    brain: Brain, prompt: Labelled, expected: tuple[str, ...], names: _Names
+) -> tuple[Outcome, list[Fault]]:
+    query = prompt.query
     began = time.perf_counter()
     block = brain.preflight(query, context=False, fresh=False, remember=False)
     seconds = time.perf_counter() - began
     ranked = brain.search(query, kinds=KINDS, limit=max(HIT_LIMIT, NDCG_DEPTH), fresh=False)
-    return Outcome(
+    outcome = Outcome(
         expected=expected,
         ranked=tuple(names.of(hit.card) for hit in ranked),
         injected=tuple(names.of(hit.card) for hit in block.lessons),
         tokens=block.tokens,
         milliseconds=seconds * 1000,
     )
+    reasons = {names.of(hit.card): hit.reason for hit in (*ranked, *block.lessons, *block.withheld)}
+    wrong = [(MISS, name) for name in expected if name not in outcome.injected]
+    unasked = [name for name in outcome.injected if name not in expected]
+    wrong += [(EXTRA if expected else FALSE, name) for name in unasked]
+    found = [
+        Fault(
+            kind=kind,
+            line=prompt.line,
+            query=query,
+            card=names.id_of(name),
+            rank=outcome.ranked.index(name) + 1 if name in outcome.ranked else None,
+            reason=reasons.get(name, names.tell_absent(name)),
+        )
+        for kind, name in wrong
+    ]
+    return outcome, found
 
 
 class _Names:
@@ -84,10 +128,22 @@ class _Names:
             for card in layer.read(lambda one: one.catalogue.all_cards()):
                 self._names.setdefault(card, f"{layer.alias}:{card.id}")
                 self._by_id.setdefault(card.id, card)
+        self._count = Counter(name.partition(":")[2] for name in self._names.values())
         self.inactive: set[str] = set()
 
     def of(self, card: Card) -> str:
         return self._names.get(card, card.id)
+
+    def id_of(self, name: str) -> str:
+        """Return the id of the card of a name, with its alias where two brains hold the id."""
+        card_id = name.partition(":")[2]
+        return name if self._count[card_id] > 1 else card_id
+
+    def tell_absent(self, name: str) -> str:
+        """Say why a card is in no ranking."""
+        if name.partition(":")[2] in self.inactive:
+            return "not active, so no prompt finds it"
+        return f"not among the first {max(HIT_LIMIT, NDCG_DEPTH)}"
 
     def resolve(self, prompt: Labelled) -> tuple[str, ...]:
         cards = []

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, read_file, say
+from lessons_kb.cli.wrapping import print_wrapped
+from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.relevance.measures import parse_labelled
 from lessons_kb.text.counted import counted
+from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from lessons_kb.brain.evaluation import Report
+    from lessons_kb.brain.evaluation import Fault, Report
     from lessons_kb.relevance.measures import Evaluation
 
 COLUMNS = {
@@ -31,6 +35,13 @@ COLUMNS = {
 """Figure → its column."""
 _DIGITS = {"tokens": 1, "milliseconds": 1}
 _SHOWN = 5
+_KINDS = {
+    "miss": "not injected",
+    "false-injection": "injected, though nothing should be",
+    "extra": "injected beside what is expected",
+}
+_MAX_QUERY = 200
+"""Characters of a prompt that are shown."""
 
 
 def _share(told: str) -> Any:
@@ -41,6 +52,14 @@ def evaluate(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
     ],
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-under",
+            metavar="METRIC=VALUE",
+            help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
+        ),
+    ] = None,
     engine: Annotated[
         str | None, typer.Option(help="tantivy, rank-bm25 or all; default: the brain's engine.")
     ] = None,
@@ -61,23 +80,27 @@ def evaluate(
         typer.Option(min=0, metavar="MS", help="Exit 1 if the median time is above this."),
     ] = None,
 ) -> None:
-    """Measure retrieval on labelled prompts; exit 1 below a --min or above a --max.
+    """Measure retrieval on labelled prompts, and name each miss and false injection.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
     should be injected. recall@5, hit@3, mrr and ndcg@10 measure the ranking without the gate.
     injected@3 measures what the gate lets through; kept is the ratio of the two. false injection
     is the share of prompts without a card that drew one, tokens the mean size of what is
-    injected, ms the median time of a prompt.
+    injected, ms the median time of a prompt. Less is better of the last three, so --fail-under
+    false-injection=0.05 fails above that.
 
-    Example: lessons eval prompts.jsonl --engine all --min-recall5 0.8 --max-false-injection 0.05
+    Example: lessons eval prompts.jsonl --fail-under recall@5=0.8 --fail-under false-injection=0.05
     """
     from lessons_kb.brain.evaluation import evaluate as measure
 
+    least: dict[str, float | None] = {"recall5": min_recall5, "hit3": min_hit3, "mrr": min_mrr}
+    least |= {"ndcg10": min_ndcg10, "kept": min_kept}
+    most: dict[str, float | None] = {"false_injection": max_false_injection}
+    most |= {"tokens": max_tokens, "milliseconds": max_ms}
+    for name, bound in map(_read_bound, fail_under or ()):
+        (most if name in most else least)[name] = bound
     labelled = parse_labelled(read_file(file), name=file)
     report = measure(open_brain(), labelled, engine=engine)
-    least = {"recall5": min_recall5, "hit3": min_hit3, "mrr": min_mrr}
-    least |= {"ndcg10": min_ndcg10, "kept": min_kept}
-    most = {"false_injection": max_false_injection, "tokens": max_tokens, "milliseconds": max_ms}
     failed = [
         f"{name}: {line}"
         for name, found in report.engines.items()
@@ -96,11 +119,53 @@ def evaluate(
 def _print(report: Report) -> None:
     rows = [(name, *_cells(found)) for name, found in report.engines.items()]
     print_table(("engine", *COLUMNS.values()), rows, right=" ".join(COLUMNS.values()))
+    for name, faults in report.faults.items():
+        _print_faults(faults, f" ({name})" if len(report.faults) > 1 else "")
     first = next(iter(report.engines.values()))
     say(f"{counted(first.positive, 'prompt')} with cards, {first.negative} without")
     if count := len(report.inactive):
         shown = ", ".join(report.inactive[:_SHOWN]) + (" …" if count > _SHOWN else "")
         say(f"{count} expected cards are not active, so they cannot be found: {shown}")
+
+
+def _print_faults(faults: Sequence[Fault], engine: str) -> None:
+    """Print each prompt of which something is wrong, below it the cards and the reasons."""
+    from lessons_kb.brain.evaluation import MISS
+
+    line = 0
+    for fault in faults:
+        if fault.line != line:
+            print()
+            print_wrapped(
+                f"line {fault.line}{engine}: {_shortened(clean_line(fault.query))}", hang=2
+            )
+            line = fault.line
+        place = "" if fault.rank is None else f", rank {fault.rank}"
+        mark = "✗" if fault.kind == MISS else "+"
+        words = _KINDS[fault.kind]
+        print_wrapped(f"  {mark} {words}: {clean_line(fault.card)}{place}", hang=2)
+        reason = clean_line(fault.reason).removeprefix("suppressed: ")
+        print_wrapped(f"    {reason}", hang=2)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_QUERY else text[: _MAX_QUERY - 1] + "…"
+
+
+def _read_bound(text: str) -> tuple[str, float]:
+    """Return the figure that METRIC=VALUE names, and its bound; raise InputError."""
+    name, _, value = text.rpartition("=")
+    figures = {column: figure for figure, column in COLUMNS.items()}
+    figures |= {figure: figure for figure in COLUMNS}
+    figure = figures.get(name.strip().casefold().replace(" ", "-"))
+    try:
+        bound = float(value)
+    except ValueError:
+        bound = math.nan
+    if figure is None or not math.isfinite(bound):
+        known = ", ".join(COLUMNS.values())
+        raise InputError(f"--fail-under {text!r}: write METRIC=VALUE; the metrics are {known}")
+    return figure, bound
 
 
 def _find_failed(

@@ -25,7 +25,7 @@ def prompts(tmp_path):
 def test_a_table_by_engine(lessons, brain, prompts) -> None:
     seen = lessons("eval", prompts, "--engine", "all")
     assert seen.code == 0
-    head, first, second = seen.out.splitlines()
+    head, first, second = seen.out.splitlines()[:3]
     assert head.split()[:5] == ["ENGINE", "RECALL@5", "HIT@3", "MRR", "NDCG@10"]
     assert first.split()[:6] == ["tantivy", "1.000", "1.000", "1.000", "1.000", "1.000"]
     assert second.split()[0] == "rank-bm25"
@@ -78,3 +78,56 @@ def test_a_missing_file_is_one_line(lessons, brain, tmp_path) -> None:
         seen = lessons("eval", path)
         assert seen.code == 2
         assert len(seen.err.splitlines()) == 1
+
+
+def test_each_miss_and_each_false_injection_is_named_with_its_reason(
+    lessons, brain, prompts
+) -> None:
+    telegram = LINES[0]["query"]
+    lines = [
+        {"query": "Give me a joke about time", "expected": ["kst-day-boundary"]},
+        {"query": telegram, "expected": []},
+        {"query": telegram, "expected": ["telegram-allowlist"]},
+        {"query": telegram, "expected": ["kst-day-boundary"]},
+    ]
+    prompts.write_text("\n".join(map(json.dumps, lines)))
+    seen = lessons("eval", prompts)
+    assert "\nline 1: Give me a joke about time\n  ✗ not injected: lessons/kst-day-boundary.md" in (
+        seen.out
+    )
+    wrong = f"\nline 2: {telegram}\n  + injected, though nothing should be: lessons/telegram-allowlist.md, rank 1\n    covers "
+    assert wrong in seen.out
+    assert "line 3" not in seen.out
+    faults = json.loads(lessons("eval", prompts, "--json").out)["faults"]["tantivy"]
+    assert [(one["line"], one["kind"], one["card"]) for one in faults] == [
+        (1, "miss", "lessons/kst-day-boundary.md"),
+        (2, "false-injection", "lessons/telegram-allowlist.md"),
+        (4, "miss", "lessons/kst-day-boundary.md"),
+        (4, "extra", "lessons/telegram-allowlist.md"),
+    ]
+    assert all(one["reason"] for one in faults)
+    assert faults[1]["rank"] == 1
+
+
+def test_why_an_inactive_card_is_missed(lessons, brain, prompts) -> None:
+    lessons("ignore", "telegram-allowlist")
+    (first, *_others) = json.loads(lessons("eval", prompts, "--json").out)["faults"]["tantivy"]
+    assert (first["card"], first["rank"]) == ("lessons/telegram-allowlist.md", None)
+    assert first["reason"] == "not active, so no prompt finds it"
+
+
+def test_a_simple_threshold_for_each_figure(lessons, brain, prompts) -> None:
+    good = ("--fail-under", "recall@5=0.9", "--fail-under", "false-injection=0.05")
+    assert lessons("eval", prompts, *good).code == 0
+    seen = lessons("eval", prompts, "--fail-under", "tokens=1", "--fail-under", "ndcg10=1.1")
+    assert seen.code == 1
+    assert "tokens " in seen.err
+    assert "is above 1" in seen.err
+    assert "ndcg@10 1.000 is below 1.1" in seen.err
+
+
+@pytest.mark.parametrize("bound", ["recall=0.5", "recall@5", "mrr=much", "=1", "mrr=nan"])
+def test_a_threshold_that_names_no_figure_is_one_line(lessons, brain, prompts, bound: str) -> None:
+    seen = lessons("eval", prompts, "--fail-under", bound)
+    assert seen.code == 2
+    assert "write METRIC=VALUE; the metrics are recall@5, " in seen.err
