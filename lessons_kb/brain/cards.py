@@ -7,6 +7,7 @@ import datetime as dt
 import difflib
 import os
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -48,6 +49,8 @@ Change = str | int | tuple[str, ...] | None
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
+_SHORTEST = 12
+"""Characters of a shortened id that still read as a name."""
 _SHOWN = 5
 """Candidates named in a message."""
 _LEVELS = (SAME, NEAR, KIN)
@@ -135,6 +138,16 @@ class Cards:
         if broken:
             raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
         raise CardNotFound(_not_found(name, everything))
+
+    def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
+        """Return the id of each card → the least of its slug, in whole words, that ``find`` needs.
+
+        Where no part of the slug will do, it is the id.
+        """
+        everything = [card.id for card in self.all(notes=True)]
+        slugs = sorted(_slug(card_id) for card_id in everything)
+        starts = sorted(everything)
+        return {card.id: _shorten(card.id, slugs, starts) for card in cards}
 
     def get(self, name: str) -> Card:
         """Return the card that ``name`` means; see ``find``."""
@@ -510,6 +523,29 @@ def _fitting(name: str, ids: Mapping[str, object], *, exact: bool = False) -> li
         if fitting := sorted(card_id for card_id in ids if test(card_id)):
             return fitting
     return []
+
+
+def _slug(card_id: str) -> str:
+    return os.path.splitext(card_id.rsplit("/", 1)[-1])[0]
+
+
+def _shorten(card_id: str, slugs: Sequence[str], ids: Sequence[str]) -> str:
+    """Return the shortest part of a slug, of whole words, that no other card answers to.
+
+    ``slugs`` and ``ids`` are those of all cards, in order.
+    """
+    own = _slug(card_id)
+    ends = [place for place, sign in enumerate(own) if sign == "-" and place >= _SHORTEST]
+    for end in (*ends, len(own)):
+        part = own[:end]
+        place = bisect_left(slugs, part)
+        alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
+        begun = bisect_left(ids, part)
+        if (alone or (end == len(own) and slugs.count(own) == 1)) and not any(
+            one.startswith(part) for one in ids[begun : begun + 1]
+        ):
+            return part
+    return card_id
 
 
 def _not_found(name: str, ids: Sequence[str]) -> str:

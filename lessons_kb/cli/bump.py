@@ -15,7 +15,9 @@ def bump(
     ids: Ids,
     task: Annotated[str | None, typer.Option(help="The task in which it happened again.")] = None,
 ) -> None:
-    """Record that a mistake happened again: occurrences + 1, last-seen today.
+    """Count a mistake that happened again.
+
+    Adds 1 to `occurrences`, and sets `last-seen` to today.
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
     """

@@ -67,7 +67,9 @@ def check(
         typer.Option("--fail-on-unaddressed", help=f"The same as --fail-on {','.join(FAILING)}."),
     ] = False,
 ) -> None:
-    """Report which checklist items an answer or a diff shows, denies, contradicts or leaves open.
+    """Check an answer or a diff against the lessons' checklists.
+
+    Each item is shown, denied, contradicted or open.
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github

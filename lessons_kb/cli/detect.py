@@ -48,7 +48,9 @@ def detect(
         bool, typer.Option("--exit-zero", help="Exit 0 even if a mistake was found.")
     ] = False,
 ) -> None:
-    """Find the mistakes that cards describe by their `detect` patterns; exit 1 if there are any.
+    """Find the mistakes that cards describe by patterns (`detect`).
+
+    Exit 1 if there are any.
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
     """

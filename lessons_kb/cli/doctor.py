@@ -32,7 +32,7 @@ def doctor(
         str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
     ] = "never",
 ) -> None:
-    """Check brain, index, journal, permissions and agents, and suggest fixes.
+    """Check brain, index, agents and permissions; suggest fixes.
 
     Example: lessons doctor --fix
     """

@@ -80,7 +80,7 @@ def evaluate(
         typer.Option(min=0, metavar="MS", help="Exit 1 if the median time is above this."),
     ] = None,
 ) -> None:
-    """Measure retrieval on labelled prompts, and name each miss and false injection.
+    """Measure retrieval on labelled prompts; name what went wrong.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
     should be injected. recall@5, hit@3, mrr and ndcg@10 measure the ranking without the gate.

@@ -39,7 +39,7 @@ def import_cards(
         str | None, typer.Option(help="Agent that wrote the transcript; default: detected.")
     ] = None,
 ) -> None:
-    """Import lessons kept elsewhere; without --yes, only show what would be done.
+    """Import lessons kept elsewhere; --yes writes them.
 
     Example: lessons import AGENTS.md CLAUDE.md
     """

@@ -25,7 +25,9 @@ def init(
         bool, typer.Option("--user", help="Create your user brain, used in every project.")
     ] = False,
 ) -> None:
-    """Create a brain: lessons.toml, a cache, and card folders where there are none yet.
+    """Create a brain: lessons.toml, a cache and folders for cards.
+
+    A project that has cards gets no folders.
 
     Example: lessons init docs/brain
     """

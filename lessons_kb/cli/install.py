@@ -20,7 +20,7 @@ def install(
     dry_run: Dry = False,
     every: Every = False,
 ) -> None:
-    """Add hooks and the MCP server to a coding agent's own settings.
+    """Connect a coding agent: add hooks and the MCP server.
 
     Comments and other entries stay. Running it twice changes nothing. `lessons uninstall` restores
     the former files. With `git`, git merges cards key by key: counts add up, lists are united.

@@ -42,7 +42,7 @@ def lint(
         str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
     ] = "error",
 ) -> None:
-    """Report problems in the files, each with its line and a suggested fix.
+    """Report problems in cards, each with its line and a fix.
 
     Example: lessons lint --fail-on warning
     """

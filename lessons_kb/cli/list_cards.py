@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 ROWS = 20
 """Rows of ``list`` unless asked otherwise."""
+_COLUMNS = ("id", "stage", "count", "title", "project", "last task", "age")
+_WIDE = ("title", "id", "count", "age", "stage", "project", "last task")
+_NARROW = ("title", "id", "count", "age")
+"""Columns when piped, on a terminal of at least _ROOM columns, and on others."""
+_ROOM = 120
 
 
 def list_cards(
@@ -41,7 +48,8 @@ def list_cards(
     check_choice("--sort", sort, tuple(_ORDERS))
     check_choice("--status", status, (*STATUSES, "all"))
     wanted = {"kind": kind, "severity": severity}
-    known = open_brain().cards.all(aliased=True)
+    brain = open_brain()
+    known = brain.cards.all(aliased=True)
     cards = [
         card
         for card in known
@@ -62,8 +70,14 @@ def list_cards(
         say(f"none of {counted(len(known), 'card')} matches; remove a filter" if known else first)
         return
     today = dt.datetime.now(tz=dt.UTC).astimezone().date()
-    columns = ("id", "stage", "count", "title", "project", "last task", "age")
-    print_table(columns, [_row(card, today) for card in shown], right="count age")
+    rows = [_row(card, today) for card in shown]
+    columns: tuple[str, ...] = _COLUMNS
+    if sys.stdout.isatty():
+        # A line a card: the title first, and of its name what commands need to find it.
+        short = brain.cards.shorten_ids(shown)
+        rows = [{**row, "id": short[row["id"]]} for row in rows]
+        columns = _WIDE if shutil.get_terminal_size().columns >= _ROOM else _NARROW
+    print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")
     if len(shown) < len(cards):
         say(f"{len(cards) - len(shown)} more; use --all")
 
@@ -76,14 +90,15 @@ _ORDERS = {
 }
 
 
-def _row(card: Card, today: dt.date) -> tuple[str, ...]:
-    marked = card.title if card.status == "active" else f"{card.title} [{card.status}]"
-    return (
-        card.id,
-        ",".join(card.stages),
-        str(card.occurrences),
-        marked,
-        card.project or "",
-        card.examples[-1] if card.examples else "",
-        age(card.last_seen or card.created or "", today),
-    )
+def _row(card: Card, today: dt.date) -> dict[str, str]:
+    marks = [mark for mark in (card.status, "template" if card.template else "") if mark]
+    told = ", ".join(mark for mark in marks if mark != "active")
+    return {
+        "id": card.id,
+        "stage": ",".join(card.stages),
+        "count": str(card.occurrences),
+        "title": f"{card.title} [{told}]" if told else card.title,
+        "project": card.project or "",
+        "last task": card.examples[-1] if card.examples else "",
+        "age": age(card.last_seen or card.created or "", today),
+    }

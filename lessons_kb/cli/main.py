@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from lessons_kb.cli.options import Options, close_brains, set_options
 from lessons_kb.errors import LessonsError
@@ -19,48 +20,59 @@ if TYPE_CHECKING:
 
     app: typer.Typer
 
-COMMANDS: Mapping[str, str] = {
-    "init": "init",
-    "trust": "trust",
-    "config": "config",
-    "add": "add",
-    "create": "create",
-    "edit": "edit",
-    "list": "list_cards",
-    "show": "show",
-    "bump": "bump",
-    "ignore": "ignore",
-    "restore": "restore",
-    "delete": "delete",
-    "preflight": "preflight",
-    "check": "check",
-    "detect": "detect",
-    "search": "search",
-    "why": "why",
-    "run": "run",
-    "events": "events",
-    "mine": "mine",
-    "review": "review",
-    "archive": "archive",
-    "import": "import_cards",
-    "export": "export",
-    "manage": "manage",
-    "eval": "evaluate",
-    "report": "report",
-    "stats": "stats",
-    "mark": "mark",
-    "doctor": "doctor",
-    "index": "index",
-    "watch": "watch",
-    "lint": "lint",
-    "install": "install",
-    "uninstall": "uninstall",
-    "mcp": "mcp",
-    "daemon": "daemon",
-    "merge-driver": "merge_driver",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Every day": {
+        "add": "add",
+        "create": "create",
+        "edit": "edit",
+        "list": "list_cards",
+        "show": "show",
+        "search": "search",
+        "preflight": "preflight",
+        "check": "check",
+        "why": "why",
+        "review": "review",
+        "bump": "bump",
+        "mark": "mark",
+        "manage": "manage",
+    },
+    "Setup": {
+        "init": "init",
+        "trust": "trust",
+        "mine": "mine",
+        "import": "import_cards",
+        "install": "install",
+        "uninstall": "uninstall",
+        "config": "config",
+        "doctor": "doctor",
+    },
+    "Upkeep": {
+        "lint": "lint",
+        "detect": "detect",
+        "stats": "stats",
+        "report": "report",
+        "eval": "evaluate",
+        "ignore": "ignore",
+        "archive": "archive",
+        "delete": "delete",
+        "restore": "restore",
+        "export": "export",
+        "index": "index",
+        "watch": "watch",
+    },
+    "For programs": {
+        "run": "run",
+        "events": "events",
+        "mcp": "mcp",
+        "daemon": "daemon",
+        "merge-driver": "merge_driver",
+    },
 }
-"""Command → the file of this package, and the function in it, that is named after it; in the
-order of the help."""
+"""Heading of the help → command → the file of this package, and the function in it, that is named
+after it."""
+COMMANDS: Mapping[str, str] = {
+    name: file for commands in GROUPS.values() for name, file in commands.items()
+}
 _HIDDEN = ("merge-driver",)
 """Commands that only other programs call."""
 _COMPLETING = "_LESSONS_COMPLETE"
@@ -73,6 +85,21 @@ _OPTIONAL_VALUE = ("--diff", "--from-session")
 
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
+
+
+class _Grouped(TyperGroup):
+    """The commands under the headings of GROUPS."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
+        width = max(len(name) for name in COMMANDS if name not in _HIDDEN)
+        for heading, names in GROUPS.items():
+            found = [(name, self.commands.get(name)) for name in names]
+            shown = [(name, command) for name, command in found if command and not command.hidden]
+            limit = formatter.width - 6 - width
+            rows = [(name.ljust(width), one.get_short_help_str(limit)) for name, one in shown]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
 
 def _print_version(wanted: bool) -> None:
@@ -100,8 +127,9 @@ def build_app(only: str = "") -> typer.Typer:
     """Return the command line: whole, or with ``only`` one command, which starts sooner."""
     made = typer.Typer(
         name="lessons",
+        cls=_Grouped,
         help="Keep coding agents from repeating mistakes: a knowledge base of lesson cards.",
-        epilog="Example: lessons init && lessons create 'Retry without an idempotency key'",
+        epilog="Example: lessons init && lessons add 'Retried without an idempotency key'",
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def manage() -> None:
-    """Browse and edit cards and drafts on a full screen; press ? for the keys.
+    """Browse and edit cards and drafts on a full screen.
+
+    Press ? for the keys.
 
     Without a terminal, read plain commands from stdin, one per line; `help` lists them.
 

@@ -30,7 +30,7 @@ def mark(
         bool, typer.Option("--yes", "-y", help="With irrelevant: write it without asking.")
     ] = False,
 ) -> None:
-    """Record that a lesson helped, misled, or was not about the task.
+    """Record that a lesson helped, misled or was not relevant.
 
     For an irrelevant one it also offers to write the prompt into the card's `not-for`: the card
     stays silent for that prompt and its like.

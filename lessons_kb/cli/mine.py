@@ -42,7 +42,7 @@ def mine(
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="Candidates to show.")] = SHOWN,
 ) -> None:
-    """Find what went wrong in past agent sessions and commits; read only, on this machine.
+    """Find lessons in past agent sessions and commits; read only.
 
     Drafts wait for `lessons review`. Example: lessons mine --draft 10
     """

@@ -30,7 +30,7 @@ def report(
     project: Annotated[str | None, typer.Option(help="Only this project's cards.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="Maximum number of cards in each list.")] = 20,
 ) -> None:
-    """Write an HTML report: what was injected, what came back, which cards help.
+    """Write an HTML report on which lessons come up and help.
 
     The page needs no network and no scripts. If it lies in the brain or above it, its links to
     cards stay valid when both are moved together.

@@ -24,7 +24,9 @@ def run(
     session: Session = None,
     stage: Annotated[str | None, typer.Option(help="Workflow stage it belongs to.")] = None,
 ) -> None:
-    """Run a command and record how it ended; output and exit code stay unchanged.
+    """Run a command and record how it ended.
+
+    Output and exit code stay unchanged.
 
     A command without output for --stall seconds is stopped with all that it started, as by
     Ctrl-C (exit code 124).

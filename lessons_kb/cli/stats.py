@@ -72,7 +72,7 @@ def stats(
     stage: Annotated[str | None, typer.Option(help="Only this stage's cards.")] = None,
     project: Annotated[str | None, typer.Option(help="Only this project's cards.")] = None,
 ) -> None:
-    """Show what was injected, addressed and came back, and which lessons help.
+    """Show what was injected, what came back, and what helps.
 
     Example: lessons stats telegram-allowlist
     """

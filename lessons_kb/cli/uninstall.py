@@ -13,7 +13,7 @@ def uninstall(
     dry_run: Dry = False,
     every: Every = False,
 ) -> None:
-    """Remove hooks and the MCP server from a coding agent's settings.
+    """Remove hooks and the MCP server from a coding agent.
 
     Example: lessons uninstall --all
     """

@@ -40,7 +40,7 @@ def why(
     ] = None,
     stage: Annotated[str | None, typer.Option(help="With PROMPT: workflow stage.")] = None,
 ) -> None:
-    """Explain what was injected last, and which rule suppressed the rest.
+    """Explain what was injected last, and why the rest was not.
 
     Example: lessons why "Add a Telegram command that runs a shell script"
     """

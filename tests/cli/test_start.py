@@ -67,3 +67,18 @@ def test_a_shell_completes_the_names_of_all_commands(
     monkeypatch.setenv("COMP_WORDS", "lessons ")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert lessons("list").out.split() == [name for name in NAMES if name != "merge-driver"]
+
+
+def test_help_groups_the_commands_each_on_one_whole_line(
+    lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = lessons("--help").out
+    headings = [line for line in out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == ["Options:", "Every day:", "Setup:", "Upkeep:", "For programs:"]
+    commands = out.partition("Every day:")[2]
+    assert "..." not in commands
+    everyday = commands.partition("Setup:")[0]
+    for name in ("add", "list", "preflight", "review"):
+        assert f"\n  {name} " in everyday
+    assert "merge-driver" not in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import re
 import sys
@@ -81,18 +82,43 @@ def test_every_id_is_whole_and_nothing_else_is_too_wide(
     assert all(cell_len(line) <= width for line in lines if line not in ids)
 
 
-def test_a_narrow_terminal_shows_whole_ids(
+def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(
     lessons: Callable[..., Any],
     brain: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     title = "Never run the migrations of the order service when two workers start at once"
-    lessons("create", title, "--no-edit")
+    long = lessons("create", title, "--no-edit").out.strip()
+    other = "Never run the migrations of customers by hand"
+    near = lessons("create", other, "--no-edit", "--on-duplicate", "new").out.strip()
+    twin = brain / "playbooks" / "telegram-allowlist.md"
+    twin.write_text("---\ntitle: Set up the allowlist\n---\n\n## Fix\n\n- Ask for the ids\n")
     monkeypatch.setenv("COLUMNS", "80")
+    with monkeypatch.context() as at_terminal:
+        at_terminal.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+        shown = re.sub("\x1b\\[[0-9;]*m", "", lessons("list", "--all").out).splitlines()
+    assert all(cell_len(line) <= 80 for line in shown)
+    assert shown[1].split() == ["TITLE", "ID", "COUNT", "AGE"]
+    assert shown[3].startswith("Never run the migrations")
+    rows = [re.split(r"\s{2,}", line) for line in shown[3:] if line]
+    assert len(rows) == 23
+    found = {json.loads(lessons("show", row[1], "--json").out)["id"] for row in rows}
+    everything = json.loads(lessons("list", "--all", "--json").out)
+    assert found == {card["id"] for card in everything} >= {long, near}
+
+
+def test_a_wide_terminal_shows_more_of_each_card(
+    lessons: Callable[..., Any], brain: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lessons("bump", "telegram-allowlist", "--task", "Add a restart command")
+    monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    shown = re.sub("\x1b\\[[0-9;]*m", "", lessons("list", "--all").out)
-    names = {path.relative_to(brain).as_posix() for path in brain.glob("lessons/*.md")}
-    assert names <= set(re.findall(r"lessons/\S+\.md", shown))
-    longest = max(names, key=len)
-    assert longest in shown.splitlines()
-    assert all(cell_len(line) <= 80 for line in shown.splitlines() if line != longest)
+    shown = lessons("list").out
+    assert "LAST TASK" in shown
+    assert "Add a restart command" in shown
+
+
+def test_what_is_piped_keeps_whole_ids_first(lessons: Callable[..., Any], brain: object) -> None:
+    first, second = lessons("list").out.splitlines()[:2]
+    assert first.split()[:2] == ["ID", "STAGE"]
+    assert second.startswith("playbooks/rename-column-without-downtime.md ")
