@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from lessons_kb.cards import origins
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.slugs import normal_title
 from lessons_kb.detect.patterns import measure
@@ -38,6 +39,16 @@ def read_body(root: str, path: str, folders: Mapping[str, str], max_bytes: int) 
         return read_document(root, path, folders, max_bytes)[1].body
     except StorageError:
         return ""
+
+
+def read_sources(root: str, path: str, max_bytes: int) -> frozenset[str]:
+    """Return the names of the files that a card was imported from; none where it vanished."""
+    try:
+        return origins.read_sources(
+            read_bytes(root, path, limit=max_bytes).decode(errors="replace")
+        )
+    except StorageError:
+        return frozenset()
 
 
 def check_globs(document: Document) -> list[Finding]:

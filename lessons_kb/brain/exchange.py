@@ -15,9 +15,8 @@ from lessons_kb.brain.import_sources import GALANGAL, JSONL, MEMORY, REVIEW, SOU
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.origins import ORIGIN_KEY, read_origins
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.reading import read_header
 from lessons_kb.cards.slugs import is_reserved, slug
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
@@ -329,8 +328,6 @@ def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
     return found
 
 
-ORIGIN_KEY = "imported-from"
-"""Key of a header that says where a card, or a count on it, came from."""
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 
@@ -413,14 +410,6 @@ def count_in(document: Document, text: str, lesson: Incoming, date: str) -> Mapp
     if origins != read_origins(text):
         changes[ORIGIN_KEY] = origins
     return changes
-
-
-def read_origins(text: str) -> tuple[str, ...]:
-    """Return what the header of a card says about where it came from."""
-    for entry in read_header(split_header(text)).entries:
-        if canonical(entry.key) == ORIGIN_KEY:
-            return tuple(item for item in entry.texts if item)
-    return ()
 
 
 def is_safe_id(card_id: str) -> bool:

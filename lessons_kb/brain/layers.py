@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
@@ -212,6 +212,7 @@ class Layers:
         session: str | None = None,
         budget: int | None = None,
         context: bool | None = None,
+        alone: bool | None = None,
         counter: TokenCounter = estimate_tokens,
         max_chars: int | None = None,
         fresh: bool = True,
@@ -222,10 +223,12 @@ class Layers:
 
         ``paths`` are files at hand, relative to the project root; those named in the prompt are
         added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
-        ``lessons.toml``. Within one ``session`` a lesson is not given twice until it changed or
-        ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is searched as
-        it is, without ``remember`` nothing is journalled. ``noted`` says that the caller notes the
-        prompt and what came of it; else that becomes an event of the ``session``.
+        ``lessons.toml``. Notes stand ``alone``, without a lesson, only where ``context`` asks for
+        them, unless it is said. Within one ``session`` a lesson is not given twice until it
+        changed or ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is
+        searched as it is, without ``remember`` nothing is journalled. ``noted`` says that the
+        caller notes the prompt and what came of it; else that becomes an event of the
+        ``session``.
         """
         if fresh:
             self._refresh_soon()
@@ -247,6 +250,8 @@ class Layers:
             max_chars=max_chars,
             in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
             closings=_closings(self.layers[0]),
+            alone=bool(context) if alone is None else alone,
+            sources=_sources({hit.card.id: layer for layer, hit in reversed(hits)}),
         )
         if remember:
             memory.record(hits, block)
@@ -306,6 +311,18 @@ def _closings(layer: Layer) -> str:
     from lessons_kb.check.closings import REQUEST
 
     return REQUEST
+
+
+def _sources(homes: Mapping[str, Layer]) -> Callable[[Hit], Collection[str]]:
+    """Return what names the files that a lesson was imported from."""
+
+    def sources(hit: Hit) -> Collection[str]:
+        from lessons_kb.brain.digest import read_sources
+
+        layer = homes[hit.card.id]
+        return read_sources(layer.root, hit.card.id, layer.settings.index.max_file_bytes)
+
+    return sources
 
 
 def _body(layer: Layer, hit: Hit) -> str:

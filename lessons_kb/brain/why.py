@@ -11,7 +11,7 @@ from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_ca
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.model import Card, Event, Hit, Preflight
-from lessons_kb.preflight.block import IN_CONTEXT, shown_name
+from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, shown_name
 from lessons_kb.store.events import ASKED
 from lessons_kb.store.journal import SESSION_STATE, Injection, Journal
 
@@ -32,6 +32,7 @@ _RULES = (
     (IN_CONTEXT, "preflight.reinject_after"),
     ("does not fit", "preflight.budget"),
     ("context is off", "preflight.context"),
+    (NEVER_ALONE, "preflight.context"),
     ("suppressed by [effect]", "effect.withhold_harmful"),
 )
 """How a reason begins → the key of ``lessons.toml`` that decides it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,6 +86,11 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
+        from lessons_kb.brain.addressed import count_check  # not for --help
+        from lessons_kb.brain.agent_session import session_of
+
+        if not (session or session_of()[0]):  # a session is counted when its turn ends
+            count_check(brain.layers, result, at=time.time())
     _print_check(brain, result, "json" if options().json else form)
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)

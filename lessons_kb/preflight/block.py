@@ -31,6 +31,12 @@ MAX_WHY = 160
 SMALL_MODEL_PART = 20
 """A budget is at most one twentieth of ``model_context``."""
 IN_CONTEXT = "already in this session"
+AGENT_FILES = frozenset(
+    ("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
+) | {"copilot-instructions.md"}
+"""Names of files that agents read by themselves."""
+READ_BY_AGENT = "agents read it by themselves"
+NEVER_ALONE = "no lesson is given; --context asks for notes alone"
 
 _MAX_ITEMS = 100
 """Items of one card that may be shown; further ones are only counted."""
@@ -51,6 +57,8 @@ def pack(
     max_chars: int | None = None,
     in_context: Collection[str] = (),
     closings: str = "",
+    alone: bool = True,
+    sources: Callable[[Hit], Collection[str]] = lambda _hit: (),
 ) -> Preflight:
     """Write the lessons and notes that passed the gate into one block within the budget.
 
@@ -60,7 +68,9 @@ def pack(
     characters. ``in_context`` names what the session has been given, as `shown_name` does; it
     still takes its place among the ``max_lessons``, or a repeated prompt would bring up ever
     weaker ones. ``closings`` is the request that the agent close each item; with it, items have
-    numbers: ``L1.2`` is the second of the first lesson's checklist.
+    numbers: ``L1.2`` is the second of the first lesson's checklist. Without ``alone`` notes are
+    given only beside a lesson. ``sources`` names the files that a lesson was imported from: they
+    would say the same once more.
     """
 
     @cache
@@ -70,7 +80,7 @@ def pack(
 
     block = _Block(settings, counter, max_chars, weigh, closings)
     block.add_lessons(hits, in_context)
-    block.add_notes(notes, in_context)
+    block.add_notes(notes, in_context, alone=alone, sources=sources)
     return Preflight(
         text="\n".join(block.lines),
         lessons=tuple(block.lessons),
@@ -136,14 +146,28 @@ class _Block:
             else:
                 self.withhold(hit, self._too_large(f"a budget of {self.share} tokens for lessons"))
 
-    def add_notes(self, notes: Sequence[tuple[Hit, str]], in_context: Collection[str]) -> None:
+    def add_notes(
+        self,
+        notes: Sequence[tuple[Hit, str]],
+        in_context: Collection[str],
+        *,
+        alone: bool,
+        sources: Callable[[Hit], Collection[str]],
+    ) -> None:
         """Give each note an even part of what is left; what one leaves goes to the next."""
         chosen: list[tuple[Hit, str]] = []
+        imported = {name for hit in self.lessons for name in sources(hit)} if notes else set()
         for hit, source in notes:
             if not hit.passed:
                 self.withheld.append(hit)
             elif not self.settings.context:
                 self.withhold(hit, "context is off")
+            elif _base(hit) in AGENT_FILES:
+                self.withhold(hit, READ_BY_AGENT)
+            elif not (self.lessons or alone):
+                self.withhold(hit, NEVER_ALONE)
+            elif _base(hit) in imported:
+                self.withhold(hit, "a lesson imported from it is in the block")
             elif shown_name(hit) in in_context:
                 self.withhold(hit, IN_CONTEXT)
             elif len(chosen) >= self.settings.max_notes:
@@ -257,6 +281,10 @@ def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
         else:
             high = middle - 1
     return found
+
+
+def _base(hit: Hit) -> str:
+    return hit.card.id.rpartition("/")[2]
 
 
 def _odds(confidence: float) -> float:

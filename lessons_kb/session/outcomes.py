@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from lessons_kb.brain.baseline import read_signs
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.learn.effect import ADDRESSED, RECURRED, UNADDRESSED
+from lessons_kb.learn.effect import RECURRED
 from lessons_kb.learn.signs_of_recurrence import Sign, is_about, phrases_of
 from lessons_kb.learn.words import find_marks
-from lessons_kb.model import SHOWN, Card, Check
 from lessons_kb.session.event import OpenSession
 from lessons_kb.store.scan import SUFFIXES
 
 _MAX_SIGNS = 300
-
-
-def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float) -> None:
-    """Count for each card how many of its items were visible in the answer, and how many not."""
-    for layer, card in given:
-        states = [item.state == SHOWN for item in check.items if item.card is card]
-        seen = {UNADDRESSED: states.count(False), ADDRESSED: states.count(True)}
-        with layer.session_journal.transaction():
-            for what, times in seen.items():
-                if times > 0:
-                    layer.session_journal.count(card.id, what, at=at, times=times)
 
 
 def note_effects(

@@ -58,6 +58,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         session=hook_event.session or None,
         budget=min(settings.preflight.budget, capabilities.tokens),
         context=settings.hooks.context,
+        alone=False,
         max_chars=capabilities.chars,
         counter=counter_for(capabilities),
         fresh=False,

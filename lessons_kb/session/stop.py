@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lessons_kb.brain.addressed import count_items
 from lessons_kb.brain.detection import find_in_evidence
 from lessons_kb.brain.evidence import find_session_evidence, is_change
 from lessons_kb.brain.injected import find_cards
@@ -17,7 +18,7 @@ from lessons_kb.model import OPEN, Card
 from lessons_kb.session.drafts import order_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.observe import find_missed, journal_missed
-from lessons_kb.session.outcomes import count_items, note_effects
+from lessons_kb.session.outcomes import note_effects
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
 from lessons_kb.store.events import prepare
 

@@ -264,3 +264,20 @@ def test_a_fix_beside_its_card_is_evidence(lessons: Run, project: pathlib.Path) 
     )
     done = lessons("check", "--diff", "--card", "own", "--fail-on-unaddressed")
     assert done.code == 0, done.out
+
+
+def test_a_check_outside_of_sessions_counts(
+    lessons: Run, brain: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def checked() -> tuple[int, int]:
+        found = json.loads(lessons("stats", "telegram", "--json").out)
+        return found["addressed"], found["checked"]
+
+    answer = "The handler rejects every chat id that is not on the allowlist."
+    assert checked() == (0, 0)
+    lessons("check", "--card", "telegram", answer)
+    assert checked() == (1, 2)
+    lessons("check", "--card", "telegram", "--session", "s", answer)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "t")
+    lessons("check", "--card", "telegram", answer)
+    assert checked() == (1, 2)  # those are counted when their turns end

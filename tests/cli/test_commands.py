@@ -491,3 +491,42 @@ def test_init_makes_the_brain_that_is_named(
     assert lessons("--brain", "x", "init", "x").code == 0
     assert lessons("--brain", "x", "init", "y").code == 2
     assert lessons("--brain", "x", "--brain", "y", "init").code == 2
+
+
+NOTE = "# Servers\n\nThe quarterly rota of the Reykjavik servers is kept in the wiki.\n"
+ROTA = "Update the quarterly rota of the Reykjavik servers"
+
+
+def test_context_never_stands_alone_unless_asked_for(lessons: Lessons, brain: pathlib.Path) -> None:
+    (brain / "servers.md").write_text(NOTE)
+    assert lessons("preflight", ROTA).out == ""
+    assert "From servers.md:" in lessons("preflight", ROTA, "--context").out
+    both = lessons("preflight", f"{PROMPT}. {ROTA}").out
+    assert "ACTIVE LESSONS" in both
+    assert "From servers.md:" in both
+    assert "ACTIVE LESSONS" not in lessons("preflight", ROTA, "--context").out
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "docs/CLAUDE.md", "GEMINI.md"])
+def test_context_never_repeats_what_agents_read_themselves(
+    lessons: Lessons, brain: pathlib.Path, name: str
+) -> None:
+    (brain / name).parent.mkdir(exist_ok=True)
+    (brain / name).write_text(NOTE)
+    assert name in lessons("search", ROTA).out
+    assert lessons("preflight", ROTA, "--context").out == ""
+    withheld = json.loads(lessons("preflight", ROTA, "--context", "--json").out)["withheld"]
+    assert ("agents read it by themselves") in [hit["reason"] for hit in withheld]
+
+
+def test_context_never_repeats_the_note_that_a_given_card_came_from(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    lesson = "The quarterly rota of the Reykjavik servers must name a deputy"
+    (brain / "learned.md").write_text(f"# Servers\n\n## Lessons\n\n- {lesson}\n")
+    asked = ("preflight", ROTA, "--context")
+    assert "From learned.md:" in lessons(*asked).out
+    lessons("import", brain / "learned.md", "--yes")
+    block = lessons(*asked).out
+    assert f"1. {lesson} (" in block
+    assert "[CONTEXT]" not in block
