@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lessons_kb.brain import doctor_brain as checkup
 from lessons_kb.brain import doctor_environment as surroundings
 from lessons_kb.brain import doctor_fixes as mending
+from lessons_kb.brain.discovery import tell_unclaimed
 from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
 
@@ -24,17 +25,20 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
     lines = collect(surroundings.CHECKS, directory)
     if brain is None:
         waits = any(line.what == "trust" and line.level == "warning" for line in lines)
-        return [*lines, _no_brain(waits=waits)]
+        return [*lines, _no_brain(directory, waits=waits)]
     for layer in brain.layers:
         lines.append(Health(level="ok", what="brain", detail=f"{layer.root} ({layer.alias})"))
         lines += _without_echo(collect(checkup.CHECKS, layer))
     return lines
 
 
-def _no_brain(*, waits: bool) -> Health:
+def _no_brain(directory: str, *, waits: bool) -> Health:
     """Say that none can be used; one that ``waits`` for trust has been named, with its mend."""
     if waits:
         return Health(level="error", what="brain", detail="none that you trust")
+    if hint := tell_unclaimed(directory):
+        detail, _, mend = hint.partition("; ")
+        return Health(level="error", what="brain", detail=detail, mend=mend)
     mend = "run `lessons init` to create one here, or `lessons init --user` for all projects"
     return Health(level="error", what="brain", detail="none here", mend=mend)
 

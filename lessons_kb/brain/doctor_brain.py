@@ -11,7 +11,8 @@ from lessons_kb.brain.health import FIX, Health, size_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.brain.sharing import find_sharing
-from lessons_kb.search.embeddings.model import INSTALL, find_absent_libraries
+from lessons_kb.process.installation import install_command
+from lessons_kb.search.embeddings.model import EXTRA, find_absent_libraries
 from lessons_kb.store import tidy
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.drafts import DraftFolder
@@ -89,7 +90,11 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
     what, meaning = "semantic", layer.meaning
     if meaning is None:
         absent = find_absent_libraries()
-        detail = f"off, {', '.join(absent)} not installed ({INSTALL})" if absent else "off"
+        detail = (
+            f"off, {', '.join(absent)} not installed ({install_command(EXTRA)})"
+            if absent
+            else "off"
+        )
         yield Health(level="ok", what=what, detail=f"{detail}: cards are found by words only")
     elif meaning.trouble:
         detail, _, mend = meaning.trouble.partition("; ")

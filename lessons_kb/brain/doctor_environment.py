@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.discovery import look
 from lessons_kb.brain.health import FIX, Health, size_of
+from lessons_kb.process.installation import install_command
 from lessons_kb.store.hook_log import LOG_NAME, Trouble, read_troubles
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.tidy import find_open_folders
@@ -102,7 +103,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
     parts = [part for part in map(told, ("lessons-kb", "tantivy", "mcp", "onnxruntime")) if part]
     detail = ", ".join(parts)
     if not told("mcp"):
-        detail += "; no MCP server (`pip install 'lessons-kb[mcp]'`)"
+        detail += f"; no MCP server (`{install_command('mcp')}`)"
     yield Health(level="ok", what="versions", detail=detail)
 
 

@@ -14,7 +14,7 @@ from lessons_kb.cards.examples import FOUND_OFTEN, advise
 from lessons_kb.cards.lint import check_card
 from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.detect.syntax import (
-    INSTALL,
+    EXTRA,
     check_syntax,
     find_language,
     is_available,
@@ -22,6 +22,7 @@ from lessons_kb.detect.syntax import (
 )
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.process.installation import install_command
 from lessons_kb.store.locate import CONFIG_NAME, git_top
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.settings import read_ignored, read_settings
@@ -74,7 +75,11 @@ def _check_syntax(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
             if not is_available():
                 message = "detect: ast patterns are not looked for: ast-grep is not installed"
                 finding = Finding(
-                    path=card.id, line=line, rule="no-ast-grep", message=message, mend=INSTALL
+                    path=card.id,
+                    line=line,
+                    rule="no-ast-grep",
+                    message=message,
+                    mend=install_command(EXTRA),
                 )
                 return [replace(finding, level="info")]
             languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}

@@ -101,13 +101,14 @@ def _from_root(brain: Brain, paths: Sequence[str]) -> list[str]:
 
 def _say_unused(brain: Brain) -> None:
     from lessons_kb.brain.detect_in_project import count_unused
-    from lessons_kb.detect.syntax import INSTALL
+    from lessons_kb.detect.syntax import EXTRA
+    from lessons_kb.process.installation import install_command
 
     beyond, without = count_unused(brain)
     if beyond:
         say(f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some")
     if without:
-        say(f"{counted(without, 'ast pattern')} not looked for; {INSTALL}")
+        say(f"{counted(without, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`")
     if not any(layer.state and layer.state.detectors for layer in brain.layers):
         say("no card has patterns; add `detect:` to a card, see docs/detect.md")
 

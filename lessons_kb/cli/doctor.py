@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb.cli.options import check_choice, open_brain, options, print_json, say
+from lessons_kb.cli.options import check_choice, open_brain, options, print_json
 from lessons_kb.cli.wrapping import print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
@@ -30,7 +31,7 @@ def doctor(
     ] = False,
     fail_on: Annotated[
         str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
-    ] = "never",
+    ] = "error",
 ) -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
@@ -43,11 +44,9 @@ def doctor(
     from lessons_kb.store.locate import git_top
 
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
-    brain, trouble = None, ""
-    try:
+    brain = None
+    with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
         brain = open_brain()
-    except (BrainNotFound, Untrusted) as error:
-        trouble = str(error)
     here = os.path.realpath(os.getcwd())
     project = git_top(here) or here
     lines = [*mend_health(brain), *mend_agents(project)] if fix else []
@@ -55,8 +54,6 @@ def doctor(
     if options().json:
         print_json([as_data(line) for line in lines])
     else:
-        if trouble:
-            say(trouble)
         for line in lines:
             _print(line)
     if any(line.level in FAIL_ON[fail_on] for line in lines):

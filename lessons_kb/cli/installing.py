@@ -11,6 +11,7 @@ import typer
 from lessons_kb.cli.options import options, print_json, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
+from lessons_kb.process.installation import install_command
 from lessons_kb.text.visible import visible
 
 if TYPE_CHECKING:
@@ -99,9 +100,7 @@ def make_request(name: str, *, undo: bool, **wanted: Any) -> Request:
         return request
     bare = is_committed(request)
     if request.via == "mcp" and not has_sdk():
-        raise InputError(
-            "--via mcp needs the MCP server; run `pip install 'lessons-kb[mcp]'` first"
-        )
+        raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
     return replace(request, entries=find_entries(bare=bare), server=has_sdk())
 
 

@@ -86,7 +86,7 @@ def _summed_up(findings: Sequence[Finding]) -> str:
     levels = [finding.level for finding in findings]
     told = ", ".join(counted(levels.count(level), level) for level in _LEVELS)
     advice = sum(finding.rule in ADVICE for finding in findings)
-    return f"{told}, including {advice} that are only advice" if advice else told
+    return f"{told}; {advice} of them advice" if advice else told
 
 
 def _annotation(root: str, finding: Finding) -> Annotation:

@@ -32,11 +32,11 @@ def mcp(
     refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
     sets a token that each request must carry. Example: lessons mcp --http --port 8765
     """
-    from lessons_kb.agents.install.notes import HOW_TO_GET_SDK
+    from lessons_kb.agents.install.notes import how_to_get_sdk
     from lessons_kb.agents.install.programs import has_sdk
 
     if not has_sdk():
-        raise InputError(f"the MCP server needs the `mcp` package: {HOW_TO_GET_SDK}")
+        raise InputError(f"the MCP server needs the `mcp` package: {how_to_get_sdk()}")
     from lessons_kb.brain.workspace import Workspace
     from lessons_kb.service.mcp import build_server, serve_http
     from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE

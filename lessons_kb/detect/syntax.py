@@ -9,7 +9,7 @@ from typing import Any
 
 from lessons_kb.data import read_mapping
 
-INSTALL = "pip install 'lessons-kb[ast]'"
+EXTRA = "ast"
 MAX_NODES = 1_000
 """Of one pattern in one text; asking for the place of one takes as long as the text is."""
 _MANY = 3

@@ -96,9 +96,21 @@ def test_outside_of_any_brain_it_says_how_to_make_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     told = lessons("doctor")
-    assert told.code == 0
+    assert told.code == 1
+    assert told.out.count("none here") == 1
     assert "✗ brain: none here → run `lessons init`" in told.out
-    assert lessons("doctor", "--fail-on", "error").code == 1
+    assert told.err == ""
+    assert lessons("doctor", "--fail-on", "never").code == 0
+
+
+def test_it_points_out_cards_that_are_in_no_brain(
+    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "learnings").mkdir()
+    (tmp_path / "learnings" / "a.md").write_text("# The lock was never released\n")
+    monkeypatch.chdir(tmp_path)
+    told = lessons("doctor")
+    assert "✗ brain: 1 Markdown file in learnings, but no brain → run `lessons init`" in told.out
 
 
 def test_of_a_brain_that_waits_for_trust_it_names_that_mend_alone(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from lessons_kb.agents.install.places import Request, is_committed
+from lessons_kb.process.installation import install_command
 
-HOW_TO_GET_SDK = "`pip install 'lessons-kb[mcp]'`, then run this again"
-NO_SDK = f"The MCP server was not added because the `mcp` package is missing; run {HOW_TO_GET_SDK}."
+_NO_SDK = "The MCP server was not added because the `mcp` package is missing; run {}."
 
 _LATE = "{} accepts no context with a prompt; lessons arrive at the start of a session and {}."
 
@@ -38,6 +38,11 @@ _SHARED_SERVER: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def how_to_get_sdk() -> str:
+    """Return what to do about the SDK that ``lessons mcp`` needs."""
+    return f"`{install_command('mcp')}`, then run this again"
+
+
 def find_notes(request: Request) -> Iterator[str]:
     """Yield what to tell the user, one sentence or two each."""
     yield from _ALWAYS[request.agent]
@@ -56,4 +61,4 @@ def find_notes(request: Request) -> Iterator[str]:
             " they say nothing."
         )
     if not request.server:
-        yield NO_SDK
+        yield _NO_SDK.format(how_to_get_sdk())

@@ -25,7 +25,7 @@ Floats: TypeAlias = "NDArray[np.float32]"
 
 
 NEEDED = ("numpy", "onnxruntime", "tokenizers")
-INSTALL = "pip install 'lessons-kb[semantic]'"
+EXTRA = "semantic"
 QUERY = "query"
 DOCUMENT = "document"
 
@@ -100,7 +100,10 @@ def open_model(folder: str) -> Model:
     Raises ModelMissing where a library, a file or what is in it is not what it should be.
     """
     if absent := find_absent_libraries():
-        raise ModelMissing(f"semantic search is off: {', '.join(absent)} not installed; {INSTALL}")
+        raise ModelMissing(
+            f"semantic search is off: {', '.join(absent)} not installed; "
+            "`lessons doctor` names the command that installs them"
+        )
     return Model(folder)
 
 
