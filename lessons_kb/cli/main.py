@@ -47,6 +47,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "doctor": "doctor",
     },
     "Upkeep": {
+        "rename": "rename",
         "lint": "lint",
         "detect": "detect",
         "stats": "stats",

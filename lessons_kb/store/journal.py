@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -287,6 +288,29 @@ class Journal:
         nothing inside may sleep, touch a file or start a process.
         """
         return self._db.transaction()
+
+    def rename(self, old: str, new: str) -> None:
+        """Let all that is known of one card be known of another name; ids of its brain."""
+        pairs = []
+        for ascii_only in (True, False):
+            was, to = (json.dumps(one, ensure_ascii=ascii_only) for one in (old, new))
+            pairs.append((was, to))
+            # Behind the alias of its brain, and before a file that it guards.
+            pairs += [(f":{was[1:-1]}{end}", f":{to[1:-1]}{end}") for end in '":']
+        with self.transaction():
+            self._db.run("UPDATE injections SET card = ? WHERE card = ?", (new, old))
+            self._db.run("UPDATE OR REPLACE outcomes SET card = ? WHERE card = ?", (new, old))
+            rows = self._db.run("SELECT what, day, times FROM counts WHERE card = ?", (old,))
+            for what, day, times in rows:
+                self._db.run(_COUNT, (new, what, day, times))
+            self._db.run("DELETE FROM counts WHERE card = ?", (old,))
+            for was, to in pairs:
+                for table, column in (("events", "record"), ("guards", "state")):
+                    self._db.run(
+                        f"UPDATE {table} SET {column} = replace({column}, ?, ?)"  # noqa: S608
+                        f" WHERE instr({column}, ?)",
+                        (was, to, was),
+                    )
 
     def next_turn(self, session: str, *, by: int = 1) -> int:
         """Count a prompt of this session; return its number, from 1.

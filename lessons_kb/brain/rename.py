@@ -1,0 +1,133 @@
+"""Give a card another title, and with it another name; links and what was counted follow."""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import re
+from dataclasses import dataclass
+
+from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.inline import one_line
+from lessons_kb.cards.links import follow
+from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.model import Card, Document
+from lessons_kb.store import files
+from lessons_kb.store.drafts import DraftFolder
+from lessons_kb.store.locks import hold_new
+from lessons_kb.text.redact import redact
+
+_MOST = 1_000
+"""Cards of one name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Renamed:
+    """What a renaming did."""
+
+    old: str
+    """The id of the card before."""
+    card: Card
+    linked: tuple[str, ...] = ()
+    """Files whose links follow."""
+    failed: tuple[str, ...] = ()
+    """One line each: what could not be changed."""
+
+
+def rename_card(brain: Layers, name: str, title: str) -> Renamed:
+    """Give a card a title and the file name that goes with it; its folder stays.
+
+    Links of the brain's files follow, and so does what the journal and the drafts know of the
+    card. Raises DuplicateCard where another card has the title, CardNotFound, EditRefused.
+    """
+    cards = Cards(brain)
+    layer, card = cards.find(name)
+    wanted = one_line(redact(title))
+    stem = slug(wanted)
+    with hold_new(layer.root):
+        for twin in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):
+            if twin != card.id:
+                raise DuplicateCard(f"{twin} already has this title; choose another", existing=twin)
+        _retitle(layer, card, wanted)
+        new = _move(layer, card.id, stem)
+    layer.touch()
+    linked, failed = _follow_links(layer, card.id, new) if new != card.id else ([], [])
+    if new != card.id:
+        with contextlib.suppress(StorageError):  # it costs the statistics, not the card
+            layer.journal.rename(card.id, new)
+            _follow_drafts(layer, card.id, new)
+    return Renamed(old=card.id, card=cards.get(new), linked=tuple(linked), failed=tuple(failed))
+
+
+def _retitle(layer: Layer, card: Card, title: str) -> None:
+    folders = layer.settings.folders
+
+    def edited(data: bytes) -> bytes:
+        document = parse_bytes(data, path=card.id, folders=folders)
+        text = data.decode("utf-8")
+        if document.card is None:
+            raise EditRefused(f"{card.id} is not a readable card; run `lessons lint` for a fix")
+        in_body = _with_heading(text, document, title)
+        if in_body == text or "title" in document.key_lines:
+            in_body = edit_header(in_body, {"title": title})
+        return in_body.encode("utf-8")
+
+    files.rewrite(layer.root, card.id, edited)
+
+
+def _with_heading(text: str, document: Document, title: str) -> str:
+    """Return a file whose level-1 heading, if it was the title too, is the new one."""
+    old = document.card.title if document.card else ""
+    head = text[: len(text) - len(document.body)]
+    pattern = rf"(?m)^(#[ \t]+){re.escape(old)}(?=[ \t]*\r?$)"
+    return head + re.sub(pattern, lambda found: found[1] + title, document.body, count=1)
+
+
+def _move(layer: Layer, path: str, stem: str) -> str:
+    """Rename the file to the first free name that a new card of this title would get."""
+    folder, name = posixpath.split(path)
+    suffix = posixpath.splitext(name)[1]
+    for number in range(1, _MOST):
+        new = posixpath.join(folder, f"{stem}{'' if number == 1 else f'-{number}'}{suffix}")
+        if new == path:
+            return path
+        with contextlib.suppress(DuplicateCard):
+            return files.move(layer.root, path, new)
+    raise InputError(f"{_MOST:,} cards are named {stem}; choose another title")
+
+
+def _follow_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str]]:
+    """Let the links of all files lead to the new name; return those changed, and what failed."""
+    layer.refresh()
+    linked, failed = [], []
+    stem = posixpath.splitext(posixpath.basename(old))[0].encode()
+    limit = layer.settings.index.max_file_bytes
+    for path in layer.read(lambda one: one.catalogue.numbers()):
+
+        def edited(data: bytes, path: str = path) -> bytes:
+            return follow(data.decode("utf-8"), at=path, old=old, new=new).encode("utf-8")
+
+        try:
+            data = files.read_bytes(layer.root, path, limit=limit)
+            if stem in data and edited(data) != data:
+                files.rewrite(layer.root, path, edited)
+                linked.append(path)
+        except UnicodeDecodeError:
+            continue  # no card, and no note that links
+        except LessonsError as error:
+            failed.append(f"{path}: {error}")
+    layer.touch()
+    return sorted(linked), failed
+
+
+def _follow_drafts(layer: Layer, old: str, new: str) -> None:
+    folder = DraftFolder(layer.root)
+    with folder.locked():
+        for name, facts in folder.facts().items():
+            if facts.get("card") == old:
+                folder.note(name, {**facts, "card": new})

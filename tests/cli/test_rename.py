@@ -1,0 +1,74 @@
+"""`rename`: the title, the file, the links and what was counted."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Lessons = Callable[..., Any]
+PROMPT = "Add a Telegram command that runs a shell script on the server"
+OLD = "lessons/telegram-allowlist.md"
+NEW = "lessons/anyone-in-the-group-could-run-commands.md"
+TITLE = "Anyone in the group could run commands"
+
+
+def test_file_links_and_journal_follow(lessons: Lessons, brain: pathlib.Path) -> None:
+    (brain / "notes.md").write_text("# Bots\n\nSee [the card](lessons/telegram-allowlist.md).\n")
+    before = (brain / OLD).read_text()
+    lessons("preflight", PROMPT, "--session", "s")
+    lessons("mark", "telegram", "helpful", "--session", "s")
+    lessons("bump", "telegram", "--task", "Add a restart command")
+    counted = json.loads(lessons("stats", OLD, "--json").out)
+    done = lessons("rename", "telegram", TITLE)
+    assert done.out == f"{OLD} → {NEW}\n"
+    assert "links followed in 1 file: notes.md" in done.err
+    assert not (brain / OLD).exists()
+    after = (brain / NEW).read_text()
+    assert after.split("\n---\n", 1)[1] == before.split("\n---\n", 1)[1]
+    assert f"title: {TITLE}\n" in after
+    assert f"({NEW})" in (brain / "notes.md").read_text()
+    moved = json.loads(lessons("stats", NEW, "--json").out)
+    assert (moved["injections"], moved["helpful"]) == (counted["injections"], 1)
+    assert moved["injections"] > 0
+    assert NEW in lessons("why").out
+    assert OLD not in lessons("why").out
+    assert NEW in lessons("preflight", "Anyone in the group could run commands").out
+
+
+def test_a_title_that_another_card_has_is_refused(lessons: Lessons, brain: pathlib.Path) -> None:
+    other = json.loads(lessons("show", "kst-day-boundary", "--json").out)["title"]
+    done = lessons("rename", "telegram", other)
+    assert (done.code, "choose another" in done.err) == (2, True)
+    assert (brain / OLD).exists()
+
+
+def test_a_title_in_the_body_is_changed_there(lessons: Lessons, brain: pathlib.Path) -> None:
+    path = brain / "lessons" / "rota.md"
+    path.write_text("# The rota names nobody\r\n\r\n## Fix\r\n\r\n- Name a deputy\r\n", newline="")
+    assert lessons("rename", "rota", "The rota names no deputy").code == 0
+    text = (brain / "lessons" / "the-rota-names-no-deputy.md").read_bytes().decode()
+    assert text == "# The rota names no deputy\r\n\r\n## Fix\r\n\r\n- Name a deputy\r\n"
+
+
+def test_the_same_name_changes_the_title_alone(lessons: Lessons, brain: pathlib.Path) -> None:
+    lessons("rename", "telegram", TITLE)
+    done = lessons("rename", "anyone", "anyone in the group could run commands!")
+    assert done.out == f"{NEW} → {NEW}\n"
+    assert "title: anyone in the group could run commands!\n" in (brain / NEW).read_text()
+
+
+def test_a_name_that_is_taken_is_numbered(lessons: Lessons, brain: pathlib.Path) -> None:
+    (brain / NEW).write_text("---\ntitle: Something else entirely\n---\n\n## Fix\n\n- Do it\n")
+    assert lessons("rename", "telegram", TITLE).out.endswith("could-run-commands-2.md\n")
+
+
+@pytest.mark.parametrize("arguments", [("no-such-card", "A title"), ("telegram", " ")])
+def test_what_cannot_be_is_one_line(
+    lessons: Lessons, brain: object, arguments: tuple[str, ...]
+) -> None:
+    done = lessons("rename", *arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
