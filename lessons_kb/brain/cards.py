@@ -61,7 +61,8 @@ _MOST_TWINS = 3
 ON_DUPLICATE = ("fail", "bump", "new")
 
 
-MAX_NOT_FOR = 20
+MAX_TAUGHT = 20
+"""Prompts that a card keeps of what it was taught."""
 _MAX_PROMPT = 300
 
 
@@ -306,14 +307,26 @@ class Cards:
 
         Of many the last twenty stay. Raises InputError for a prompt without a word.
         """
+        return self._teach(name, "not-for", lambda card: card.not_for, prompt)
+
+    def add_symptom(self, name: str, prompt: str) -> Card:
+        """Write a prompt that a card should be found by into its ``symptoms``; see `redact`.
+
+        Of many the last twenty stay. Raises InputError for a prompt without a word.
+        """
+        return self._teach(name, "symptoms", lambda card: card.symptoms, prompt)
+
+    def _teach(
+        self, name: str, key: str, read: Callable[[Card], tuple[str, ...]], prompt: str
+    ) -> Card:
         told = tell_prompt(prompt)
         if not told:
-            raise InputError("the prompt is empty; name it with --prompt")
+            raise InputError("the prompt is empty; name it")
         layer, card = self.find(name)
 
         def change(document: Document) -> Mapping[str, Change]:
-            kept = document.card.not_for if document.card else ()
-            return {"not-for": (*(one for one in kept if one != told), told)[-MAX_NOT_FOR:]}
+            kept = read(document.card) if document.card else ()
+            return {key: (*(one for one in kept if one != told), told)[-MAX_TAUGHT:]}
 
         return self._change(layer, card.id, change)
 

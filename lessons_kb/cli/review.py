@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb.cli.editing import edit_file
+from lessons_kb.cli.near_misses import offer
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
 from lessons_kb.learn.drafts import format_patterns
@@ -41,7 +42,8 @@ def review(
 ) -> None:
     """Review drafts one by one: accept, edit, merge or discard.
 
-    Without a terminal, list them.
+    Then it offers to teach prompts to the cards that they nearly drew. Without a terminal, list
+    both.
 
     Example: lessons review --accept red-green-1a2b3c4d
     """
@@ -49,6 +51,8 @@ def review(
     if len(chosen) + everything > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     check_choice("--on-duplicate", on_duplicate, ("fail", "new"))
+    from lessons_kb.brain.near_misses import find_near_misses, note_offered
+
     drafts = (brain := open_brain()).drafts
     if show is not None:
         _print_draft(brain, drafts.get(show))
@@ -67,8 +71,14 @@ def review(
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive and not everything and not options().json:
             _walk(brain)
+            for near in find_near_misses(brain):
+                offer(brain, near)
+                note_offered(brain, near)
         else:
             _print_list(brain, drafts.all())
+            if not options().json:
+                for near in find_near_misses(brain):
+                    offer(brain, near)
 
 
 def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:

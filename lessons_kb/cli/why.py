@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
+from lessons_kb.cli.near_misses import offer, teach
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.cli.wrapping import print_wrapped
 from lessons_kb.errors import InputError
@@ -39,8 +40,14 @@ def why(
         ),
     ] = None,
     stage: Annotated[str | None, typer.Option(help="With PROMPT: workflow stage.")] = None,
+    add_symptom: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Add the prompt to the symptoms of this card."),
+    ] = None,
 ) -> None:
     """Explain what was injected last, and why the rest was not.
+
+    On a terminal it offers to teach the prompt to a card that was nearly injected.
 
     Example: lessons why "Add a Telegram command that runs a shell script"
     """
@@ -53,6 +60,11 @@ def why(
     told = find_why(brain, session) if not prompt else None
     if prompt:
         told = explain_prompt(brain, text, session=session, paths=tuple(path or ()), stage=stage)
+    if add_symptom is not None:
+        if told is None or not told.prompt:
+            raise InputError("no prompt to add; name it, as in `lessons why PROMPT`")
+        teach(brain, add_symptom, told.prompt)
+        return
     if options().json:
         print_json(as_data(told) if told else None)
         return
@@ -65,6 +77,10 @@ def why(
         print_wrapped(line)
     if told.source == "recomputed":
         say("this session recorded no reasons; they are recomputed with today's cards")
+    from lessons_kb.brain.near_misses import nearest
+
+    if near := nearest(told.prompt, told.verdicts):
+        offer(brain, near)
 
 
 def _ago(at: float) -> str:

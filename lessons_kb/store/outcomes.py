@@ -34,6 +34,11 @@ class Outcomes:
             self._count(card, what, at=at)
         return True
 
+    def is_noted(self, session: str, card: str, what: str) -> bool:
+        """Return whether ``note`` has counted this in a session."""
+        sql = "SELECT 1 FROM outcomes WHERE session = ? AND card = ? AND what = ?"
+        return bool(self._db.run(sql, (session, card, what)))
+
     def take_back(self, card: str, what: str, *, at: float) -> bool:
         """Uncount what ``note`` counted at that very moment; False when it counted nothing then."""
         with self._db.transaction():
