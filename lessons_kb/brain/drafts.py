@@ -34,13 +34,16 @@ from lessons_kb.learn.drafts import (
     MAX_DIFF,
     Sketch,
     find_diff,
+    names_of,
     pick_hunks,
     sketch_diff,
     sketch_session,
     sketch_trigger,
+    split_files,
 )
 from lessons_kb.learn.test_commands import find_test_command, shows_outcome
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers
+from lessons_kb.learn.turns import pick_turns
 from lessons_kb.model import EVENTS, Card, Document, Event, Pattern
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.drafts import DraftFolder
@@ -55,6 +58,7 @@ MINED = "mined"
 WINDOW_SECONDS = 7 * 86_400
 """A mistake and what mended it lie no further apart."""
 _MAX_EVENTS = 5_000
+_CHANGES = ("edit", "create", "remove")
 _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
 
 
@@ -273,7 +277,11 @@ class Drafts:
         return draft
 
     def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
-        """Return what a session tells, by default the latest; InputError when none is known."""
+        """Return what a session tells, by default the latest; InputError when none is known.
+
+        With a ``title`` that is what belongs to the mistake which it names, and of the change only
+        the files that were edited then.
+        """
         journal = self._layer.journal.events
         if session is None:
             latest = journal.find(kinds=[kind for kind in EVENTS if kind != "preflight"], limit=1)
@@ -282,10 +290,16 @@ class Drafts:
         if not events:
             what = f"session {session!r}" if session else "session yet"
             raise InputError(f"the journal has no {what}; see `lessons events`")
+        if title:
+            events = pick_turns(events, title)
         failed = [event.at for event in events if event.outcome == "exec_error"]
-        since = failed[-1] if failed else events[0].at
+        since = failed[0 if title else -1] if failed else events[0].at
         place = self._place(events[-1])
-        diff = find_fix(place, since=since, brains=self._brain.layers)
+        edited = [path for event in events if event.kind in _CHANGES for path in event.targets]
+        diff = find_fix(place, since=since, files=edited, brains=self._brain.layers)
+        if title and edited:
+            parts = [part for part in split_files(diff) if names_of(part)[-1] in edited]
+            diff = "".join(parts)
         learn = partial(propose_patterns, place)
         return sketch_session(events, diff=redact(diff), title=title, propose=learn)
 

@@ -52,7 +52,7 @@ def create(
     """
     check_kind(kind, severity)
     brain = open_brain()
-    sketch = _sketch(brain, from_diff, from_session)
+    sketch = _sketch(brain, title, from_diff, from_session)
     told = parts.read_parts(why, do, symptom, detect)
     details: dict[str, Any] = {
         "kind": kind,
@@ -79,9 +79,9 @@ def create(
         say_unfinished(brain, card.id)
 
 
-def _sketch(brain: Brain, diff: str | None, session: str | None) -> Sketch | None:
+def _sketch(brain: Brain, title: str, diff: str | None, session: str | None) -> Sketch | None:
     if diff is not None and session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
     if diff is not None:
         return brain.drafts.sketch_diff(diff)
-    return None if session is None else brain.drafts.sketch_session(session or None)
+    return None if session is None else brain.drafts.sketch_session(session or None, title=title)

@@ -18,6 +18,7 @@ from lessons_kb.learn.triggers import (
     STAGE,
     Trigger,
 )
+from lessons_kb.learn.turns import find_failure, pick_turns
 from lessons_kb.model import Event, Pattern
 from lessons_kb.text.sanitize import clean, clean_line
 
@@ -91,14 +92,21 @@ def sketch_trigger(
 def sketch_session(
     events: Sequence[Event], *, diff: str = "", title: str = "", propose: Propose = _propose_nothing
 ) -> Sketch:
-    """Return what a session tells: its last request, its last failure, what it changed."""
+    """Return what a session tells: its last request, its last failure, what it changed.
+
+    With a ``title`` only what belongs to the mistake that it names.
+    """
+    if title:
+        events = pick_turns(events, title)
     asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
     failures = [event for event in events if event.kind in _RUNS and event.outcome == "exec_error"]
     files = _unique(path for event in events if event.kind in _CHANGES for path in event.targets)
-    request = asked[-1].text if asked else ""
+    # What was asked first is the task; what follows until it passed are its repetitions.
+    request = (asked[0] if title else asked[-1]).text if asked else ""
     facts = [_asked(request)]
     if failures:
-        facts += [_failed(failures[-1]), _failing(failures[-1].output)]
+        failed = (find_failure(events, title) if title else None) or failures[-1]
+        facts += [_failed(failed), _failing(failed.output)]
     fixed = tuple(filter(None, _names(diff)))
     facts.append(_changed(files or fixed))
     sections = {SITUATION: _paragraphs(facts)}
