@@ -55,8 +55,16 @@ def init(
         if known:
             say(f"{counted(known, 'card')} found and in use; `lessons list` shows them")
         if user or not _offer_mining(root):
-            first = "" if known else '`lessons add "what went wrong"` writes the first card; '
+            first = "" if known else f"`{_command(root, user=user)}` writes the first card; "
             say(f"next: {first}`lessons install --all` connects your agents")
+
+
+def _command(root: str, *, user: bool) -> str:
+    """Return how a card is added to a new brain from here."""
+    here = os.path.realpath(os.curdir)
+    inside = f"{here}{os.sep}".startswith(root + os.sep)
+    named = "" if inside or user else f" --brain {shlex.quote(os.path.relpath(root))}"
+    return f'lessons{named} add "what went wrong"'
 
 
 def _choose(folder: str | None) -> str:

@@ -486,7 +486,7 @@ def test_init_makes_the_brain_that_is_named(
     monkeypatch.chdir(tmp_path)
     made = lessons("--brain", "x", "init")
     assert made.out.startswith(f"{tmp_path}/x: created lessons/")
-    assert made.err.startswith('lessons: next: `lessons add "what went wrong"`')
+    assert made.err.startswith('lessons: next: `lessons --brain x add "what went wrong"`')
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert lessons("--brain", "x", "init", "x").code == 0
     assert lessons("--brain", "x", "init", "y").code == 2
