@@ -19,11 +19,13 @@ from lessons_kb.guards.tools import find_command, kind_of_failure, kind_of_tool,
 from lessons_kb.learn.commits import CommitFacts, read_facts
 from lessons_kb.learn.drafts import names_of, sketch_candidate, split_files
 from lessons_kb.learn.mining import Candidate, find_candidates
+from lessons_kb.learn.review_comments import read_comments
 from lessons_kb.learn.sightings import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
 from lessons_kb.process.git import list_commits, read_commit, read_patches
 from lessons_kb.process.pool import map_batches
 from lessons_kb.store.mined import Mined
+from lessons_kb.store.sources import read_source
 from lessons_kb.text.counted import counted
 from lessons_kb.text.redact import redact
 from lessons_kb.transcripts import entries
@@ -69,8 +71,10 @@ class Found:
     candidates: list[Candidate]
     sessions: int
     commits: int
+    comments: int = 0
+    """Comments of reviewers that name a mistake."""
     read: int
-    """Of both, those that were new or had changed."""
+    """Of sessions and commits, those that were new or had changed."""
     trouble: list[str] = field(default_factory=list)
 
 
@@ -116,15 +120,22 @@ def mine(
     *,
     everywhere: bool = False,
     since: str | None = None,
+    comments: Sequence[str] = (),
     progress: Progress = lambda _what, _done, _total: None,
     now: float | None = None,
 ) -> Found:
     """Look through the past of the project around a brain for what may be worth a lesson.
 
-    Nothing is written but what was found, redacted, into the user's state: what was read once is
+    ``comments`` are files of review comments, as GitHub or GitLab export them: InputError names
+    one that is none. Nothing is written but what was found, redacted, into the user's state: what was read once is
     not read again. An interrupt loses only what is being read. Raises StorageError.
     """
     directory = brain.directory
+    reviewed = [
+        parse_sighting(_redacted(as_data(one)))
+        for path in comments
+        for one in read_comments(read_source(path), name=path)
+    ]
     past = survey(directory, everywhere=everywhere, since=since)
     found = Found(
         candidates=[],
@@ -142,7 +153,8 @@ def mine(
         )
         commits = _read_commits(mined, past.commits, directory, found, progress)
     after = _seconds(since)
-    kept = [one for one in sightings if one.at >= after or not one.at]
+    kept = [one for one in (*sightings, *reviewed) if one.at >= after or not one.at]
+    found.comments = len(reviewed)
     at = time.time() if now is None else now
     found.candidates = find_candidates(kept, commits, now=at)
     return found

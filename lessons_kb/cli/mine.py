@@ -40,23 +40,38 @@ def mine(
     since: Annotated[
         str | None, typer.Option(metavar="DATE", help="Leave out what is older, as 2026-01-31.")
     ] = None,
+    comments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--comments",
+            metavar="FILE",
+            help="Review comments as JSON, exported from GitHub or GitLab; repeatable.",
+        ),
+    ] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="Candidates to show.")] = SHOWN,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 
     Drafts wait for `lessons review`. Example: lessons mine --draft 10
     """
-    run_mine(_brain(all_projects), all_projects, draft, _date(since), limit)
+    run_mine(_brain(all_projects), all_projects, draft, _date(since), limit, comments or ())
 
 
 def run_mine(
-    brain: Brain, all_projects: bool, drafts: int, since: str | None = None, limit: int = SHOWN
+    brain: Brain,
+    all_projects: bool,
+    drafts: int,
+    since: str | None = None,
+    limit: int = SHOWN,
+    comments: Sequence[str] = (),
 ) -> None:
     """Mine and print what was found."""
     from lessons_kb.brain import mine as mining
 
     with _progress() as show:
-        found = mining.mine(brain, everywhere=all_projects, since=since, progress=show)
+        found = mining.mine(
+            brain, everywhere=all_projects, since=since, comments=comments, progress=show
+        )
     made = mining.draft(brain, found.candidates, drafts) if drafts else []
     if options().json:
         _print_json(found, made, limit)
@@ -94,9 +109,10 @@ def _date(since: str | None) -> str | None:
 
 
 def _print_found(found: Found, limit: int) -> None:
-    sessions, commits = counted(found.sessions, "session"), counted(found.commits, "commit")
+    parts = [counted(found.sessions, "session"), counted(found.commits, "commit")]
+    parts += [counted(found.comments, "review comment")] if found.comments else []
     if not found.candidates:
-        say(f"{sessions}, {commits}: nothing that looks like a mistake")
+        say(f"{', '.join(parts)}: nothing that looks like a mistake")
         return
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
     print("  #  SEEN  LAST        SURE  WHAT AND WHY")
@@ -107,7 +123,7 @@ def _print_found(found: Found, limit: int) -> None:
         print(_cut(f"{'':10}{_why(one)}", width))
     shown = min(limit, len(found.candidates))
     total = counted(len(found.candidates), "candidate")
-    print(f"{shown} of {total} from {sessions} and {commits}")
+    print(f"{shown} of {total} from {', '.join(parts[:-1])} and {parts[-1]}")
 
 
 def _why(one: Candidate) -> str:
@@ -126,6 +142,7 @@ def _print_json(found: Found, made: Sequence[Draft], limit: int) -> None:
         {
             "sessions": found.sessions,
             "commits": found.commits,
+            "comments": found.comments,
             "read": found.read,
             "trouble": found.trouble,
             "candidates": [_data(one) for one in found.candidates[:limit]],

@@ -89,7 +89,7 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
             if len(line) < _LONG_LINE and _may_comment(line):
                 comment = _COMMENT.search(line)
                 text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
-                if text and _gives_cause(text.lower()):
+                if text and gives_cause(text.lower()):
                     causes[text.strip()] = None
     return CommitFacts(
         id=commit_id,
@@ -129,7 +129,8 @@ def is_noise(subject: str) -> bool:
     return _matches("noise", subject.lower())
 
 
-def _gives_cause(text: str) -> bool:
+def gives_cause(text: str) -> bool:
+    """Return whether a text in lower case says why something is done or must not be."""
     return _matches("cause", text)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.learn.commits import CommitFacts, choose, score
-from lessons_kb.learn.sightings import POINTS, Sighting
+from lessons_kb.learn.sightings import POINTS, REVIEW, Sighting
 from lessons_kb.text.analyzer import analyze
 
 ALIKE = 0.6
@@ -136,7 +136,9 @@ def _of_sightings(
         return None
     reasons = [signal for signal in POINTS if signal in signals]
     if sessions > 1:
-        reasons.insert(0, f"in {sessions} sessions")
+        kinds = {one.agent == REVIEW for one in group}
+        places = "reviews" if kinds == {True} else "sessions and reviews"
+        reasons.insert(0, f"in {sessions} {places if True in kinds else 'sessions'}")
     reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
     at = max(one.at for one in group)
     cost = sum(one.calls + 4 * one.turns for one in group)

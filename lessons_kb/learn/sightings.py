@@ -24,6 +24,12 @@ SAME_ERROR, PASTED, OPENER, COMPLAINT, FEEDBACK = (
     "said it broke again",
 )
 ADMISSION, RED_GREEN, RETURNED = "agent admitted it", "red, then green", "error came back"
+REVIEW = "review"
+"""In place of the agent of a session: reviewers said it of a change."""
+REVIEWED, CAUSE, SUGGESTED, REQUESTED, AGREED = (
+    *("review comment", "gives a cause", "suggests a change", "changes requested"),
+    "the author agreed",
+)
 POINTS: Mapping[str, float] = {
     SAME_ERROR: 3.0,
     FEEDBACK: 2.5,
@@ -33,6 +39,11 @@ POINTS: Mapping[str, float] = {
     RED_GREEN: 1.5,
     PASTED: 1.5,
     ADMISSION: 1.0,
+    CAUSE: 1.5,
+    REVIEWED: 1.0,
+    AGREED: 1.0,
+    REQUESTED: 1.0,
+    SUGGESTED: 0.5,
 }
 """Signal → what it adds; a sighting needs LEAST in all."""
 LEAST = 1.5

@@ -456,3 +456,30 @@ def test_who_declines_the_offer_is_told_another_step(
     seen = asked.end()
     assert "SURE" not in seen
     assert 'next: `lessons add "what went wrong"`' in seen
+
+
+def test_review_comments_count(lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    secret = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+    def comment(number: int, request: int) -> dict[str, Any]:
+        return {
+            "id": number,
+            "pull_request_url": f"https://api.example.org/repos/o/r/pulls/{request}",
+            "path": "pay.py",
+            "created_at": "2026-10-02T10:00:00Z",
+            "body": f"A retry must not run without a key, because {secret} is billed twice.",
+        }
+
+    path = tmp_path / "comments.json"
+    path.write_text(json.dumps([comment(1, 7), comment(2, 8)]))
+    (project / "pay.py").write_text("pay()\n")
+    told = lessons("mine", "--comments", path)
+    assert "A retry must not run without a key" in told.out
+    assert "in 2 reviews; gives a cause; review comment" in told.out
+    assert "2 review comments" in told.out
+    assert "ghp_" not in told.out
+    made = lessons("mine", "--comments", path, "--draft", "1", "--json")
+    assert "ghp_" not in pathlib.Path(json.loads(made.out)["drafts"][0]["path"]).read_text()
+    path.write_text("no json")
+    refused = lessons("mine", "--comments", path)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)

@@ -1,0 +1,129 @@
+"""Comments of reviewers, as GitHub and GitLab export them, that name a mistake."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.errors import InputError
+from lessons_kb.learn.review_comments import read_comments
+
+HUNK = "@@ -1,3 +1,4 @@\n def pay(order):\n+    gateway.charge(order)\n"
+WRONG = "This must not retry without a key, because the customer is billed twice."
+
+
+def github(body: str, number: int = 1, **more: Any) -> dict[str, Any]:
+    return {
+        "id": number,
+        "pull_request_url": "https://api.example.org/repos/o/r/pulls/7",
+        "path": "pay.py",
+        "line": 2,
+        "diff_hunk": HUNK,
+        "created_at": "2026-10-02T10:00:00Z",
+        "body": body,
+        "user": {"login": "ada"},
+        **more,
+    }
+
+
+def read(*data: Any) -> list[Any]:
+    return read_comments("".join(map(json.dumps, data)), name="comments.json")
+
+
+def test_a_comment_with_a_cause_and_a_suggestion() -> None:
+    body = f"{WRONG}\n\n```suggestion\n    gateway.charge(order, key=order.id)\n```"
+    (seen,) = read([github(body), github("Good catch, fixed.", 2, in_reply_to_id=1)])
+    assert seen.title == "This must not retry without a key, because the customer is billed twice."
+    assert set(seen.signals) == {
+        *("review comment", "gives a cause", "suggests a change", "the author agreed"),
+    }
+    assert (seen.paths, seen.agent) == (("pay.py",), "review")
+    assert seen.session.endswith("/pulls/7")
+    assert seen.at == 1790935200.0
+    assert seen.diff.splitlines()[-2:] == [
+        "-    gateway.charge(order)",
+        "+    gateway.charge(order, key=order.id)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nit: rename this, because it reads better",
+        "LGTM!",
+        "Why is this here at all?",
+        "Thanks, this avoids the race.",
+        "Done",
+        "",
+        "```suggestion\nx\n```",
+    ],
+)
+def test_what_names_no_mistake_is_left_out(body: str) -> None:
+    assert read([github(body)]) == []
+
+
+def test_pages_may_stand_one_behind_the_other() -> None:
+    assert len(read([github(WRONG)], [github(WRONG, 2)])) == 2
+    lines = "\n".join(json.dumps(github(WRONG, n)) for n in range(3))
+    assert len(read_comments(lines, name="x")) == 3
+
+
+def test_reviews_of_one_request() -> None:
+    review = {
+        "state": "CHANGES_REQUESTED",
+        "body": "The lock is never released when the worker dies.",
+        "author": {"login": "ada"},
+        "submittedAt": "2026-10-02T10:00:00Z",
+    }
+    approved = {**review, "state": "APPROVED", "body": "Fails without this, so thank you for it."}
+    (seen,) = read({"url": "https://example.org/pull/9", "reviews": [review, approved]})
+    assert "changes requested" in seen.signals
+    assert seen.session == "https://example.org/pull/9"
+
+
+def test_discussions_of_gitlab() -> None:
+    note = {
+        "id": 5,
+        "noteable_id": 70,
+        "system": False,
+        "body": WRONG,
+        "created_at": "2026-10-02T10:00:00.000Z",
+        "position": {"new_path": "pay.py", "new_line": 2},
+    }
+    reply = {**note, "id": 6, "body": "You're right, updated."}
+    changed = {**note, "id": 7, "body": "added 1 commit because of that", "system": True}
+    (seen,) = read([{"id": "d", "notes": [note, reply]}, {"id": "e", "notes": [changed]}])
+    assert "the author agreed" in seen.signals
+    assert seen.paths == ("pay.py",)
+    assert seen.session == "merge request 70"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "[[[[[[[[[[{}]]]]]]]]]]"])
+def test_what_is_no_export_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="comments.json"):
+        read_comments(text, name="comments.json")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["body", "path", "id", "in_reply_to_id", "line", "start_line", "position", "state"]
+            ),
+            inner,
+        )
+    ),
+)
+
+
+@given(JSON)
+def test_any_json_can_be_read(data: Any) -> None:
+    with contextlib.suppress(InputError):
+        read(data)
