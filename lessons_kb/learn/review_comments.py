@@ -189,7 +189,7 @@ def _text(value: Any) -> str:
 def _seconds(data: Mapping[str, Any]) -> float:
     for key in ("created_at", "createdAt", "submitted_at", "submittedAt"):
         try:
-            return datetime.fromisoformat(str(data.get(key)).replace("Z", "+00:00")).timestamp()
+            return datetime.fromisoformat(str(data.get(key))).timestamp()
         except (ValueError, OverflowError):
             continue
     return 0.0

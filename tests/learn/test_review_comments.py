@@ -105,7 +105,7 @@ def test_discussions_of_gitlab() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "[[[[[[[[[[{}]]]]]]]]]]"])
 def test_what_is_no_export_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="comments.json"):
+    with pytest.raises(InputError, match=r"comments\.json"):
         read_comments(text, name="comments.json")
 
 
