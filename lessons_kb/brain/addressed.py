@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.learn.effect import ADDRESSED, UNADDRESSED
+from lessons_kb.learn.lesson_effect import ADDRESSED, UNADDRESSED
 from lessons_kb.model import SHOWN, Card, Check
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from lessons_kb.cards.kinds import is_note_name
+from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
 from lessons_kb.store import locate, trust
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})

@@ -6,8 +6,8 @@ import json
 import os
 
 from lessons_kb.errors import InputError
-from lessons_kb.importers.review import read_review
-from lessons_kb.store import sources
+from lessons_kb.importers.review_findings import read_review
+from lessons_kb.store import import_files
 from lessons_kb.transcripts.reader import detect_agent
 
 GALANGAL, REVIEW, MEMORY, JSONL = SOURCES = ("galangal", "review", "memory", "jsonl")
@@ -53,7 +53,7 @@ def find_files(path: str) -> list[str]:
 
 def guess_source(path: str) -> str:
     """Return one of SOURCES or TRANSCRIPT; raises StorageError for a file that cannot be read."""
-    head = sources.read_head(path, _HEAD)
+    head = import_files.read_head(path, _HEAD)
     if head.startswith(_SQLITE):
         return GALANGAL
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")

@@ -11,14 +11,14 @@ from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.links import follow
 from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.plain_text import one_line
 from lessons_kb.cards.slugs import normal_title, slug
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.model import Card, Document
-from lessons_kb.store import files
-from lessons_kb.store.drafts import DraftFolder
+from lessons_kb.store import card_files
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.redact import redact
 
@@ -77,7 +77,7 @@ def _retitle(layer: Layer, card: Card, title: str) -> None:
             in_body = edit_header(in_body, {"title": title})
         return in_body.encode("utf-8")
 
-    files.rewrite(layer.root, card.id, edited)
+    card_files.rewrite(layer.root, card.id, edited)
 
 
 def _with_heading(text: str, document: Document, title: str) -> str:
@@ -97,7 +97,7 @@ def _move(layer: Layer, path: str, stem: str) -> str:
         if new == path:
             return path
         with contextlib.suppress(DuplicateCard):
-            return files.move(layer.root, path, new)
+            return card_files.move(layer.root, path, new)
     raise InputError(f"{_MOST:,} cards are named {stem}; choose another title")
 
 
@@ -113,9 +113,9 @@ def _follow_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str
             return follow(data.decode("utf-8"), at=path, old=old, new=new).encode("utf-8")
 
         try:
-            data = files.read_bytes(layer.root, path, limit=limit)
+            data = card_files.read_bytes(layer.root, path, limit=limit)
             if stem in data and edited(data) != data:
-                files.rewrite(layer.root, path, edited)
+                card_files.rewrite(layer.root, path, edited)
                 linked.append(path)
         except UnicodeDecodeError:
             continue  # no card, and no note that links

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.cards.header import canonical, split_header
-from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.read_header import read_header
 
 ORIGIN_KEY = "imported-from"
 """Key of a header that says where a card, or a count on it, came from."""

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lessons_kb.cli.line_wrapping import print_wrapped
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, read_file, say
-from lessons_kb.cli.wrapping import print_wrapped
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.relevance.measures import parse_labelled
-from lessons_kb.text.counted import counted
+from lessons_kb.relevance.evaluation_measures import parse_labelled
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lessons_kb.brain.evaluation import Fault, Report
-    from lessons_kb.relevance.measures import Evaluation
+    from lessons_kb.relevance.evaluation_measures import Evaluation
 
 COLUMNS = {
     "recall5": "recall@5",

@@ -8,7 +8,7 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 

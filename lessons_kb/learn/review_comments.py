@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any
 
 from lessons_kb.errors import InputError
-from lessons_kb.learn.commits import gives_cause
-from lessons_kb.learn.sightings import (
+from lessons_kb.learn.fix_commits import gives_cause
+from lessons_kb.learn.session_signals import (
     AGREED,
     CAUSE,
     REQUESTED,
@@ -24,7 +24,7 @@ from lessons_kb.learn.sightings import (
     SUGGESTED,
     Sighting,
 )
-from lessons_kb.text.prompts import split_sentences
+from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean_line
 
 _SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)\n?```", re.DOTALL)
