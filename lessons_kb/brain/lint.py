@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detect_in_project import MANY_PLACES, list_tree, read_source
+from lessons_kb.brain.detect_in_project import MANY_PLACES, find_in_tree
 from lessons_kb.brain.index_entry import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
@@ -25,7 +24,6 @@ from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locate import CONFIG_NAME, git_top
-from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.globs import compile_globs
 
 
@@ -50,21 +48,22 @@ def lint(layer: Layer, directory: str = "") -> list[Finding]:
         except StorageError as error:
             findings.append(_unreadable(path, str(error)))
             continue
-        if document.card is None or document.card.kind != NOTE:
-            findings += check_card(document)
-        else:
-            findings += document.findings
-        findings += check_globs(document)
+        findings += check_document(document)
         if document.card is not None and document.card.detect:
             detecting.append((document.card, document))
-    findings += _check_syntax(detecting)
-    findings += (
-        _check_project(detecting, layer.root, directory) if directory and git_top(directory) else []
-    )
+    findings += check_syntax_of(detecting)
+    findings += check_places(detecting, layer.root, directory) if directory else []
     return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.rule))
 
 
-def _check_syntax(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
+def check_document(document: Document) -> list[Finding]:
+    """Return what is wrong with a file by its text alone."""
+    is_note = document.card is not None and document.card.kind == NOTE
+    found = document.findings if is_note else check_card(document)
+    return [*found, *check_globs(document)]
+
+
+def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
     """Return which ``ast`` patterns are no code, or, once, that nothing can tell."""
     found = []
     for card, document in detecting:
@@ -95,10 +94,12 @@ def _check_syntax(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
     return found
 
 
-def _check_project(
+def check_places(
     detecting: Sequence[tuple[Card, Document]], root: str, directory: str
 ) -> list[Finding]:
-    """Return which patterns find more than a handful of places in a project."""
+    """Return which patterns find more than a handful of places in a project, if it is in git."""
+    if not git_top(directory):
+        return []
     rules = {
         Rule(card=f"{card.id} {place}", pattern=one, globs=compile_globs(one.files)): (
             card,
@@ -111,14 +112,9 @@ def _check_project(
     }
     if not rules:
         return []
-    matcher = Matcher(rules)
     places: dict[Rule, list[str]] = {rule: [] for rule in rules}
-    for path in list_tree(directory):
-        full = os.path.join(directory, path)
-        if full.startswith(root + os.sep) and path.endswith(SUFFIXES):
-            continue
-        for match in matcher.find_in_file(path, read_source(full)):
-            places[match.rule].append(f"{path}:{match.line}")
+    for match in find_in_tree(directory, Matcher(rules), root=root):
+        places[match.rule].append(f"{match.path}:{match.line}")
     return [
         advise(
             *rules[rule],
