@@ -79,30 +79,8 @@ LEVELS = {
     "nudge": "Guidance for the model.",
     "escalate": "The turn is stopped and can be resumed.",
 }
-KEY_MEANINGS = {
-    "type": "What the card is: a guardrail, a recipe or a review finding. Default: by its folder.",
-    "title": "The mistake in one line. Default: the first heading, else the file's name.",
-    "applies-to": "Topics; text with commas is accepted too.",
-    "project": "The only project in which it is injected. Default: all.",
-    "stage": "Workflow stages to which it applies (PM, DEV, TEST …). Default: all.",
-    "paths": "Files it guards: globs as in `.gitignore`, relative to the project's root.",
-    "symptoms": "Phrases worded like a future task; they weigh heavily in searches.",
-    "not-for": "Prompts that look alike and are not meant: the card stays silent for them and their like.",
-    "severity": "How bad it is; `critical` is read as high. Default: medium.",
-    "source": "Who wrote it: a human, or a trigger (weighs less). Default: curated.",
-    "status": "Only active cards are injected. Default: active.",
-    "occurrences": "How often the mistake was seen; more occurrences rank higher. Default: 1.",
-    "last-seen": "When it was seen last; a time may follow the date.",
-    "created": "When the card was written.",
-    "examples": "Tasks in which it happened, oldest first; the last five are kept. They are searched like "
-    "symptoms, and a prompt that is nearly one of them always draws the card.",
-    "gate": "`ask`, on a card of high severity: the agent asks the user for permission before it changes "
-    "a guarded file, once per file and session. Default: none.",
-    "evidence": "Evidence for a claim of an imported review; the latter two rank lower.",
-    "supported-by": "Support for an imported claim.",
-    "reopen-when": "When to look at a deferred finding again.",
-    "detect": "How the mistake looks in code or in a command: see [detection](detect.md).",
-}
+MORE = {"detect": " See [detection](detect.md)."}
+"""What the page adds to the meaning of a key."""
 FORMS = {
     "text": "text",
     "tags": "list of words",
@@ -199,10 +177,10 @@ def _settings() -> list[str]:
 
 
 def _card_keys() -> list[str]:
-    own = [(n, KEYS[n]) for n in KEY_MEANINGS]
-    foreign = [(n, k) for n, k in KEYS.items() if n not in KEY_MEANINGS]
+    own = [(n, k) for n, k in KEYS.items() if k.meaning]
+    foreign = [(n, k) for n, k in KEYS.items() if not k.meaning]
     assert all(key.foreign for _name, key in foreign)
-    rows = [(f"`{n}`", _form(k), _cell(KEY_MEANINGS[n])) for n, k in own]
+    rows = [(f"`{n}`", _form(k), _cell(k.meaning + MORE.get(n, ""))) for n, k in own]
     lines = ["## Card keys\n", "In the header of a card. Unknown keys are kept untouched.\n"]
     lines += _table(("key", "value", "meaning"), rows)
     lines.append("Keys of other systems are read as follows:\n")

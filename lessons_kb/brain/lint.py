@@ -49,21 +49,22 @@ def lint(layer: Layer, directory: str = "") -> list[Finding]:
         except StorageError as error:
             findings.append(_unreadable(path, str(error)))
             continue
-        if document.card is None or document.card.kind != NOTE:
-            findings += check_card(document)
-        else:
-            findings += document.findings
-        findings += check_globs(document)
+        findings += check_document(document)
         if document.card is not None and document.card.detect:
             detecting.append((document.card, document))
-    findings += _check_syntax(detecting)
-    findings += (
-        _check_project(detecting, layer.root, directory) if directory and git_top(directory) else []
-    )
+    findings += check_syntax_of(detecting)
+    findings += check_places(detecting, layer.root, directory) if directory else []
     return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.rule))
 
 
-def _check_syntax(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
+def check_document(document: Document) -> list[Finding]:
+    """Return what is wrong with a file by its text alone."""
+    is_note = document.card is not None and document.card.kind == NOTE
+    found = document.findings if is_note else check_card(document)
+    return [*found, *check_globs(document)]
+
+
+def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
     """Return which ``ast`` patterns are no code, or, once, that nothing can tell."""
     found = []
     for card, document in detecting:
@@ -90,10 +91,12 @@ def _check_syntax(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
     return found
 
 
-def _check_project(
+def check_places(
     detecting: Sequence[tuple[Card, Document]], root: str, directory: str
 ) -> list[Finding]:
-    """Return which patterns find more than a handful of places in a project."""
+    """Return which patterns find more than a handful of places in a project, if it is in git."""
+    if not git_top(directory):
+        return []
     rules = {
         Rule(card=f"{card.id} {place}", pattern=one, globs=compile_globs(one.files)): (
             card,

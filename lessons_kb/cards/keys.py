@@ -33,29 +33,117 @@ class Key:
     choices: tuple[str, ...] = ()
     foreign: bool = False
     """Written by other systems; wrong values are passed over in silence."""
+    meaning: str = ""
+    """What it says of a card and its default, in Markdown; "" for a key of another system."""
 
 
 KEYS: Mapping[str, Key] = {
-    "type": Key(field="kind", form="choice", choices=KINDS, foreign=True),
-    "title": Key(field="title", form="text"),
-    "applies-to": Key(field="topics", form="tags"),
-    "project": Key(field="project", form="text"),
-    "stage": Key(field="stages", form="tags"),
-    "paths": Key(field="paths", form="globs"),
-    "symptoms": Key(field="symptoms", form="texts"),
-    "not-for": Key(field="not_for", form="texts"),
-    "severity": Key(field="severity", form="choice", choices=SEVERITIES),
-    "source": Key(field="source", form="choice", choices=SOURCES),
-    "status": Key(field="status", form="choice", choices=STATUSES, foreign=True),
-    "occurrences": Key(field="occurrences", form="count"),
-    "last-seen": Key(field="last_seen", form="date"),
-    "created": Key(field="created", form="date"),
-    "examples": Key(field="examples", form="texts"),
-    "gate": Key(field="gate", form="choice", choices=GATES),
-    "evidence": Key(field="evidence", form="choice", choices=EVIDENCE),
-    "supported-by": Key(field="supported_by", form="texts"),
-    "reopen-when": Key(field="reopen_when", form="text"),
-    "detect": Key(field="detect", form="patterns"),
+    "type": Key(
+        field="kind",
+        form="choice",
+        choices=KINDS,
+        foreign=True,
+        meaning=(
+            "What the card is: a guardrail, a recipe or a review finding. Default: by its folder."
+        ),
+    ),
+    "title": Key(
+        field="title",
+        form="text",
+        meaning="The mistake in one line. Default: the first heading, else the file's name.",
+    ),
+    "applies-to": Key(
+        field="topics", form="tags", meaning="Topics; text with commas is accepted too."
+    ),
+    "project": Key(
+        field="project",
+        form="text",
+        meaning="The only project in which it is injected. Default: all.",
+    ),
+    "stage": Key(
+        field="stages",
+        form="tags",
+        meaning="Workflow stages to which it applies (PM, DEV, TEST …). Default: all.",
+    ),
+    "paths": Key(
+        field="paths",
+        form="globs",
+        meaning="Files it guards: globs as in `.gitignore`, relative to the project's root.",
+    ),
+    "symptoms": Key(
+        field="symptoms",
+        form="texts",
+        meaning="Phrases worded like a future task; they weigh heavily in searches.",
+    ),
+    "not-for": Key(
+        field="not_for",
+        form="texts",
+        meaning=(
+            "Prompts that look alike and are not meant: the card stays silent for them and "
+            "their like."
+        ),
+    ),
+    "severity": Key(
+        field="severity",
+        form="choice",
+        choices=SEVERITIES,
+        meaning="How bad it is; `critical` is read as high. Default: medium.",
+    ),
+    "source": Key(
+        field="source",
+        form="choice",
+        choices=SOURCES,
+        meaning="Who wrote it: a human, or a trigger (weighs less). Default: curated.",
+    ),
+    "status": Key(
+        field="status",
+        form="choice",
+        choices=STATUSES,
+        foreign=True,
+        meaning="Only active cards are injected. Default: active.",
+    ),
+    "occurrences": Key(
+        field="occurrences",
+        form="count",
+        meaning="How often the mistake was seen; more occurrences rank higher. Default: 1.",
+    ),
+    "last-seen": Key(
+        field="last_seen", form="date", meaning="When it was seen last; a time may follow the date."
+    ),
+    "created": Key(field="created", form="date", meaning="When the card was written."),
+    "examples": Key(
+        field="examples",
+        form="texts",
+        meaning=(
+            "Tasks in which it happened, oldest first; the last five are kept. They are "
+            "searched like symptoms, and a prompt that is nearly one of them always draws the "
+            "card."
+        ),
+    ),
+    "gate": Key(
+        field="gate",
+        form="choice",
+        choices=GATES,
+        meaning=(
+            "`ask`, on a card of high severity: the agent asks the user for permission before "
+            "it changes a guarded file, once per file and session. Default: none."
+        ),
+    ),
+    "evidence": Key(
+        field="evidence",
+        form="choice",
+        choices=EVIDENCE,
+        meaning="Evidence for a claim of an imported review; the latter two rank lower.",
+    ),
+    "supported-by": Key(
+        field="supported_by", form="texts", meaning="Support for an imported claim."
+    ),
+    "reopen-when": Key(
+        field="reopen_when", form="text", meaning="When to look at a deferred finding again."
+    ),
+    "detect": Key(
+        field="detect", form="patterns", meaning="How the mistake looks in code or in a command."
+    ),
     # Obsidian, docs/solutions, learnings …
     "tags": Key(field="topics", form="tags", foreign=True),
     "module": Key(field="topics", form="tags", foreign=True),

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from lessons_kb.cli.options import open_brain, options, print_json, print_table
 
 
-def config() -> None:
+def config(
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of a card's header instead.")
+    ] = False,
+) -> None:
     """Print the settings in effect and the origin of each.
 
     Example: lessons config --json
     """
+    if schema:
+        from lessons_kb.cards.schema import build_schema
+
+        print_json(build_schema())
+        return
     from lessons_kb.config import flat_settings
     from lessons_kb.store.settings import read_settings
 

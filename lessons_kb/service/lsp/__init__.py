@@ -1,0 +1,1 @@
+"""The language server: lessons in an editor, where cards and code are written."""
