@@ -46,7 +46,12 @@ def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[Found]:
 def read_source(path: str) -> str:
     """Return the text of a file, "" of one that is binary, too large or not there."""
     text = read_text(path)
-    return "" if "\0" in text[:_HEAD] else text
+    return "" if is_binary(text) else text
+
+
+def is_binary(text: str) -> bool:
+    """Tell whether a file's text is that of a binary file."""
+    return "\0" in text[:_HEAD]
 
 
 def detect_diff(brain: Layers, diff: str) -> list[Found]:

@@ -200,6 +200,10 @@ class Drafts:
             raise AmbiguousCard(f"{name!r} matches {', '.join(fitting)}; write more of the id")
         raise CardNotFound(f"no draft named {name!r}; see `lessons review --list`")
 
+    def find_missing(self, name: str, text: str) -> tuple[str, ...]:
+        """Return what a draft would lack before it may be accepted if it held this text."""
+        return find_lacks(self._parse(replace(self.get(name), text=text)))
+
     def find_twins(self, draft: Draft) -> list[Twin]:
         """Return the cards that may be the same lesson, best first."""
         card = self._parse(draft).card

@@ -15,12 +15,18 @@ MAX_OPEN = 16
 
 
 class Workspace:
-    """Open, watched brains by working directory; may be shared between threads."""
+    """Open brains by working directory; may be shared between threads."""
 
-    def __init__(self, directory: str, *, roots: Sequence[str] = ()) -> None:
-        """``directory`` is used where none is named; ``roots`` are used whatever is named."""
+    def __init__(
+        self, directory: str, *, roots: Sequence[str] = (), watched: bool = True
+    ) -> None:
+        """``directory`` is used where none is named; ``roots`` are used whatever is named.
+
+        Unless they are ``watched``, whoever asks a brain refreshes it.
+        """
         self.directory = os.path.abspath(directory)
         self._roots = tuple(roots)
+        self._watched = watched
         self._open: dict[tuple[str, tuple[str, ...]], tuple[object, Brain]] = {}
         self._lock = threading.Lock()
 
@@ -59,7 +65,8 @@ class Workspace:
             closed = [brain] if brain is not None else []
             if len(self._open) > MAX_OPEN:
                 closed.append(self._open.pop(next(iter(self._open)))[1])
-        made.watch()
+        if self._watched:
+            made.watch()
         for old in closed:
             old.close()
         return made

@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, str] = {
     "install": "install",
     "uninstall": "uninstall",
     "mcp": "mcp",
+    "lsp": "lsp",
     "daemon": "daemon",
     "merge-driver": "merge_driver",
 }

@@ -56,6 +56,8 @@ class Match:
     """1-based, in characters."""
     text: str
     """The line in which it begins, without the white space around it, at most 200 characters."""
+    length: int = 0
+    """Characters of that line which belong to it; 0 = not known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -288,10 +290,12 @@ def _match(hit: _Hit, change: Change, lines: _Lines) -> Match:
     line = lines.text(hit.start)
     inside = hit.start - lines.start(hit.start)
     shown = line[max(inside - _MAX_SHOWN // 2, 0) :] if len(line) > _MAX_SHOWN else line
+    own = line[inside : inside + hit.end - hit.start]
     return Match(
         rule=hit.rule,
         path=change.path,
         line=change.line + lines.number(hit.start) if change.line else 0,
         column=len(line[:inside].decode("utf-8", "replace")) + 1,
         text=shown[: 4 * _MAX_SHOWN].decode("utf-8", "replace").strip()[:_MAX_SHOWN],
+        length=len(own.decode("utf-8", "replace")),
     )

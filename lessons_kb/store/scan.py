@@ -301,16 +301,22 @@ class _Walk:
             self._find(path, rule, message)
 
     def _too_large(self, path: str, size: int) -> None:
-        limit = self.max_file_bytes
-        self._find(path, "too-large", f"{size:,} bytes, more than max_file_bytes = {limit:,}")
+        self.findings.append(tell_too_large(path, size, self.max_file_bytes))
 
     def _find(self, path: str, rule: str, message: str) -> None:
-        shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
-        self.findings.append(
-            Finding(
-                path=shown, line=0, rule=rule, message=message, mend=_MENDS[rule], level="error"
-            )
-        )
+        self.findings.append(_finding(path, rule, message))
+
+
+def tell_too_large(path: str, size: int, limit: int) -> Finding:
+    """Return what is found of a file that has more bytes than may be read."""
+    message = f"{size:,} bytes, more than max_file_bytes = {limit:,}"
+    return _finding(path, "too-large", message)
+
+
+def _finding(path: str, rule: str, message: str) -> Finding:
+    shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
+    mend = _MENDS[rule]
+    return Finding(path=shown, line=0, rule=rule, message=message, mend=mend, level="error")
 
 
 _MENDS = {

@@ -70,7 +70,7 @@ def test_it_accepts_real_cards(path: Path) -> None:
         "title: 2026",
         "symptoms: [a]",
         "detect: [{regex: 'shell=True', files: ['*.py'], unless: noqa}]",
-        "detect: [{ast: 'f($X)', language: python}]",
+        "detect: [{ast: 'fetch($X)', language: python}]",
         "detect: [{command: 'rm -rf'}]",
         "colour: blue",
         "tags: {a: b}",

@@ -16,12 +16,19 @@ class Text:
     r"""Lines that end at ``\r\n``, ``\n`` or ``\r`` alone, as the protocol has it.
 
     A position behind the end of its line is that end, one inside a character the place before it,
-    a line behind the last the end of the text.
+    a line behind the last the end of the text. An edit makes a text of its own: threads may share
+    one.
     """
 
     def __init__(self, text: str) -> None:
         self._lines = _split(text)
         self._whole: str | None = text
+
+    @classmethod
+    def _of(cls, lines: list[str]) -> Text:
+        made = cls.__new__(cls)
+        made._lines, made._whole = lines, None
+        return made
 
     @property
     def whole(self) -> str:
@@ -39,8 +46,8 @@ class Text:
         """Return a line by its number, from 0, without its end; "" for one that is not there."""
         return self._lines[number].rstrip("\r\n") if 0 <= number < len(self._lines) else ""
 
-    def replace(self, where: Range, text: str) -> None:
-        """Put a text in the place of a range; of one that runs backwards the ends are swapped."""
+    def replace(self, where: Range, text: str) -> Text:
+        """Return the text with another in a range; of one that runs backwards the ends swap."""
         ends = sorted(map(self._place, (where.start, where.end)))
         (first, begin), (last, end) = ends
         piece = f"{self._lines[first][:begin]}{text}{self._lines[last][end:]}"
@@ -54,8 +61,7 @@ class Text:
         lines = _split(piece)
         if last + 1 < len(self._lines) and not lines[-1]:
             lines.pop()
-        self._lines[first : last + 1] = lines
-        self._whole = None
+        return Text._of([*self._lines[:first], *lines, *self._lines[last + 1 :]])
 
     def column(self, at: Position) -> int:
         """Return a position's place in its line, in characters."""

@@ -69,7 +69,7 @@ def edit_at_random(rounds: int, seed: int) -> None:
         if len(units.units) > 400:
             start, end, new = (0, 0), (8, 3), ""
         where = Range(start=Position(*start), end=Position(*end))
-        text.replace(where, new)
+        text = text.replace(where, new)
         units.replace(start, end, new)
         check_same(text, units)
         if number % 7 == 0:
@@ -101,7 +101,7 @@ places = st.tuples(st.integers(0, 6), st.integers(0, 12))
 def test_any_edit_leaves_what_a_client_that_counts_units_has(text: str, edits: list) -> None:
     ours, units = Text(text), Units(text)
     for start, end, new in edits:
-        ours.replace(Range(start=Position(*start), end=Position(*end)), new)
+        ours = ours.replace(Range(start=Position(*start), end=Position(*end)), new)
         units.replace(start, end, new)
     check_same(ours, units)
 

@@ -1,0 +1,148 @@
+"""What an open file is to the brains that hold for it: a card, a draft, source code, or nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.workspace import Workspace
+from lessons_kb.cards.kinds import kind_of
+from lessons_kb.errors import BrainNotFound, LessonsError
+from lessons_kb.model import NOTE
+from lessons_kb.store.scan import SUFFIXES
+
+REFRESH_SECONDS = 2.0
+"""How old the last look at a brain's files may be."""
+_PATIENCE = 0.2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CardFile:
+    """A Markdown file of a brain, written or to be written."""
+
+    brain: Brain
+    layer: Layer
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DraftFile:
+    """A draft that waits for a human."""
+
+    brain: Brain
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceFile:
+    """Any other file of a project for which a trusted brain holds."""
+
+    brain: Brain
+    path: str
+    """POSIX, from the project root."""
+
+
+class Files:
+    """Tells what files are; may be shared between threads. Brains nobody trusts are not there."""
+
+    def __init__(self, workspace: Workspace, *, tell: Callable[[str], None]) -> None:
+        """``tell`` is given one line for the user where a brain cannot be used."""
+        self.folders: Sequence[str] = ()
+        """Real paths of the folders that the editor works in."""
+        self._workspace = workspace
+        self._tell = tell
+        self._refreshed: dict[int, float] = {}
+        self._lock = threading.Lock()
+
+    def find(self, path: str) -> CardFile | DraftFile | SourceFile | None:
+        """Return what the file at a real path is, None where it is none of our business."""
+        brain = self.brain_of(os.path.dirname(path))
+        if path.endswith(SUFFIXES):
+            if brain is not None and (card := _find_card(brain, path)) is not None:
+                return card
+            if (draft := self._find_draft(path)) is not None:
+                return draft
+        if brain is None or not self._is_in_project(brain, path):
+            return None
+        return SourceFile(
+            brain=brain, path=os.path.relpath(path, brain.directory).replace(os.sep, "/")
+        )
+
+    def brain_of(self, folder: str) -> Brain | None:
+        """Return the trusted brains that hold for a folder, fresh; None without any."""
+        try:
+            brain = self._workspace.find(folder)
+            self._refresh(brain)
+        except BrainNotFound:
+            return None
+        except LessonsError as error:
+            self._tell(str(error))
+            return None
+        return brain
+
+    def brains(self) -> Iterator[Brain]:
+        """Yield the brains of the editor's folders, each once."""
+        found = (self.brain_of(folder) for folder in self.folders)
+        yield from {id(brain): brain for brain in found if brain is not None}.values()
+
+    def forget(self) -> None:
+        """Look at the files of every brain again when it is asked for: some have changed."""
+        with self._lock:
+            self._refreshed.clear()
+
+    def _refresh(self, brain: Brain) -> None:
+        now = time.monotonic()
+        with self._lock:
+            if now - self._refreshed.get(id(brain), -REFRESH_SECONDS) < REFRESH_SECONDS:
+                return
+            self._refreshed[id(brain)] = now
+        brain.refresh(patience=_PATIENCE)
+
+    def _find_draft(self, path: str) -> DraftFile | None:
+        name = os.path.splitext(os.path.basename(path))[0]
+        for brain in self.brains():
+            drafts = brain.drafts
+            if name in drafts.ids() and os.path.realpath(drafts.get(name).path) == path:
+                return DraftFile(brain=brain, id=name)
+        return None
+
+    def _is_in_project(self, brain: Brain, path: str) -> bool:
+        """Tell whether a brain is of the file's project, or the editor works there.
+
+        The user's own brain holds everywhere, but a library that is looked at is nobody's project.
+        """
+        own = any(
+            _is_inside(path, layer.root) or _is_inside(layer.root, brain.directory)
+            for layer in brain.layers
+        )
+        return own or any(_is_inside(path, folder) for folder in self.folders)
+
+
+def _find_card(brain: Brain, path: str) -> CardFile | None:
+    for layer in brain.layers:
+        if not _is_inside(path, layer.root):
+            continue
+        name = os.path.relpath(path, layer.root).replace(os.sep, "/")
+        layer.prepare()
+        if layer.read(lambda one, name=name: one.catalogue.numbers(name)) or _is_new(layer, name):  # type: ignore[misc]
+            return CardFile(brain=brain, layer=layer, id=name)
+    return None
+
+
+def _is_new(layer: Layer, name: str) -> bool:
+    """Tell whether a file that no scan has listed would be a card, or is too large to be read."""
+    if any(part.startswith(".") for part in name.split("/")):
+        return False
+    full = os.path.join(layer.root, *name.split("/"))
+    if os.path.lexists(full):
+        return os.path.getsize(full) > layer.settings.index.max_file_bytes
+    return kind_of(name, layer.settings.folders) != NOTE
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -1,0 +1,263 @@
+"""The server: keeps open documents, runs what answers in threads, publishes diagnostics."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter
+from pygls.protocol.language_server import lsp_method
+
+from lessons_kb.brain.workspace import Workspace
+from lessons_kb.errors import LessonsError
+from lessons_kb.service.lsp.diagnostics import diagnose
+from lessons_kb.service.lsp.documents import Document, Documents, path_of
+from lessons_kb.service.lsp.files import Files
+from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.version import __version__
+
+PAUSE_SECONDS = 0.02
+"""Diagnostics are made once nobody has typed for so long."""
+_LOOK_SECONDS = 5.0
+"""Between two looks at whether the editor still runs."""
+_WATCHED = ("**/*.{md,markdown}", "**/lessons.toml", "**/.lessonsignore")
+
+Work = Callable[[Files, Document, Any], Any]
+"""Answers one request about one open document; called in a thread."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What an editor may set in its initialization options."""
+
+    detect: bool = True
+    """Mark the mistakes that cards describe in source code."""
+    guards: bool = True
+    """Say above a source file how many lessons guard it."""
+
+    @classmethod
+    def read(cls, given: object) -> Options:
+        """Return the options that an editor sent; what it did not send, or sent wrong, is on."""
+        values = given if isinstance(given, Mapping) else {}
+        return cls(
+            detect=values.get("detect") is not False, guards=values.get("guards") is not False
+        )
+
+
+class _Protocol(LanguageServerProtocol):
+    """The protocol with our own texts: pygls breaks lines where the protocol does not."""
+
+    _server: LessonsServer
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(
+        self, params: types.InitializeParams
+    ) -> Generator[Any, Any, types.InitializeResult]:
+        if params.capabilities.general is not None:
+            params.capabilities.general.position_encodings = [types.PositionEncodingKind.Utf16]
+        self._server.begin(params)
+        return (yield from super().lsp_initialize(params))
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        self._server.documents.open(document.uri, document.version, document.text)
+        self._server.schedule(document.uri, whole=True)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        document = params.text_document
+        self._server.documents.change(document.uri, document.version, params.content_changes)
+        self._server.schedule(document.uri)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        self._server.documents.close(params.text_document.uri)
+        self._server.publish(params.text_document.uri, [])
+
+
+class LessonsServer(LanguageServer):
+    """One editor's server."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(
+            "lessons",
+            __version__,
+            protocol_cls=_Protocol,
+            converter_factory=default_converter,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+        )
+        self.documents = Documents()
+        self.files = Files(workspace, tell=self.tell_once)
+        self.options = Options()
+        self._told: set[str] = set()
+        self._due: dict[str, bool] = {}
+        """Documents whose diagnostics are to be made, and whether with a look at the project."""
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._parent: asyncio.Task[None] | None = None
+
+    def begin(self, params: types.InitializeParams) -> None:
+        """Take over what the editor says of itself."""
+        self._loop = asyncio.get_running_loop()
+        self.options = Options.read(params.initialization_options)
+        uris = [folder.uri for folder in params.workspace_folders or ()]
+        roots = [path_of(uri) for uri in uris or [params.root_uri or ""]]
+        self.files.folders = tuple(dict.fromkeys(filter(None, roots)))
+        if params.process_id and os.name == "posix":
+            self._parent = self._loop.create_task(_leave_with(params.process_id))
+
+    def schedule(self, uri: str, *, whole: bool = False) -> None:
+        """Make the diagnostics of an open document soon; of changes in a row once."""
+        if self.documents.get(uri) is None:
+            return
+        self._due[uri] = whole or self._due.get(uri, False)
+        if uri not in self._running:
+            self._running[uri] = asyncio.get_running_loop().create_task(self._work_off(uri))
+
+    def schedule_all(self) -> None:
+        """Make the diagnostics of every open document again."""
+        self.files.forget()
+        for document in self.documents.all():
+            self.schedule(document.uri)
+
+    def publish(self, uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
+        """Send the diagnostics of a document."""
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
+        )
+
+    async def run(self, what: str, work: Callable[[], Any]) -> Any:
+        """Return what a piece of work returns in a thread; of one that fails None.
+
+        What the user can mend is shown, what is our fault is logged.
+        """
+        try:
+            return await asyncio.to_thread(work)
+        except LessonsError as error:
+            self.show(str(error), types.MessageType.Warning)
+        except Exception as error:
+            log_trouble("lsp", what, f"{type(error).__name__}: {error}")
+        return None
+
+    def show(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        """Show the user a line."""
+        self.window_show_message(types.ShowMessageParams(type=kind, message=f"lessons: {message}"))
+
+    def tell_once(self, message: str) -> None:
+        """Show a line that was not shown before; may be called from any thread."""
+        if message not in self._told and self._loop is not None:
+            self._told.add(message)
+            self._loop.call_soon_threadsafe(self.show, message)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log what went wrong; a message that is not the protocol's is no user's business."""
+        log_trouble("lsp", getattr(source, "__name__", ""), f"{type(error).__name__}: {error}")
+
+    async def _work_off(self, uri: str) -> None:
+        try:
+            while uri in self._due:
+                document = self.documents.get(uri)
+                await asyncio.sleep(PAUSE_SECONDS)
+                if self.documents.get(uri) is not document:
+                    continue
+                whole = self._due.pop(uri)
+                await self._diagnose(uri, whole=False)
+                if whole and uri not in self._due:
+                    await self._diagnose(uri, whole=True)
+        finally:
+            self._due.pop(uri, None)
+            del self._running[uri]
+
+    async def _diagnose(self, uri: str, *, whole: bool) -> None:
+        document = self.documents.get(uri)
+        if document is None:
+            return
+        detect = self.options.detect
+        found = await self.run(
+            "diagnostics", lambda: diagnose(self.files, document, detect=detect, whole=whole)
+        )
+        if found is not None and self.documents.get(uri) is document:
+            self.publish(uri, found, document.version)
+
+
+FEATURES: Mapping[str, tuple[Work, Any]] = {}
+"""Request about an open document → what answers it, and the options to register it with."""
+
+
+def build_server(workspace: Workspace) -> LessonsServer:
+    """Return the server over the brains of a workspace."""
+    server = LessonsServer(workspace)
+    for method, (work, options) in FEATURES.items():
+        server.feature(method, options)(_answering(server, method, work))
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_params: types.InitializedParams) -> None:
+        """Ask to be told of files that change on the disk."""
+        workspace = server.client_capabilities.workspace
+        watched = workspace.did_change_watched_files if workspace else None
+        if watched is None or not watched.dynamic_registration:
+            return
+        watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in _WATCHED]
+        registration = types.Registration(
+            id="lessons-watch",
+            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers),
+        )
+        server.client_register_capability(types.RegistrationParams(registrations=[registration]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
+        """Look at everything again."""
+        server.schedule_all()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        """Look at everything again: what was saved may be a card with patterns."""
+        server.schedule_all()
+        server.schedule(params.text_document.uri, whole=True)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(_params: types.DidChangeWorkspaceFoldersParams) -> None:
+        """Take over which folders the editor works in."""
+        folders = (path_of(folder.uri) for folder in server.workspace.folders.values())
+        server.files.folders = tuple(filter(None, folders))
+        server.schedule_all()
+
+    return server
+
+
+def serve(server: LessonsServer) -> None:
+    """Talk to the editor over standard input and output until it leaves."""
+    answers: BinaryIO = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # What else might be printed must not come between two messages.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    server.start_io(sys.stdin.buffer, answers)
+
+
+def _answering(server: LessonsServer, method: str, work: Work) -> Callable[[Any], Any]:
+    async def answer(params: Any) -> Any:
+        document = server.documents.get(params.text_document.uri)
+        if document is None:
+            return None
+        return await server.run(method, lambda: work(server.files, document, params))
+
+    return answer
+
+
+async def _leave_with(process: int) -> None:
+    """End this process when the editor's is gone: its end of the pipe may live on in a child."""
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            os._exit(1)
+        except OSError:
+            return
