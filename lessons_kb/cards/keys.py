@@ -225,7 +225,7 @@ def read_keys(
     if examples := fields.get("examples"):
         fields["examples"] = examples[-MAX_EXAMPLES:]
     for name, entry in winning.items():
-        if name not in KEYS and (near := _near(name)):
+        if name not in KEYS and (near := nearest_key(name)):
             problems.append(_typo(entry, near))
     return fields, problems, {name: entry.line for name, entry in winning.items()}
 
@@ -381,7 +381,8 @@ def _typo(entry: Entry, near: str) -> Problem:
 
 
 @lru_cache(maxsize=1024)
-def _near(name: str) -> str | None:
+def nearest_key(name: str) -> str | None:
+    """Return the key that an unknown one is probably meant to be, None where none is near."""
     own = [known for known, key in KEYS.items() if not key.foreign]
     near = difflib.get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)
     return near[0] if near else None
