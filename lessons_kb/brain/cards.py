@@ -18,7 +18,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.sharing import merges_cards
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.slugs import normal_title, slug
 from lessons_kb.duplicates.near_duplicates import KIN, NEAR, SAME, Duplicates, Twin, similarity
 from lessons_kb.errors import (
@@ -232,6 +232,23 @@ class Cards:
 
         return _each(found, bump)
 
+    def bump_text(self, layer: Layer, path: str, text: str, *, today: str | None = None) -> str:
+        """Return a card's text, as an editor holds it, with the mistake counted once more.
+
+        ``note_bump`` is for when the editor has taken it over. Raises EditRefused.
+        """
+        document = parse_card(text, path=path, folders=layer.settings.folders)
+        _usable(document, path)
+        return edit_header(text, _bumped(None, today or _now(layer.root, path))(document))
+
+    def note_bump(self, layer: Layer, path: str, *, at: float | None = None) -> None:
+        """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
+        at = time.time() if at is None else at
+        # The card itself is what counts: a journal that cannot be written costs the statistics.
+        with contextlib.suppress(StorageError):
+            layer.journal.count(path, BUMPED, at=at)
+            _note_return(layer, path, at=at)
+
     def add_not_for(self, name: str, prompt: str) -> Card:
         """Write a prompt that looks alike and is not meant into a card's ``not-for``; see `redact`.
 
@@ -340,10 +357,7 @@ class Cards:
         self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]], at: float
     ) -> Card:
         card = self._change(layer, path, change)
-        # The card itself is what counts: a journal that cannot be written costs the statistics.
-        with contextlib.suppress(StorageError):
-            layer.journal.count(path, BUMPED, at=at)
-            _note_return(layer, path, at=at)
+        self.note_bump(layer, path, at=at)
         return card
 
     def _change(

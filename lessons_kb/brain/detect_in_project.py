@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from lessons_kb.brain.detection import Detected, find_detected, read_text
 from lessons_kb.brain.layers import Layers
 from lessons_kb.detect.changes import Change, parse_diff, place_in
-from lessons_kb.detect.matcher import Match
+from lessons_kb.detect.matcher import Match, Matcher
 from lessons_kb.detect.propose import Proposal, count_matches, propose
 from lessons_kb.detect.syntax import is_available, language_of
 from lessons_kb.errors import GitError
 from lessons_kb.model import Card, Pattern
 from lessons_kb.process.git import list_files
+from lessons_kb.store.scan import SUFFIXES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +48,17 @@ def read_source(path: str) -> str:
     """Return the text of a file, "" of one that is binary, too large or not there."""
     text = read_text(path)
     return "" if is_binary(text) else text
+
+
+def find_in_tree(directory: str, matcher: Matcher, *, root: str) -> Iterator[Match]:
+    """Yield the matches in the files of a project, the Markdown of the brain at ``root`` left out.
+
+    A card that shows its mistake would find itself.
+    """
+    for path in list_tree(directory):
+        full = os.path.join(directory, path)
+        if not (full.startswith(root + os.sep) and path.endswith(SUFFIXES)):
+            yield from matcher.find_in_file(path, read_source(full))
 
 
 def is_binary(text: str) -> bool:

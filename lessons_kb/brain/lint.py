@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detect_in_project import MANY_PLACES, list_tree, read_source
+from lessons_kb.brain.detect_in_project import MANY_PLACES, find_in_tree
 from lessons_kb.brain.digest import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
@@ -23,7 +22,6 @@ from lessons_kb.detect.syntax import (
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.store.locate import CONFIG_NAME, git_top
-from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.text.globs import compile_globs
 
@@ -109,14 +107,9 @@ def check_places(
     }
     if not rules:
         return []
-    matcher = Matcher(rules)
     places: dict[Rule, list[str]] = {rule: [] for rule in rules}
-    for path in list_tree(directory):
-        full = os.path.join(directory, path)
-        if full.startswith(root + os.sep) and path.endswith(SUFFIXES):
-            continue
-        for match in matcher.find_in_file(path, read_source(full)):
-            places[match.rule].append(f"{path}:{match.line}")
+    for match in find_in_tree(directory, Matcher(rules), root=root):
+        places[match.rule].append(f"{match.path}:{match.line}")
     return [
         advise(
             *rules[rule],

@@ -94,6 +94,11 @@ class Stats:
         added = glance(self._brain).get((layer.alias, card.id), ()) if card.detect else ()
         return replace(self._weigh(layer, card, today), added=added)
 
+    def recorded(self, name: str) -> Effect:
+        """Return what one card did as far as it is counted already: ``effect``, but at once."""
+        layer, card = Cards(self._brain).find(name)
+        return self._weigh(layer, card)
+
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return (ISO day, what was counted, how often) of one card, oldest first."""
         layer, card = Cards(self._brain).find(name)

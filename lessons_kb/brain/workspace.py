@@ -17,9 +17,7 @@ MAX_OPEN = 16
 class Workspace:
     """Open brains by working directory; may be shared between threads."""
 
-    def __init__(
-        self, directory: str, *, roots: Sequence[str] = (), watched: bool = True
-    ) -> None:
+    def __init__(self, directory: str, *, roots: Sequence[str] = (), watched: bool = True) -> None:
         """``directory`` is used where none is named; ``roots`` are used whatever is named.
 
         Unless they are ``watched``, whoever asks a brain refreshes it.

@@ -29,13 +29,21 @@ def card(header: str, body: str = BODY) -> str:
     ("rule", "before", "after"),
     [
         ("unknown-key", card("severty: high\n" + SYMPTOMS), card("severity: high\n" + SYMPTOMS)),
-        ("unknown-key", card("symptom:\n  - x\n" + SYMPTOMS), card("symptoms:\n  - x\n" + SYMPTOMS)),
+        (
+            "unknown-key",
+            card("symptom:\n  - x\n" + SYMPTOMS),
+            card("symptoms:\n  - x\n" + SYMPTOMS),
+        ),
         (
             "duplicate-key",
             card("severity: low  # a\nseverity: high\n" + SYMPTOMS),
             card("severity: high\n" + SYMPTOMS),
         ),
-        ("wrong-value", card("severity: hihg # c\n" + SYMPTOMS), card("severity: high # c\n" + SYMPTOMS)),
+        (
+            "wrong-value",
+            card("severity: hihg # c\n" + SYMPTOMS),
+            card("severity: high # c\n" + SYMPTOMS),
+        ),
         ("wrong-value", card("occurrences: many\n" + SYMPTOMS), card(SYMPTOMS)),
         (
             "unquoted-colon",
@@ -53,17 +61,25 @@ def card(header: str, body: str = BODY) -> str:
             card('symptoms:\n  - "`git` fails"\n'),
         ),
         ("unclosed-header", "---\n" + SYMPTOMS + BODY, card(SYMPTOMS)),
-        ("odd-path", card("paths: [src\\a.py]\n" + SYMPTOMS), card("paths: [src/a.py]\n" + SYMPTOMS)),
+        (
+            "odd-path",
+            card("paths: [src\\a.py]\n" + SYMPTOMS),
+            card("paths: [src/a.py]\n" + SYMPTOMS),
+        ),
         ("no-symptoms", card(""), card("symptoms:\n  - TODO: a phrase of a future task\n")),
         (
             "no-checklist",
             card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo."),
-            card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n"),
+            card(
+                SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n"
+            ),
         ),
         (
             "no-cause",
             card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n"),
-            card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n"),
+            card(
+                SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n"
+            ),
         ),
         (
             "placeholder",
@@ -92,13 +108,40 @@ def test_a_finding_of_another_text_has_no_fix() -> None:
 
 
 LINES = st.sampled_from(
-    ("severity: hihg", "severty: low", "symptoms:", "  - a: b", "  - `x`", "---", "title: a: b", "- TODO")
-    + ("# T", "## Root Cause", "", "paths: [a\\b]", "  😀", "occurrences: x", "\t", '"', "[", "{{x}}")
+    [
+        *(
+            "severity: hihg",
+            "severty: low",
+            "symptoms:",
+            "  - a: b",
+            "  - `x`",
+            "---",
+            "title: a: b",
+        ),
+        *(
+            "# T",
+            "## Root Cause",
+            "",
+            "paths: [a\\b]",
+            "  😀",
+            "occurrences: x",
+            "- TODO",
+            "\t",
+            '"',
+        ),
+        *("[", "{{x}}"),
+    ]
 )
 
 
-@given(lines=st.lists(LINES, max_size=9), eol=st.sampled_from(("\n", "\r\n", "\r")), open_=st.booleans())
-def test_whatever_the_text_a_fix_settles_its_finding(lines: list[str], eol: str, open_: bool) -> None:
+@given(
+    lines=st.lists(LINES, max_size=9),
+    eol=st.sampled_from(("\n", "\r\n", "\r")),
+    open_=st.booleans(),
+)
+def test_whatever_the_text_a_fix_settles_its_finding(
+    lines: list[str], eol: str, open_: bool
+) -> None:
     text = eol.join([*(["---"] if open_ else []), *lines])
     document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
     for finding in check_card(document):

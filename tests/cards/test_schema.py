@@ -46,7 +46,9 @@ def test_it_is_a_schema_and_names_every_key_with_its_meaning() -> None:
             assert rows[name].startswith(SCHEMA["properties"][name]["description"])
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "brain-example").rglob("*.md")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "brain-example").rglob("*.md")), ids=lambda p: p.stem
+)
 def test_it_accepts_real_cards(path: Path) -> None:
     text = path.read_text("utf-8")
     if text.startswith("---\n"):

@@ -13,7 +13,9 @@ from lsprotocol.types import Position
 from lessons_kb.cards.header import canonical
 from lessons_kb.service.lsp.text import Text
 
-_KEY = re.compile(r"(?P<indent>[ \t]*)(?P<dash>-[ \t]+)?(?P<key>[^\W\d_][\w -]*?)[ \t]*:(?:[ \t]|$)")
+_KEY = re.compile(
+    r"(?P<indent>[ \t]*)(?P<dash>-[ \t]+)?(?P<key>[^\W\d_][\w -]*?)[ \t]*:(?:[ \t]|$)"
+)
 _FIRST = re.compile(r"(?P<indent>[ \t]*)(?P<dash>-[ \t]+)?(?P<word>[\w-]*)$")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)-[ \t]*")
 _WIKI = re.compile(r"\[\[(?P<target>[^\[\]|\n]*)$")

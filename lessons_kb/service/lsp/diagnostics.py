@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import islice
 
 from lsprotocol.types import (
     CodeDescription,
@@ -19,10 +19,10 @@ from lessons_kb.brain.detection import find_detected
 from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.detect.changes import Change
-from lessons_kb.detect.matcher import MAX_CHARS
-from lessons_kb.model import Card, Finding
+from lessons_kb.detect.matcher import MAX_CHARS, Match
+from lessons_kb.model import Finding
 from lessons_kb.service.lsp.documents import Document, uri_of
-from lessons_kb.service.lsp.files import CardFile, DraftFile, Files, SourceFile
+from lessons_kb.service.lsp.files import CardFile, DraftFile, Files, Located, SourceFile
 from lessons_kb.service.lsp.text import Text
 from lessons_kb.store.scan import tell_too_large
 from lessons_kb.text.sanitize import clean_line
@@ -44,10 +44,20 @@ def diagnose(files: Files, document: Document, *, detect: bool, whole: bool) -> 
     found = files.find(document.path)
     if isinstance(found, CardFile):
         findings = check_card_file(found, document.text.whole, whole=whole)
-        return [_of_finding(document.text, one) for one in findings]
+        return [show_finding(document.text, one) for one in findings]
     if isinstance(found, DraftFile):
         return _of_draft(found, document.text)
-    return find_matches(found, document.text) if found is not None and detect else []
+    if found is None or not detect:
+        return []
+    matches = find_matches(found, document.text)
+    files.matches[document.uri] = document, matches
+    return [_of_match(one) for one in matches]
+
+
+def matches_of(files: Files, document: Document) -> list[Located]:
+    """Return what was found in a document when its diagnostics were made, if it is still so."""
+    of, matches = files.matches.get(document.uri, (None, []))
+    return matches if of is document else []
 
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
@@ -67,8 +77,8 @@ def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
     return sorted(found, key=lambda finding: (finding.line, finding.rule))
 
 
-def find_matches(file: SourceFile, text: Text) -> list[Diagnostic]:
-    """Return the mistakes that cards describe in a file that holds this text."""
+def find_matches(file: SourceFile, text: Text) -> list[Located]:
+    """Return the mistakes that cards describe in a file that holds this text, by line."""
     whole = text.whole
     if len(whole) > MAX_CHARS or is_binary(whole):
         return []
@@ -77,39 +87,31 @@ def find_matches(file: SourceFile, text: Text) -> list[Diagnostic]:
         return []
     detected = find_detected(file.brain, [Change(path=file.path, after=plain)])
     homes = {id(one.card): one.layer for one in detected}
+    placed = Text(plain) if "\r" in plain else text
+    return [
+        Located(layer=homes[id(one.card)], card=one.card, where=place_match(placed, one.match))
+        for one in flatten(detected)
+    ]
+
+
+def place_match(text: Text, match: Match) -> Range:
+    """Return where a match stands in a text without CR LF."""
+    line, column, end = match.line - 1, match.column - 1, match.column - 1 + match.length
+    if "\r" not in text.whole:
+        return Range(start=text.position(line, column), end=text.position(line, end))
     # The matcher counts lines that end at LF, the protocol those that end at a lone CR too.
-    starts = _starts(plain) if "\r" in plain else None
-    placed = text if starts is None else Text(plain)
-    found = []
-    for one in flatten(detected):
-        line, column, length = one.match.line - 1, one.match.column - 1, one.match.length
-        if starts is None:
-            where = Range(
-                start=placed.position(line, column), end=placed.position(line, column + length)
-            )
-        else:
-            offset = starts[line] + column
-            where = Range(
-                start=placed.position_at(offset), end=placed.position_at(offset + length)
-            )
-        uri = uri_of(f"{homes[id(one.card)].root}/{one.card.id}")
-        found.append(_of_match(one.card, uri, where))
-    return found
+    begin = sum(len(one) + 1 for one in islice(text.whole.split("\n"), line))
+    return Range(start=text.position_at(begin + column), end=text.position_at(begin + end))
 
 
-def _starts(text: str) -> Sequence[int]:
-    found = [0]
-    for line in text.split("\n"):
-        found.append(found[-1] + len(line) + 1)
-    return found
-
-
-def _of_match(card: Card, uri: str, where: Range) -> Diagnostic:
+def _of_match(one: Located) -> Diagnostic:
+    card = one.card
+    uri = uri_of(f"{one.layer.root}/{card.id}")
     title = clean_line(card.title)
     why = clean_line(card.why)
     start = Range(start=Position(0, 0), end=Position(0, 0))
     return Diagnostic(
-        range=where,
+        range=one.where,
         severity=DiagnosticSeverity.Warning,
         source=SOURCE,
         code=card.id,
@@ -123,7 +125,7 @@ def _of_match(card: Card, uri: str, where: Range) -> Diagnostic:
     )
 
 
-def _of_finding(text: Text, finding: Finding) -> Diagnostic:
+def show_finding(text: Text, finding: Finding) -> Diagnostic:
     return Diagnostic(
         range=text.span(max(finding.line - 1, 0)),
         severity=_SEVERITIES[finding.level],

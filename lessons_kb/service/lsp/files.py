@@ -8,16 +8,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from lsprotocol.types import Range
+
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.detect_in_project import list_tree
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.workspace import Workspace
 from lessons_kb.cards.kinds import kind_of
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.errors import BrainNotFound, LessonsError
-from lessons_kb.model import NOTE
+from lessons_kb.model import NOTE, Card, Document
+from lessons_kb.service.lsp.documents import Documents
 from lessons_kb.store.scan import SUFFIXES
 
 REFRESH_SECONDS = 2.0
 """How old the last look at a brain's files may be."""
+_TREE_SECONDS = 10.0
 _PATIENCE = 0.2
 
 
@@ -29,6 +35,11 @@ class CardFile:
     layer: Layer
     id: str
 
+    @property
+    def name(self) -> str:
+        """What ``Cards.find`` knows it by."""
+        return f"{self.layer.alias}:{self.id}" if len(self.brain.layers) > 1 else self.id
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DraftFile:
@@ -36,6 +47,11 @@ class DraftFile:
 
     brain: Brain
     id: str
+
+    @property
+    def layer(self) -> Layer:
+        """The brain that it would become a card of."""
+        return self.brain.layers[0]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,16 +63,42 @@ class SourceFile:
     """POSIX, from the project root."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Located:
+    """A mistake that a card describes, and where it was found."""
+
+    layer: Layer
+    card: Card
+    where: Range
+
+
+def parse(file: CardFile | DraftFile, text: str) -> Document:
+    """Return what a card or draft of this text says."""
+    path = file.id if isinstance(file, CardFile) else f"lessons/{file.id}.md"
+    return parse_card(text, path=path, folders=file.layer.settings.folders)
+
+
 class Files:
     """Tells what files are; may be shared between threads. Brains nobody trusts are not there."""
 
-    def __init__(self, workspace: Workspace, *, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, workspace: Workspace, documents: Documents, *, tell: Callable[[str], None]
+    ) -> None:
         """``tell`` is given one line for the user where a brain cannot be used."""
+        self.documents = documents
         self.folders: Sequence[str] = ()
         """Real paths of the folders that the editor works in."""
+        self.show_guards = True
+        """Whether the editor wants to know how many lessons guard a file."""
+        self.renames_files = False
+        """Whether the editor can rename a file together with edits."""
+        self.matches: dict[str, tuple[object, list[Located]]] = {}
+        """URI of a source file → the document that was last looked at, and what was found."""
         self._workspace = workspace
         self._tell = tell
         self._refreshed: dict[int, float] = {}
+        self._cards: dict[str, tuple[object, list[Card]]] = {}
+        self._trees: dict[str, tuple[float, list[str]]] = {}
         self._lock = threading.Lock()
 
     def find(self, path: str) -> CardFile | DraftFile | SourceFile | None:
@@ -89,6 +131,25 @@ class Files:
         """Yield the brains of the editor's folders, each once."""
         found = (self.brain_of(folder) for folder in self.folders)
         yield from {id(brain): brain for brain in found if brain is not None}.values()
+
+    def cards(self, layer: Layer) -> list[Card]:
+        """Return every card and note of a brain as of the last commit."""
+        layer.prepare()
+        state = layer.state
+        known = self._cards.get(layer.root)
+        if known is None or known[0] is not state:
+            known = state, layer.read(lambda one: one.catalogue.all_cards())
+            self._cards[layer.root] = known
+        return known[1]
+
+    def tree(self, brain: Brain) -> list[str]:
+        """Return the files of the project, from its root, as of some seconds ago."""
+        now = time.monotonic()
+        known = self._trees.get(brain.directory)
+        if known is None or now - known[0] > _TREE_SECONDS:
+            known = now, list_tree(brain.directory)
+            self._trees[brain.directory] = known
+        return known[1]
 
     def forget(self) -> None:
         """Look at the files of every brain again when it is asked for: some have changed."""

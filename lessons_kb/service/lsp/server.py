@@ -16,9 +16,16 @@ from pygls.protocol.language_server import lsp_method
 
 from lessons_kb.brain.workspace import Workspace
 from lessons_kb.errors import LessonsError
+from lessons_kb.service.lsp.actions import KINDS, find_actions
+from lessons_kb.service.lsp.commands import COMMANDS, Outcome
+from lessons_kb.service.lsp.completion import TRIGGERS, complete
 from lessons_kb.service.lsp.diagnostics import diagnose
-from lessons_kb.service.lsp.documents import Document, Documents, path_of
+from lessons_kb.service.lsp.documents import Document, Documents, path_of, uri_of
 from lessons_kb.service.lsp.files import Files
+from lessons_kb.service.lsp.hover import hover
+from lessons_kb.service.lsp.lenses import find_lenses
+from lessons_kb.service.lsp.rename import find_references, prepare_rename, relink_moved, rename
+from lessons_kb.service.lsp.symbols import find_symbols
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.version import __version__
 
@@ -94,7 +101,7 @@ class LessonsServer(LanguageServer):
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         )
         self.documents = Documents()
-        self.files = Files(workspace, tell=self.tell_once)
+        self.files = Files(workspace, self.documents, tell=self.tell_once)
         self.options = Options()
         self._told: set[str] = set()
         self._due: dict[str, bool] = {}
@@ -108,6 +115,10 @@ class LessonsServer(LanguageServer):
         self._loop = asyncio.get_running_loop()
         self.options = Options.read(params.initialization_options)
         uris = [folder.uri for folder in params.workspace_folders or ()]
+        self.files.show_guards = self.options.guards
+        edits = params.capabilities.workspace and params.capabilities.workspace.workspace_edit
+        operations = (edits and edits.resource_operations) or ()
+        self.files.renames_files = types.ResourceOperationKind.Rename in operations
         roots = [path_of(uri) for uri in uris or [params.root_uri or ""]]
         self.files.folders = tuple(dict.fromkeys(filter(None, roots)))
         if params.process_id and os.name == "posix":
@@ -145,6 +156,27 @@ class LessonsServer(LanguageServer):
         except Exception as error:
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
+
+    async def carry_out(self, what: str, outcome: Outcome) -> Any:
+        """Have the editor do what a command came to; return the command's result."""
+        if outcome.edit is not None:
+            edit = types.WorkspaceEdit(document_changes=[outcome.edit])
+            done = await self.workspace_apply_edit_async(
+                types.ApplyWorkspaceEditParams(edit=edit, label=what)
+            )
+            if not done.applied:
+                self.show("the editor did not make the change", types.MessageType.Warning)
+                return None
+        if outcome.then is not None:
+            await self.run(what, outcome.then)
+        if outcome.message:
+            self.show(outcome.message)
+        if outcome.show:
+            self.window_show_document(
+                types.ShowDocumentParams(uri=uri_of(outcome.show), take_focus=True)
+            )
+        self.files.forget()
+        return outcome.result
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show the user a line."""
@@ -187,7 +219,22 @@ class LessonsServer(LanguageServer):
             self.publish(uri, found, document.version)
 
 
-FEATURES: Mapping[str, tuple[Work, Any]] = {}
+FEATURES: Mapping[str, tuple[Work, Any]] = {
+    types.TEXT_DOCUMENT_COMPLETION: (
+        complete,
+        types.CompletionOptions(trigger_characters=TRIGGERS),
+    ),
+    types.TEXT_DOCUMENT_HOVER: (hover, None),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (find_symbols, None),
+    types.TEXT_DOCUMENT_CODE_LENS: (find_lenses, types.CodeLensOptions(resolve_provider=False)),
+    types.TEXT_DOCUMENT_CODE_ACTION: (
+        find_actions,
+        types.CodeActionOptions(code_action_kinds=KINDS),
+    ),
+    types.TEXT_DOCUMENT_PREPARE_RENAME: (prepare_rename, None),
+    types.TEXT_DOCUMENT_RENAME: (rename, types.RenameOptions(prepare_provider=True)),
+    types.TEXT_DOCUMENT_REFERENCES: (find_references, None),
+}
 """Request about an open document → what answers it, and the options to register it with."""
 
 
@@ -196,6 +243,23 @@ def build_server(workspace: Workspace) -> LessonsServer:
     server = LessonsServer(workspace)
     for method, (work, options) in FEATURES.items():
         server.feature(method, options)(_answering(server, method, work))
+
+    for name, command in COMMANDS.items():
+        server.command(name)(_running(server, name, command))
+
+    moved = types.FileOperationFilter(
+        pattern=types.FileOperationPattern(glob="**/*.{md,markdown}"), scheme="file"
+    )
+
+    @server.feature(
+        types.WORKSPACE_WILL_RENAME_FILES, types.FileOperationRegistrationOptions(filters=[moved])
+    )
+    async def files_move(params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
+        """Let the links follow files that the user moves."""
+        found: types.WorkspaceEdit | None = await server.run(
+            "rename files", lambda: relink_moved(server.files, params)
+        )
+        return found
 
     @server.feature(types.INITIALIZED)
     def initialized(_params: types.InitializedParams) -> None:
@@ -249,6 +313,18 @@ def _answering(server: LessonsServer, method: str, work: Work) -> Callable[[Any]
         return await server.run(method, lambda: work(server.files, document, params))
 
     return answer
+
+
+def _running(
+    server: LessonsServer, name: str, command: Callable[..., Outcome]
+) -> Callable[..., Any]:
+    async def run(*arguments: Any) -> Any:
+        outcome: Outcome | None = await server.run(
+            name, lambda: command(server.files, server.documents, *arguments)
+        )
+        return None if outcome is None else await server.carry_out(name, outcome)
+
+    return run
 
 
 async def _leave_with(process: int) -> None:

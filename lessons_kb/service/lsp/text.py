@@ -20,15 +20,10 @@ class Text:
     one.
     """
 
-    def __init__(self, text: str) -> None:
-        self._lines = _split(text)
-        self._whole: str | None = text
-
-    @classmethod
-    def _of(cls, lines: list[str]) -> Text:
-        made = cls.__new__(cls)
-        made._lines, made._whole = lines, None
-        return made
+    def __init__(self, text: str, *, lines: list[str] | None = None) -> None:
+        """``lines``, if they are known, make ``text`` superfluous."""
+        self._lines = _split(text) if lines is None else lines
+        self._whole = text if lines is None else None
 
     @property
     def whole(self) -> str:
@@ -61,7 +56,7 @@ class Text:
         lines = _split(piece)
         if last + 1 < len(self._lines) and not lines[-1]:
             lines.pop()
-        return Text._of([*self._lines[:first], *lines, *self._lines[last + 1 :]])
+        return Text("", lines=[*self._lines[:first], *lines, *self._lines[last + 1 :]])
 
     def column(self, at: Position) -> int:
         """Return a position's place in its line, in characters."""

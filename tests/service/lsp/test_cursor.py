@@ -23,7 +23,10 @@ def at(text: str) -> Cursor:
         ("---\nseverity: hi|\n---\n", Cursor(kind="value", key="severity", typed="hi", start=10)),
         ("---\nseverity:|", Cursor(kind="value", key="severity", typed="", start=9)),
         ("---\ntags: [a, 'b|", Cursor(kind="value", key="tags", typed="b", start=11)),
-        ("---\nApplies_To:\n  - x\n  - 텔|\n", Cursor(kind="value", key="applies-to", typed="텔", start=4)),
+        (
+            "---\nApplies_To:\n  - x\n  - 텔|\n",
+            Cursor(kind="value", key="applies-to", typed="텔", start=4),
+        ),
         ("---\npaths:\n  - src/|\n---\n", Cursor(kind="value", key="paths", typed="src/", start=4)),
         ("---\ndetect:\n  - re|\n---\n", Cursor(kind="key", parent="detect", typed="re", start=4)),
         (

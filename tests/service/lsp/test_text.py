@@ -11,7 +11,22 @@ from lsprotocol.types import Position, Range
 
 from lessons_kb.service.lsp.text import Text
 
-PIECES = ("a", "é", "한글", "日本", "😀", "👩‍👩‍👧", "e\u0301", "\n", "\r\n", "\r", "\x0b", "\u2028", "\x85", "")
+PIECES = (
+    "a",
+    "é",
+    "한글",
+    "日本",
+    "😀",
+    "👩‍👩‍👧",
+    "e\u0301",
+    "\n",
+    "\r\n",
+    "\r",
+    "\x0b",
+    "\u2028",
+    "\x85",
+    "",
+)
 
 
 class Units:
@@ -110,7 +125,9 @@ def test_any_edit_leaves_what_a_client_that_counts_units_has(text: str, edits: l
 def test_a_position_is_where_its_offset_is(text: str, at: tuple[int, int]) -> None:
     ours, units = Text(text), Units(text)
     place = units.place(*at)
-    assert ours.whole[: ours.offset(Position(*at))] == b"".join(units.units[:place]).decode("utf-16-le")
+    assert ours.whole[: ours.offset(Position(*at))] == b"".join(units.units[:place]).decode(
+        "utf-16-le"
+    )
 
 
 def test_the_column_of_an_emoji_counts_twice() -> None:

@@ -1,0 +1,48 @@
+"""Links between cards."""
+
+from __future__ import annotations
+
+import pytest
+
+from lessons_kb.cards.links import find_links, relink
+
+TEXT = """\
+See [the other](other.md) and [[other]], [[lessons/other|it]] and [there](../lessons/other.md#why).
+`[not](other.md)` nor [web](https://x.org/other.md) nor [top](/other.md) nor [here](#why)
+```
+[fenced](other.md)
+```
+~~~md
+[fenced](other.md)
+~~~
+[a b](<other.md>) and ![picture](./other.md)
+"""
+
+
+def test_links_in_code_and_to_the_web_do_not_count() -> None:
+    assert [TEXT[link.start : link.end] for link in find_links(TEXT)] == [
+        *("other.md", "other", "lessons/other", "../lessons/other.md", "other.md", "./other.md")
+    ]
+
+
+def test_each_link_that_leads_to_a_card_is_written_as_its_author_would() -> None:
+    def change(link) -> str | None:
+        leads = link.leads_to("lessons/other.md", home="lessons/a.md")
+        return link.written_to("lessons/new name.md", home="lessons/a.md") if leads else None
+
+    text = TEXT
+    for start, end, new in reversed(relink(text, change)):
+        text = text[:start] + new + text[end:]
+    assert text.splitlines()[0] == (
+        "See [the other](new%20name.md) and [[new name]], [[lessons/new name|it]] "
+        "and [there](new%20name.md#why)."
+    )
+    assert text.splitlines()[1:8] == TEXT.splitlines()[1:8]
+    assert text.splitlines()[8] == "[a b](<new%20name.md>) and ![picture](./new%20name.md)"
+
+
+@pytest.mark.parametrize("eol", ["\r\n", "\r"])
+def test_places_are_those_of_the_text_as_it_is(eol: str) -> None:
+    text = TEXT.replace("\n", eol)
+    assert [link.target for link in find_links(text)] == [link.target for link in find_links(TEXT)]
+    assert all(text[link.start : link.end] == link.target for link in find_links(text))

@@ -1,0 +1,134 @@
+"""A project with a brain, open in an editor that asks as ours does."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from lsprotocol.types import Position, Range
+
+from lessons_kb.brain.workspace import Workspace
+from lessons_kb.service.lsp.documents import Document, Documents, path_of
+from lessons_kb.service.lsp.files import Files
+from lessons_kb.service.lsp.text import Text
+from lessons_kb.store import trust
+
+SHELL = """\
+---
+type: lesson
+title: A file name pasted into a shell=True command
+applies-to: [shell, security]
+paths: ["src/*.py"]
+severity: high
+occurrences: 3
+last-seen: 2026-08-27
+symptoms:
+  - call ffmpeg on what the user uploaded
+detect:
+  - regex: 'shell=True'
+    files: ["*.py"]
+  - command: 'rm -rf /'
+---
+
+## Root Cause
+
+The shell parses the finished string.
+
+## Prevention Checklist
+
+- [ ] Pass the command as a list
+- [ ] Test with a quote in the name
+"""
+OTHER = """\
+# Money kept in floats
+
+See [the shell](a-file-name-pasted-into-a-shell-true-command.md) and [[a-file-name-pasted-into-a-shell-true-command]].
+
+## Prevention Checklist
+
+- Use decimals
+"""
+CODE = 'import subprocess\n# 😀 한글\nsubprocess.run("😀", shell=True)\n'
+SHELL_ID = "lessons/a-file-name-pasted-into-a-shell-true-command.md"
+
+
+class Editor:
+    """What is open in an editor, and what our capabilities answer to it."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.documents = Documents()
+        self.told: list[str] = []
+        self.workspace = Workspace(str(root), watched=False)
+        self.files = Files(self.workspace, self.documents, tell=self.told.append)
+        self.files.folders = (str(root),)
+        self.files.renames_files = True
+
+    def open(self, name: str, text: str | None = None) -> Document:
+        """Open a file as it is, or as it will be."""
+        path = self.root / name
+        text = path.read_text("utf-8") if text is None else text
+        self.documents.open(path.as_uri(), 1, text)
+        document = self.documents.get(path.as_uri())
+        assert document is not None
+        return document
+
+    def at(self, document: Document, words: str, inside: int = 0) -> Position:
+        """Return the position of some words in a document, or a place inside of them."""
+        return document.text.position_at(document.text.whole.index(words) + inside)
+
+    def ask(self, work: Callable[..., Any], document: Document, at: Position, **more: Any) -> Any:
+        """Ask about a position, or whatever else the request says."""
+        where = Range(start=at, end=at)
+        params = SimpleNamespace(**{"position": at, "range": where, **more})
+        return work(self.files, document, params)
+
+
+def apply(text: str, edits: list) -> str:
+    """Return a text with edits made as a client makes them: all places are of the old text."""
+    made = Text(text)
+    for edit in sorted(edits, key=lambda one: (one.range.start.line, one.range.start.character), reverse=True):
+        made = made.replace(edit.range, edit.new_text)
+    return made.whole
+
+
+def changed(root: pathlib.Path, edit: Any) -> dict[str, str]:
+    """Return name → new text of the files that a workspace edit changes, and what it renames."""
+    found = {}
+    for one in edit.document_changes:
+        if hasattr(one, "old_uri"):
+            old, new = (str(pathlib.Path(path_of(uri)).relative_to(root)) for uri in (one.old_uri, one.new_uri))
+            found[f"{old} -> {new}"] = ""
+        else:
+            path = pathlib.Path(path_of(one.text_document.uri))
+            found[str(path.relative_to(root))] = apply(path.read_bytes().decode(), one.edits)
+    return found
+
+
+def whole_range(document: Document) -> Range:
+    return Range(start=Position(0, 0), end=document.text.end)
+
+
+@pytest.fixture
+def project(tmp_path: pathlib.Path) -> pathlib.Path:
+    root = tmp_path.resolve() / "shop"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / "lessons").mkdir()
+    (root / "src").mkdir()
+    (root / SHELL_ID).write_text(SHELL)
+    (root / "lessons" / "money-kept-in-floats.md").write_text(OTHER)
+    (root / "src" / "run.py").write_text(CODE)
+    (root / "lessons.toml").write_text("")
+    trust.trust(str(root))
+    return root
+
+
+@pytest.fixture
+def editor(project: pathlib.Path) -> Iterator[Editor]:
+    made = Editor(project)
+    yield made
+    made.workspace.close()

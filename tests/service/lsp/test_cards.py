@@ -1,0 +1,292 @@
+"""What an editor is told, offered and asked to do in a card."""
+
+from __future__ import annotations
+
+import pathlib
+from types import SimpleNamespace
+
+import pytest
+from lsprotocol.types import CodeActionKind, Position, Range
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.errors import InputError
+from lessons_kb.service.lsp import commands
+from lessons_kb.service.lsp.actions import find_actions
+from lessons_kb.service.lsp.commands import COMMANDS
+from lessons_kb.service.lsp.completion import complete
+from lessons_kb.service.lsp.diagnostics import diagnose
+from lessons_kb.service.lsp.documents import uri_of
+from lessons_kb.service.lsp.hover import hover
+from lessons_kb.service.lsp.lenses import find_lenses
+from lessons_kb.service.lsp.rename import find_references, prepare_rename, relink_moved, rename
+from lessons_kb.service.lsp.symbols import find_symbols
+from lessons_kb.store import trust
+
+from .conftest import OTHER, SHELL, SHELL_ID, Editor, apply, changed
+
+START = Position(0, 0)
+ALL = SimpleNamespace(only=None, diagnostics=[])
+
+
+def diagnostics(editor: Editor, name: str, text: str | None = None) -> list[tuple]:
+    found = diagnose(editor.files, editor.open(name, text), detect=True, whole=False)
+    return [(one.range.start.line, one.code) for one in found]
+
+
+def labels(editor: Editor, name: str, text: str) -> list[str]:
+    before, _, after = text.partition("|")
+    document = editor.open(name, before + after)
+    found = editor.ask(complete, document, document.text.position_at(len(before)))
+    return [item.text_edit.new_text for item in found.items] if found else []
+
+
+def test_diagnostics_are_those_of_lint(editor: Editor, project: pathlib.Path) -> None:
+    text = SHELL.replace("severity: high", "severity: urgent").replace("Pass the", "be careful the")
+    (project / SHELL_ID).write_text(text)
+    expected = [
+        (max(one.line - 1, 0), one.rule)
+        for one in Brain.open(project, directory=project).lint()
+        if one.path == SHELL_ID
+    ]
+    assert expected
+    assert diagnostics(editor, SHELL_ID) == expected
+
+
+def test_a_card_that_is_not_on_the_disk_yet_is_checked(editor: Editor) -> None:
+    assert (0, "no-symptoms") in diagnostics(editor, "lessons/new.md", "# New\n")
+    assert diagnostics(editor, "README.md", "# New\n") == []
+    assert diagnostics(editor, ".github/lessons/new.md", "# New\n") == []
+
+
+def test_a_file_beyond_the_limit_is_said_to_be_too_large(editor: Editor, project: pathlib.Path) -> None:
+    text = "# Big\n" + "한" * 4_000_000
+    (project / "lessons" / "big.md").write_text(text)
+    assert diagnostics(editor, "lessons/big.md") == [(0, "too-large")]
+
+
+def test_nothing_is_said_in_a_brain_that_nobody_trusts(editor: Editor, project: pathlib.Path) -> None:
+    trust.revoke(str(project))
+    document = editor.open(SHELL_ID)
+    assert diagnostics(editor, SHELL_ID) == []
+    assert diagnostics(editor, "src/run.py") == []
+    for work in (complete, hover, find_lenses, find_symbols, prepare_rename, find_references):
+        assert not editor.ask(work, document, START)
+    assert not editor.ask(find_actions, document, START, context=ALL)
+    assert "lessons trust" in editor.told[0]
+
+
+def test_keys_are_offered_once_with_their_meaning(editor: Editor) -> None:
+    offered = labels(editor, "lessons/new.md", "---\ntitle: x\n|\n---\n")
+    assert "severity: " in offered
+    assert "title: " not in offered
+    assert "tags: " not in offered
+    assert labels(editor, "lessons/new.md", "---\nsev|") == ["severity: "]
+    assert labels(editor, "lessons/new.md", "---\ndetect:\n  - re|") == ["regex: "]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\nseverity: |", ["low", "medium", "high"]),
+        ("---\napplies-to: [sh|", ["shell"]),
+        ("---\nproject: |", ["shop"]),
+        ("---\npaths: [src/|", ["src/run.py"]),
+        ("---\npaths:\n  - |", ["lessons.toml", "lessons/", "src/"]),
+        ("---\ndetect:\n  - regex: x\n    files: [sr|", ["src/"]),
+        ("---\ndetect:\n  - ast: x\n    language: pyt|", ["python"]),
+        ("---\na: b\n---\nsee [x](mon|", ["money-kept-in-floats.md"]),
+        ("---\na: b\n---\n😀 [[mon|", ["lessons/money-kept-in-floats"]),
+        ("---\na: b\n---\n## Prev|", ["Prevention Checklist"]),
+        ("---\na: b\n---\nwords |", []),
+    ],
+)
+def test_values_files_and_links_are_offered(editor: Editor, text: str, expected: list) -> None:
+    offered = labels(editor, "lessons/new.md", text)
+    assert [one for one in offered if one != "lessons/new.md"] == expected
+
+
+def test_a_completion_replaces_what_was_typed(editor: Editor) -> None:
+    document = editor.open("lessons/new.md", "---\nproject: 😀sh\n---\n".replace("😀", ""))
+    at = editor.at(document, "sh", 2)
+    (item,) = editor.ask(complete, document, at).items
+    assert apply(document.text.whole, [item.text_edit]) == "---\nproject: shop\n---\n"
+
+
+def test_hover_tells_a_key_and_what_the_card_did(editor: Editor) -> None:
+    document = editor.open(SHELL_ID)
+    told = editor.ask(hover, document, editor.at(document, "severity", 3)).contents.value
+    assert "How bad it is" in told
+    assert "low, medium, high" in told
+    assert editor.ask(hover, document, editor.at(document, "high")) is None
+    told = editor.ask(hover, document, editor.at(document, "A file name")).contents.value
+    assert "seen 3×, last 2026-08-27" in told
+    assert "verdict: never used" in told
+
+
+def test_symbols_are_title_sections_and_checklist(editor: Editor) -> None:
+    document = editor.open(SHELL_ID)
+    (root,) = editor.ask(find_symbols, document, START)
+    assert root.name == "A file name pasted into a shell=True command"
+    assert [one.name for one in root.children] == ["Root Cause", "Prevention Checklist"]
+    items = root.children[1].children
+    assert [one.name for one in items] == ["Pass the command as a list", "Test with a quote in the name"]
+    assert items[0].range.start.line == editor.at(document, "- [ ] Pass").line
+
+
+def run(editor: Editor, command: str, *arguments: object) -> commands.Outcome:
+    return COMMANDS[command](editor.files, editor.documents, *arguments)
+
+
+def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(
+    editor: Editor, project: pathlib.Path
+) -> None:
+    document = editor.open(SHELL_ID, SHELL.replace("Pass the", "Hand over the"))
+    outcome = run(editor, commands.BUMP, document.uri)
+    made = apply(document.text.whole, outcome.edit.edits)
+    assert "occurrences: 4" in made
+    assert made.partition("---\n\n")[2] == document.text.whole.partition("---\n\n")[2]
+    assert (project / SHELL_ID).read_text() == SHELL  # what is open is never changed on the disk
+    outcome.then()
+    with Brain.open(project) as brain:
+        assert [what for _day, what, _n in brain.stats.history(SHELL_ID)] == ["bumped"]
+
+
+def test_a_bump_of_a_closed_card_is_made_on_the_disk(editor: Editor, project: pathlib.Path) -> None:
+    outcome = run(editor, commands.BUMP, (project / SHELL_ID).as_uri())
+    assert outcome.edit is None
+    assert "occurrences: 4" in (project / SHELL_ID).read_text()
+
+
+@pytest.mark.parametrize("status", ["ignored", "archived"])
+def test_a_status_changes_one_line(editor: Editor, status: str) -> None:
+    document = editor.open(SHELL_ID)
+    edit = run(editor, commands.STATUS, document.uri, status).edit.edits
+    assert apply(SHELL, edit) == SHELL.replace("\n---\n\n", f"\nstatus: {status}\n---\n\n", 1)
+
+
+def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor: Editor) -> None:
+    document = editor.open(SHELL_ID)
+    lenses = [(one.range.start.line, one.command.title) for one in editor.ask(find_lenses, document, START)]
+    line = editor.at(document, "title:").line
+    assert lenses == [
+        (line, "seen 3× · last 2026-08-27 · given 0× · never used"),
+        (line, "Count the mistake once more"),
+        (line, "Ignore"),
+        (line, "Archive"),
+        (editor.at(document, "- regex").line, "Test this pattern"),
+    ]
+
+
+def test_a_pattern_is_tested_in_the_tree(editor: Editor, project: pathlib.Path) -> None:
+    document = editor.open(SHELL_ID)
+    line = editor.at(document, "- regex").line
+    outcome = run(editor, commands.TEST, document.uri, line)
+    assert outcome.message == "1 match: src/run.py:3"
+    (place,) = outcome.result
+    assert place.uri == (project / "src" / "run.py").as_uri()
+    assert place.range == Range(start=Position(2, 21), end=Position(2, 31))
+    assert editor.ask(find_references, document, Position(line + 1, 4)) == [place]
+    with pytest.raises(InputError):
+        run(editor, commands.TEST, document.uri, editor.at(document, "- command").line)
+
+
+def test_a_quick_fix_settles_its_diagnostic(editor: Editor) -> None:
+    document = editor.open(SHELL_ID, SHELL.replace("severity", "severty"))
+    at = editor.at(document, "severty")
+    context = SimpleNamespace(only=[CodeActionKind.QuickFix], diagnostics=[])
+    found = editor.ask(find_actions, document, at, context=context)
+    assert [one.title for one in found] == ["Write `severity`"]
+    (change,) = found[0].edit.document_changes
+    assert apply(document.text.whole, change.edits) == SHELL
+    assert found[0].diagnostics[0].code == "unknown-key"
+
+
+def test_selected_words_become_a_symptom(editor: Editor) -> None:
+    document = editor.open(SHELL_ID)
+    start, end = editor.at(document, "The shell parses"), editor.at(document, "string.", 6)
+    found = editor.ask(find_actions, document, start, range=Range(start=start, end=end), context=ALL)
+    assert [one.title for one in found] == [
+        "Count the mistake once more", "Ignore", "Archive", "Add a symptom",
+    ]
+    (change,) = found[-1].edit.document_changes
+    expected = "user uploaded\n  - The shell parses the finished string\n"
+    assert apply(SHELL, change.edits) == SHELL.replace("user uploaded\n", expected)
+
+
+def test_a_new_title_renames_the_file_and_the_links_to_it(editor: Editor, project: pathlib.Path) -> None:
+    document = editor.open(SHELL_ID)
+    at = editor.at(document, "A file name")
+    where = editor.ask(prepare_rename, document, at)
+    assert where.start == at
+    assert editor.ask(prepare_rename, document, START) is None
+    edit = editor.ask(rename, document, at, new_name="Shell = code: 위험")
+    found = changed(project, edit)
+    assert found.pop(f"{SHELL_ID} -> lessons/shell-code-위험.md") == ""
+    assert found[SHELL_ID] == SHELL.replace(
+        "title: A file name pasted into a shell=True command", 'title: "Shell = code: 위험"'
+    )
+    assert found["lessons/money-kept-in-floats.md"] == OTHER.replace(
+        "(a-file-name-pasted-into-a-shell-true-command.md)", "(shell-code-%EC%9C%84%ED%97%98.md)"
+    ).replace("[[a-file-name-pasted-into-a-shell-true-command]]", "[[shell-code-위험]]")
+    assert list(edit.document_changes)[-1].old_uri == document.uri
+
+
+def test_a_title_that_is_a_heading_is_renamed_where_it_stands(editor: Editor, project: pathlib.Path) -> None:
+    document = editor.open("lessons/money-kept-in-floats.md")
+    edit = editor.ask(rename, document, editor.at(document, "Money"), new_name="Floats")
+    found = changed(project, edit)
+    assert found["lessons/money-kept-in-floats.md"] == OTHER.replace("Money kept in floats", "Floats")
+    assert "lessons/money-kept-in-floats.md -> lessons/floats.md" in found
+
+
+def test_references_of_a_title_are_the_links_to_the_card(editor: Editor, project: pathlib.Path) -> None:
+    document = editor.open(SHELL_ID)
+    found = editor.ask(find_references, document, editor.at(document, "A file name"))
+    other = (project / "lessons" / "money-kept-in-floats.md").as_uri()
+    assert [(one.uri, one.range.start) for one in found] == [
+        (other, Position(2, 16)),
+        (other, Position(2, 71)),
+    ]
+
+
+def test_links_follow_a_file_that_the_user_moves(editor: Editor, project: pathlib.Path) -> None:
+    (project / "playbooks").mkdir()
+    other = "lessons/money-kept-in-floats.md"
+    moves = [
+        SimpleNamespace(old_uri=uri_of(str(project / old)), new_uri=uri_of(str(project / new)))
+        for old, new in ((other, "playbooks/money.md"), (SHELL_ID, "lessons/shell.md"))
+    ]
+    found = changed(project, relink_moved(editor.files, SimpleNamespace(files=moves)))
+    assert found == {
+        other: OTHER.replace("(a-file-name-pasted-into-a-shell-true-command.md)", "(../lessons/shell.md)")
+        .replace("[[a-file-name-pasted-into-a-shell-true-command]]", "[[shell]]")
+    }
+
+
+DRAFT = {
+    "sections": {"Root Cause": "The worker retried without a key."},
+    "prevention": ["Send the same key on every retry"],
+    "symptoms": ["pay a customer back", "charge a card again", "retry a payment"],
+}
+
+
+def test_a_draft_is_accepted_where_it_is_read(editor: Editor, project: pathlib.Path) -> None:
+    with Brain.open(project) as brain:
+        draft = brain.drafts.propose("Retried the charge without an idempotency key", **DRAFT)
+    document = editor.open(draft.path)
+    assert diagnose(editor.files, document, detect=True, whole=False) == []
+    accept, discard = editor.ask(find_lenses, document, START)
+    assert (accept.command.title, discard.command.title) == ("Accept this draft", "Discard this draft")
+    editor.open(draft.path, document.text.whole + "more")
+    with pytest.raises(InputError, match="save it first"):
+        run(editor, commands.ACCEPT, document.uri)
+    editor.open(draft.path)
+    outcome = run(editor, commands.ACCEPT, document.uri)
+    assert pathlib.Path(outcome.show).read_text().count("idempotency")
+
+
+def test_a_draft_says_what_it_lacks(editor: Editor, project: pathlib.Path) -> None:
+    with Brain.open(project) as brain:
+        draft = brain.drafts.propose("Retried the charge without an idempotency key")
+    found = diagnose(editor.files, editor.open(draft.path), detect=True, whole=False)
+    assert {one.code for one in found} == {"incomplete-draft"}

@@ -1,0 +1,114 @@
+"""What an editor is told where code is written: the same as `lessons detect`."""
+
+from __future__ import annotations
+
+import pathlib
+from types import SimpleNamespace
+
+import pytest
+from lsprotocol.types import DiagnosticSeverity, Position, Range
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.detect_in_project import detect_files
+from lessons_kb.service.lsp import commands
+from lessons_kb.service.lsp.actions import find_actions
+from lessons_kb.service.lsp.commands import COMMANDS
+from lessons_kb.service.lsp.diagnostics import diagnose
+from lessons_kb.service.lsp.hover import hover
+from lessons_kb.service.lsp.lenses import find_lenses
+
+from .conftest import CODE, SHELL_ID, Editor
+
+START = Position(0, 0)
+
+
+def found(editor: Editor, name: str, text: str | None = None) -> list[Range]:
+    document = editor.open(name, text)
+    return [one.range for one in diagnose(editor.files, document, detect=True, whole=False)]
+
+
+def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(
+    editor: Editor, project: pathlib.Path
+) -> None:
+    document = editor.open("src/run.py")
+    (one,) = diagnose(editor.files, document, detect=True, whole=False)
+    assert one.severity == DiagnosticSeverity.Warning
+    assert one.range == Range(start=Position(2, 21), end=Position(2, 31))  # the emoji counts twice
+    assert one.message == (
+        "A file name pasted into a shell=True command: The shell parses the finished string."
+    )
+    assert one.code == SHELL_ID
+    assert one.code_description.href == (project / SHELL_ID).as_uri()
+    assert diagnose(editor.files, document, detect=False, whole=False) == []
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_lines_are_those_of_detect(editor: Editor, project: pathlib.Path, eol: str) -> None:
+    text = (CODE * 3).replace("\n", eol)
+    (project / "src" / "run.py").write_bytes(text.encode())
+    with Brain.open(project, directory=project) as brain:
+        brain.refresh()
+        lines = [one.match.line for one in detect_files(brain, ["src/run.py"])]
+    assert lines == [3, 6, 9]
+    assert [where.start.line + 1 for where in found(editor, "src/run.py", text)] == lines
+
+
+def test_a_lone_carriage_return_ends_a_line_for_the_editor(editor: Editor) -> None:
+    (where,) = found(editor, "src/run.py", "x = 1\ry = 2\r\nz(shell=True)\n")
+    assert where == Range(start=Position(2, 2), end=Position(2, 12))
+
+
+def test_what_is_typed_counts_and_not_what_is_on_the_disk(editor: Editor) -> None:
+    assert found(editor, "src/run.py", "pass\n") == []
+    assert len(found(editor, "src/new.py", CODE)) == 1
+
+
+@pytest.mark.parametrize("text", ["\0" + CODE, "x" * 1_000_001 + CODE, "한" * 400_000 + CODE])
+def test_a_binary_or_huge_file_is_left_alone(editor: Editor, text: str) -> None:
+    assert found(editor, "src/run.py", text) == []
+
+
+def test_files_outside_of_a_project_are_nobodys_business(
+    editor: Editor, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path.resolve() / "library"
+    other.mkdir()
+    monkeypatch.setenv("LESSONS_BRAIN", str(editor.root))  # which holds everywhere
+    assert len(found(editor, "src/run.py")) == 1
+    assert found(editor, str(other / "run.py"), CODE) == []
+    editor.files.folders = (str(editor.root), str(other))
+    assert len(found(editor, str(other / "run.py"), CODE)) == 1
+
+
+def test_a_lens_counts_the_lessons_that_guard_a_file(editor: Editor) -> None:
+    document = editor.open("src/run.py")
+    (lens,) = editor.ask(find_lenses, document, START)
+    assert lens.command.title == "1 lesson guards this file"
+    assert "- [ ] Pass the command as a list" in lens.command.tooltip
+    told = editor.ask(hover, document, START).contents.value
+    assert told == lens.command.tooltip
+    outcome = COMMANDS[commands.GUARDS](editor.files, editor.documents, document.uri)
+    assert outcome.message == told
+    assert editor.ask(find_lenses, editor.open("README.rst", ""), START) == []
+    editor.files.show_guards = False
+    assert editor.ask(find_lenses, document, START) == []
+    assert editor.ask(hover, document, START) is None
+
+
+def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(
+    editor: Editor, project: pathlib.Path
+) -> None:
+    document = editor.open("src/run.py")
+    at = editor.at(document, "shell=True")
+    assert editor.ask(hover, document, at) is None
+    diagnose(editor.files, document, detect=True, whole=False)
+    assert "- [ ] Test with a quote" in editor.ask(hover, document, at).contents.value
+    context = SimpleNamespace(only=None, diagnostics=[])
+    opened, bumped = editor.ask(find_actions, document, at, context=context)
+    title = "A file name pasted into a shell=True command"
+    assert (opened.title, bumped.title) == (f"Open: {title}", f"Count once more: {title}")
+    outcome = COMMANDS[opened.command.command](
+        editor.files, editor.documents, *opened.command.arguments
+    )
+    assert outcome.show == str(project / SHELL_ID)
+    assert editor.ask(find_actions, document, START, context=context) == []
