@@ -26,7 +26,7 @@ def find_symbols(
     body = normal_newlines(parsed.body)[:MAX_STRUCTURE]
     headings = [one for one in find_headings(body) if one.level > 1 and one.text]
     starts = [first + one.line for one in headings]
-    ends = [*starts[1:], len(text.lines)]
+    ends = [*starts[1:], len(text.lines)][: len(starts)]
     sections = [
         _symbol(text, one.text, SymbolKind.Namespace, start, end)
         for one, start, end in zip(headings, starts, ends, strict=True)

@@ -90,7 +90,9 @@ class Editor:
 def apply(text: str, edits: list) -> str:
     """Return a text with edits made as a client makes them: all places are of the old text."""
     made = Text(text)
-    for edit in sorted(edits, key=lambda one: (one.range.start.line, one.range.start.character), reverse=True):
+    for edit in sorted(
+        edits, key=lambda one: (one.range.start.line, one.range.start.character), reverse=True
+    ):
         made = made.replace(edit.range, edit.new_text)
     return made.whole
 
@@ -100,7 +102,10 @@ def changed(root: pathlib.Path, edit: Any) -> dict[str, str]:
     found = {}
     for one in edit.document_changes:
         if hasattr(one, "old_uri"):
-            old, new = (str(pathlib.Path(path_of(uri)).relative_to(root)) for uri in (one.old_uri, one.new_uri))
+            old, new = (
+                str(pathlib.Path(path_of(uri)).relative_to(root))
+                for uri in (one.old_uri, one.new_uri)
+            )
             found[f"{old} -> {new}"] = ""
         else:
             path = pathlib.Path(path_of(one.text_document.uri))

@@ -58,13 +58,17 @@ def test_a_card_that_is_not_on_the_disk_yet_is_checked(editor: Editor) -> None:
     assert diagnostics(editor, ".github/lessons/new.md", "# New\n") == []
 
 
-def test_a_file_beyond_the_limit_is_said_to_be_too_large(editor: Editor, project: pathlib.Path) -> None:
+def test_a_file_beyond_the_limit_is_said_to_be_too_large(
+    editor: Editor, project: pathlib.Path
+) -> None:
     text = "# Big\n" + "한" * 4_000_000
     (project / "lessons" / "big.md").write_text(text)
     assert diagnostics(editor, "lessons/big.md") == [(0, "too-large")]
 
 
-def test_nothing_is_said_in_a_brain_that_nobody_trusts(editor: Editor, project: pathlib.Path) -> None:
+def test_nothing_is_said_in_a_brain_that_nobody_trusts(
+    editor: Editor, project: pathlib.Path
+) -> None:
     trust.revoke(str(project))
     document = editor.open(SHELL_ID)
     assert diagnostics(editor, SHELL_ID) == []
@@ -129,7 +133,10 @@ def test_symbols_are_title_sections_and_checklist(editor: Editor) -> None:
     assert root.name == "A file name pasted into a shell=True command"
     assert [one.name for one in root.children] == ["Root Cause", "Prevention Checklist"]
     items = root.children[1].children
-    assert [one.name for one in items] == ["Pass the command as a list", "Test with a quote in the name"]
+    assert [one.name for one in items] == [
+        "Pass the command as a list",
+        "Test with a quote in the name",
+    ]
     assert items[0].range.start.line == editor.at(document, "- [ ] Pass").line
 
 
@@ -166,7 +173,10 @@ def test_a_status_changes_one_line(editor: Editor, status: str) -> None:
 
 def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor: Editor) -> None:
     document = editor.open(SHELL_ID)
-    lenses = [(one.range.start.line, one.command.title) for one in editor.ask(find_lenses, document, START)]
+    lenses = [
+        (one.range.start.line, one.command.title)
+        for one in editor.ask(find_lenses, document, START)
+    ]
     line = editor.at(document, "title:").line
     assert lenses == [
         (line, "seen 3× · last 2026-08-27 · given 0× · never used"),
@@ -204,16 +214,23 @@ def test_a_quick_fix_settles_its_diagnostic(editor: Editor) -> None:
 def test_selected_words_become_a_symptom(editor: Editor) -> None:
     document = editor.open(SHELL_ID)
     start, end = editor.at(document, "The shell parses"), editor.at(document, "string.", 6)
-    found = editor.ask(find_actions, document, start, range=Range(start=start, end=end), context=ALL)
+    found = editor.ask(
+        find_actions, document, start, range=Range(start=start, end=end), context=ALL
+    )
     assert [one.title for one in found] == [
-        "Count the mistake once more", "Ignore", "Archive", "Add a symptom",
+        "Count the mistake once more",
+        "Ignore",
+        "Archive",
+        "Add a symptom",
     ]
     (change,) = found[-1].edit.document_changes
     expected = "user uploaded\n  - The shell parses the finished string\n"
     assert apply(SHELL, change.edits) == SHELL.replace("user uploaded\n", expected)
 
 
-def test_a_new_title_renames_the_file_and_the_links_to_it(editor: Editor, project: pathlib.Path) -> None:
+def test_a_new_title_renames_the_file_and_the_links_to_it(
+    editor: Editor, project: pathlib.Path
+) -> None:
     document = editor.open(SHELL_ID)
     at = editor.at(document, "A file name")
     where = editor.ask(prepare_rename, document, at)
@@ -231,15 +248,21 @@ def test_a_new_title_renames_the_file_and_the_links_to_it(editor: Editor, projec
     assert list(edit.document_changes)[-1].old_uri == document.uri
 
 
-def test_a_title_that_is_a_heading_is_renamed_where_it_stands(editor: Editor, project: pathlib.Path) -> None:
+def test_a_title_that_is_a_heading_is_renamed_where_it_stands(
+    editor: Editor, project: pathlib.Path
+) -> None:
     document = editor.open("lessons/money-kept-in-floats.md")
     edit = editor.ask(rename, document, editor.at(document, "Money"), new_name="Floats")
     found = changed(project, edit)
-    assert found["lessons/money-kept-in-floats.md"] == OTHER.replace("Money kept in floats", "Floats")
+    assert found["lessons/money-kept-in-floats.md"] == OTHER.replace(
+        "Money kept in floats", "Floats"
+    )
     assert "lessons/money-kept-in-floats.md -> lessons/floats.md" in found
 
 
-def test_references_of_a_title_are_the_links_to_the_card(editor: Editor, project: pathlib.Path) -> None:
+def test_references_of_a_title_are_the_links_to_the_card(
+    editor: Editor, project: pathlib.Path
+) -> None:
     document = editor.open(SHELL_ID)
     found = editor.ask(find_references, document, editor.at(document, "A file name"))
     other = (project / "lessons" / "money-kept-in-floats.md").as_uri()
@@ -258,8 +281,9 @@ def test_links_follow_a_file_that_the_user_moves(editor: Editor, project: pathli
     ]
     found = changed(project, relink_moved(editor.files, SimpleNamespace(files=moves)))
     assert found == {
-        other: OTHER.replace("(a-file-name-pasted-into-a-shell-true-command.md)", "(../lessons/shell.md)")
-        .replace("[[a-file-name-pasted-into-a-shell-true-command]]", "[[shell]]")
+        other: OTHER.replace(
+            "(a-file-name-pasted-into-a-shell-true-command.md)", "(../lessons/shell.md)"
+        ).replace("[[a-file-name-pasted-into-a-shell-true-command]]", "[[shell]]")
     }
 
 
@@ -276,7 +300,10 @@ def test_a_draft_is_accepted_where_it_is_read(editor: Editor, project: pathlib.P
     document = editor.open(draft.path)
     assert diagnose(editor.files, document, detect=True, whole=False) == []
     accept, discard = editor.ask(find_lenses, document, START)
-    assert (accept.command.title, discard.command.title) == ("Accept this draft", "Discard this draft")
+    assert (accept.command.title, discard.command.title) == (
+        "Accept this draft",
+        "Discard this draft",
+    )
     editor.open(draft.path, document.text.whole + "more")
     with pytest.raises(InputError, match="save it first"):
         run(editor, commands.ACCEPT, document.uri)

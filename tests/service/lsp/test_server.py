@@ -1,0 +1,469 @@
+"""The server as a process, driven by a client over its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.lsp.client import BaseLanguageClient
+
+from lessons_kb.brain.workspace import Workspace
+from lessons_kb.service.lsp.server import build_server
+
+from .conftest import CODE, SHELL, SHELL_ID, apply
+from .test_text import PIECES, Units
+
+HANG = 60.0
+COMMAND = [sys.executable, "-c", "from lessons_kb.cli.entry import main; main()", "lsp"]
+pytestmark = pytest.mark.slow
+
+
+class Client(BaseLanguageClient):
+    """What the server said, and an editor's answers to what it asks."""
+
+    def __init__(self) -> None:
+        super().__init__("test", "1")
+        self.published: dict[str, types.PublishDiagnosticsParams] = {}
+        self.messages: list[str] = []
+        self.shown: list[str] = []
+        self.edits: list[types.WorkspaceEdit] = []
+        self.errors: list[Exception] = []
+
+        @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def publish(params: types.PublishDiagnosticsParams) -> None:
+            self.published[params.uri] = params
+
+        @self.feature(types.WINDOW_SHOW_MESSAGE)
+        def show(params: types.ShowMessageParams) -> None:
+            self.messages.append(params.message)
+
+        @self.feature(types.WINDOW_SHOW_DOCUMENT)
+        def open_document(params: types.ShowDocumentParams) -> types.ShowDocumentResult:
+            self.shown.append(params.uri)
+            return types.ShowDocumentResult(success=True)
+
+        @self.feature(types.WORKSPACE_APPLY_EDIT)
+        def edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            self.edits.append(params.edit)
+            return types.ApplyWorkspaceEditResult(applied=True)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        self.errors.append(error)
+
+    def open(self, path: pathlib.Path, text: str | None = None, version: int = 1) -> str:
+        text = path.read_bytes().decode() if text is None else text
+        item = types.TextDocumentItem(
+            uri=path.as_uri(), language_id="text", version=version, text=text
+        )
+        self.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        return path.as_uri()
+
+    def change(self, uri: str, version: int, *changes: Any) -> None:
+        identifier = types.VersionedTextDocumentIdentifier(uri=uri, version=version)
+        self.text_document_did_change(types.DidChangeTextDocumentParams(identifier, list(changes)))
+
+    async def diagnostics(
+        self, uri: str, *, version: int = 1, until: Callable[[list], bool] = bool
+    ) -> list[types.Diagnostic]:
+        """Return the first diagnostics of a version for which ``until`` holds."""
+        end = time.monotonic() + HANG
+        while time.monotonic() < end:
+            known = self.published.get(uri)
+            if known and known.version == version and until(known.diagnostics):
+                return list(known.diagnostics)
+            await asyncio.sleep(0.01)
+        raise AssertionError(self.published.get(uri))
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        assert self._server is not None
+        return self._server
+
+
+@asynccontextmanager
+async def connected(root: pathlib.Path, **options: Any) -> AsyncIterator[Client]:
+    client = Client()
+    await client.start_io(*COMMAND, cwd=root)
+    edits = types.WorkspaceEditClientCapabilities(
+        document_changes=True, resource_operations=[types.ResourceOperationKind.Rename]
+    )
+    general = types.GeneralClientCapabilities(position_encodings=["utf-32", "utf-8", "utf-16"])
+    capabilities = types.ClientCapabilities(
+        general=general, workspace=types.WorkspaceClientCapabilities(workspace_edit=edits)
+    )
+    answer = await client.initialize_async(
+        types.InitializeParams(
+            capabilities=capabilities,
+            process_id=os.getpid(),
+            workspace_folders=[types.WorkspaceFolder(uri=root.as_uri(), name="shop")],
+            initialization_options=options or None,
+        )
+    )
+    assert answer.capabilities.position_encoding == "utf-16"
+    client.initialized(types.InitializedParams())
+    yield client
+    await asyncio.wait_for(client.shutdown_async(None), HANG)
+    client.exit(None)
+    await asyncio.wait_for(client.process.wait(), HANG)
+    await client.stop()
+    assert client.process.returncode == 0
+    assert client.errors == []
+
+
+def drive(body: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(body)
+
+
+def log_of_troubles() -> str:
+    home = pathlib.Path(os.environ["HOME"]) / ".local" / "state" / "lessons-kb" / "hook.log"
+    return home.read_text() if home.exists() else ""
+
+
+def at(line: int, character: int) -> types.Position:
+    return types.Position(line, character)
+
+
+def replaced(start: types.Position, end: types.Position, text: str) -> Any:
+    return types.TextDocumentContentChangePartial(range=types.Range(start, end), text=text)
+
+
+def test_a_session_from_diagnostics_to_a_rename(project: pathlib.Path) -> None:
+    async def body() -> None:
+        async with connected(project) as client:
+            code = client.open(project / "src" / "run.py")
+            (mark,) = await client.diagnostics(code)
+            assert mark.range == types.Range(at(2, 21), at(2, 31))
+            card = client.open(
+                project / SHELL_ID, SHELL.replace("severity: high", "severity: urgent")
+            )
+            (wrong,) = await client.diagnostics(card)
+            assert wrong.code == "wrong-value"
+            document = types.TextDocumentIdentifier(card)
+            client.change(card, 2, replaced(at(5, 10), at(5, 16), "hi"))
+            completion = await client.text_document_completion_async(
+                types.CompletionParams(document, at(5, 12))
+            )
+            assert [one.label for one in completion.items] == ["high"]
+            client.change(card, 3, replaced(at(5, 10), at(5, 12), "high"))
+            await client.diagnostics(card, version=3, until=lambda found: not found)
+            lenses = await client.text_document_code_lens_async(types.CodeLensParams(document))
+            bump = next(one.command for one in lenses if "once more" in one.command.title)
+            await client.workspace_execute_command_async(
+                types.ExecuteCommandParams(bump.command, list(bump.arguments))
+            )
+            (edit,) = client.edits
+            assert "occurrences: 4" in apply(SHELL, edit.document_changes[0].edits)
+            test = next(one.command for one in lenses if "Test" in one.command.title)
+            places = await client.workspace_execute_command_async(
+                types.ExecuteCommandParams(test.command, list(test.arguments))
+            )
+            assert len(places) == 1
+            assert client.messages[-1] == "lessons: 1 match: src/run.py:3"
+            hover = await client.text_document_hover_async(types.HoverParams(document, at(5, 3)))
+            assert "How bad it is" in hover.contents.value
+            renamed = await client.text_document_rename_async(
+                types.RenameParams(document, at(2, 10), "Shell injection")
+            )
+            assert renamed.document_changes[-1].new_uri.endswith("/lessons/shell-injection.md")
+            uri = client.open(project / "src" / "other.py", "pass\n")
+            await client.diagnostics(uri, until=lambda found: not found)
+            client.text_document_did_close(
+                types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(code))
+            )
+            await client.diagnostics(code, version=None, until=lambda found: not found)
+
+    drive(body())
+    assert (project / SHELL_ID).read_text() == SHELL
+    assert log_of_troubles() == ""
+
+
+def test_both_halves_can_be_turned_off(project: pathlib.Path) -> None:
+    async def body() -> None:
+        async with connected(project, detect=False, guards=False) as client:
+            uri = client.open(project / "src" / "run.py")
+            assert await client.diagnostics(uri, until=lambda _found: True) == []
+            lenses = await client.text_document_code_lens_async(
+                types.CodeLensParams(types.TextDocumentIdentifier(uri))
+            )
+            assert not lenses
+
+    drive(body())
+
+
+def test_a_card_that_is_saved_changes_what_is_marked(project: pathlib.Path) -> None:
+    async def body() -> None:
+        async with connected(project) as client:
+            code = client.open(project / "src" / "run.py")
+            await client.diagnostics(code)
+            text = SHELL.replace("shell=True'", "shell=False'")
+            card = client.open(project / SHELL_ID, text)
+            (project / SHELL_ID).write_text(text)
+            client.text_document_did_save(
+                types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(card))
+            )
+            await client.diagnostics(code, until=lambda found: not found)
+
+    drive(body())
+
+
+def test_a_file_that_changes_on_the_disk_below_an_open_buffer_keeps_both(
+    project: pathlib.Path,
+) -> None:
+    async def body() -> None:
+        async with connected(project) as client:
+            mine = SHELL.replace("Pass the", "Hand over the")
+            card = client.open(project / SHELL_ID, mine)
+            theirs = SHELL.replace("occurrences: 3", "occurrences: 7")
+            (project / SHELL_ID).write_text(theirs)
+            await client.workspace_execute_command_async(
+                types.ExecuteCommandParams("lessons.bump", [card])
+            )
+            (edit,) = client.edits
+            made = apply(mine, edit.document_changes[0].edits)
+            assert "occurrences: 4" in made
+            assert "Hand over the" in made
+            assert (project / SHELL_ID).read_text() == theirs
+
+    drive(body())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n",
+        "---\ntitle",
+        "---\ntitle: [",
+        "---\r\ntype: lesson\r\n\r\n# Ti",
+        "\ufeff---\n---\n",
+        '---\nsymptoms:\n  - "a\n',
+        "\0",
+        "\ud800",
+        "---\n" + "a: &a [*a]\n" * 40,
+        "\r\r\r\n---\r",
+        "---\n" + "- " * 5_000,
+        "# " + "😀" * 5_000,
+        "[" * 20_000,
+        "```\n" * 3_000,
+    ],
+    ids=range(14),
+)
+def test_half_written_and_hostile_cards_are_answered(project: pathlib.Path, text: str) -> None:
+    async def body() -> None:
+        async with connected(project) as client:
+            uri = client.open(project / "lessons" / "new.md", text)
+            await client.diagnostics(uri, until=lambda _found: True)
+            document = types.TextDocumentIdentifier(uri)
+            for place in (at(0, 0), at(1, 3), at(9_999, 9_999)):
+                where = types.Range(place, place)
+                await client.text_document_completion_async(types.CompletionParams(document, place))
+                await client.text_document_hover_async(types.HoverParams(document, place))
+                await client.text_document_code_action_async(
+                    types.CodeActionParams(document, where, types.CodeActionContext([]))
+                )
+                await client.text_document_prepare_rename_async(
+                    types.PrepareRenameParams(document, place)
+                )
+                await client.text_document_references_async(
+                    types.ReferenceParams(types.ReferenceContext(True), document, place)
+                )
+            await client.text_document_code_lens_async(types.CodeLensParams(document))
+            await client.text_document_document_symbol_async(types.DocumentSymbolParams(document))
+
+    drive(body())
+    assert log_of_troubles() == ""
+
+
+def test_ten_megabytes_are_answered(project: pathlib.Path) -> None:
+    async def body() -> None:
+        async with connected(project) as client:
+            big = "# Big\n" + "한글 and words 😀\n" * 500_000
+            uri = client.open(project / "lessons" / "big.md", big)
+            (found,) = await client.diagnostics(uri)
+            assert found.code == "too-large"
+            client.change(uri, 2, replaced(at(400_000, 3), at(400_000, 3), "x"))
+            await client.diagnostics(uri, version=2)
+            code = client.open(project / "src" / "big.py", CODE * 200_000)
+            assert await client.diagnostics(code, until=lambda _found: True) == []
+            line = client.open(project / "src" / "line.py", "한" * 5_000_000)
+            client.change(line, 2, replaced(at(0, 4_000_000), at(0, 4_000_001), "😀"))
+            await client.diagnostics(line, version=2, until=lambda _found: True)
+
+    drive(body())
+    assert log_of_troubles() == ""
+
+
+def test_messages_that_are_none_are_passed_over(project: pathlib.Path) -> None:
+    async def body() -> None:
+        async with connected(project) as client:
+            writer = client.protocol.writer
+            for message in (
+                b"{",
+                b"[]",
+                b'{"jsonrpc": "2.0"}',
+                b'{"jsonrpc": "2.0", "method": 5}',
+                b"\xff\xfe",
+                b'{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"x": 1}}',
+                b'{"jsonrpc": "2.0", "method": "textDocument/didChange", "params": {"textDocument": '
+                b'{"uri": "file:///nowhere", "version": 1}, "contentChanges": [{"text": "x"}]}}',
+                b'{"jsonrpc": "2.0", "id": 99, "method": "no/such", "params": null}',
+            ):
+                writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(message), message))
+            for uri in ("untitled:Untitled-1", "http://x.org/a.md", "file://[", "file:///a%00b.md"):
+                item = types.TextDocumentItem(uri=uri, language_id="x", version=1, text="x")
+                client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+            uri = client.open(project / "src" / "run.py")
+            assert len(await client.diagnostics(uri)) == 1
+            client.errors.clear()
+
+    drive(body())
+
+
+def test_a_client_that_dies_leaves_no_orphan(project: pathlib.Path) -> None:
+    """The client's process ends; its end of the pipe lives on in a process that it started."""
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"processId": None, "rootUri": project.as_uri(), "capabilities": {}},
+    }
+    client = (
+        "import json, os, subprocess, sys\n"
+        "command, hello = json.loads(sys.argv[1])\n"
+        "server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,\n"
+        "                          stderr=subprocess.DEVNULL)\n"
+        "keeper = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(90)'],\n"
+        "                          pass_fds=[server.stdin.fileno(), server.stdout.fileno()],\n"
+        "                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+        "hello['params']['processId'] = os.getpid()\n"
+        "body = json.dumps(hello).encode()\n"
+        "server.stdin.write(b'Content-Length: %d\\r\\n\\r\\n' % len(body) + body)\n"
+        "server.stdin.flush()\n"
+        "server.stdout.readline()\n"
+        "print(server.pid, keeper.pid, flush=True)\n"
+        "os._exit(0)\n"
+    )
+    argument = json.dumps([COMMAND, hello])
+    done = subprocess.run(
+        [sys.executable, "-c", client, argument],
+        capture_output=True,
+        text=True,
+        cwd=project,
+        timeout=HANG,
+    )
+    server, keeper = map(int, done.stdout.split())
+    try:
+        assert ends(server)
+    finally:
+        os.kill(keeper, 9)
+
+
+def test_an_end_of_input_ends_the_server(project: pathlib.Path) -> None:
+    done = subprocess.run(COMMAND, input=b"", capture_output=True, cwd=project, timeout=HANG)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def ends(process: int) -> bool:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            state = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(
+    project: pathlib.Path,
+) -> None:
+    """Each goes through the protocol as bytes; cards are checked and answered for meanwhile."""
+    sent: list[dict[str, Any]] = []
+
+    class Writer:
+        def write(self, data: bytes) -> None:
+            sent.append(json.loads(data.partition(b"\r\n\r\n")[2]))
+
+        def close(self) -> None:
+            pass
+
+    async def body() -> None:
+        chance = random.Random(7)
+        workspace = Workspace(str(project), watched=False)
+        server = build_server(workspace)
+        server.protocol.set_writer(Writer())
+
+        def say(method: str, params: Any, **more: Any) -> None:
+            data = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more})
+            message = json.loads(data.encode(), object_hook=server.protocol.structure_message)
+            server.protocol.handle_message(message)
+
+        say(
+            "initialize", {"processId": None, "rootUri": project.as_uri(), "capabilities": {}}, id=0
+        )
+        uri = (project / "lessons" / "fuzz.md").as_uri()
+        item = {"uri": uri, "languageId": "markdown", "version": 1, "text": ""}
+        say("textDocument/didOpen", {"textDocument": item})
+        units = Units("")
+        requests = 0
+        for version in range(2, 20_002):
+            start, end = ((chance.randrange(12), chance.randrange(14)) for _ in range(2))
+            new = "".join(
+                chance.choices((*PIECES, "---\n", "a: ", "- ", "# "), k=chance.randrange(6))
+            )
+            if len(units.units) > 400:
+                start, end, new = (0, 0), (9, 3), ""
+            places = [{"line": line, "character": column} for line, column in (start, end)]
+            change = {"range": {"start": places[0], "end": places[1]}, "text": new}
+            identifier = {"uri": uri, "version": version}
+            say("textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]})
+            units.replace(start, end, new)
+            document = server.documents.get(uri)
+            assert document is not None
+            assert document.text.whole == units.text, f"change {version}"
+            assert document.version == version
+            if version % 40 == 0:
+                where = {"textDocument": {"uri": uri}, "position": places[0]}
+                for method in ("completion", "hover", "documentSymbol", "prepareRename"):
+                    requests += 1
+                    say(f"textDocument/{method}", where, id=requests)
+                await asyncio.sleep(0)
+            if version % 1_000 == 0:
+                await asyncio.sleep(0.05)
+        answered = {one["id"] for one in sent if "id" in one}
+        end_at = time.monotonic() + HANG
+        while len(answered) <= requests and time.monotonic() < end_at:
+            await asyncio.sleep(0.05)
+            answered = {one["id"] for one in sent if "id" in one}
+        assert len(answered) == requests + 1
+        assert not [one for one in sent if "error" in one]
+        versions = [
+            one["params"]["version"]
+            for one in sent
+            if one.get("method", "").endswith("Diagnostics")
+        ]
+        assert versions == sorted(versions)
+        await until(lambda: not server._running)
+        workspace.close()
+
+    drive(body())
+    assert log_of_troubles() == ""
+
+
+async def until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + HANG
+    while not done():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
