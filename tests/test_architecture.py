@@ -31,12 +31,14 @@ HOMES = {
     "filelock": ("store", "brain/refresh.py"),
     "frontmatter": ("cards",),
     "jinja2": ("report",),
+    "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
     "mcp": ("service/mcp",),
     "numpy": ("search", "brain/embeddings.py"),
     "onnxruntime": ("search/embeddings",),
     "pathspec": ("text",),
     "platformdirs": ("store",),
+    "pygls": ("service/lsp",),
     "rank_bm25": ("search", "duplicates"),
     "re2": ("text",),
     "rich": ("cli", "tui", "render.py"),
@@ -52,8 +54,18 @@ HOMES = {
 }
 
 ON_FIRST_USE = {
-    *("ast_grep_py", "jinja2", "markdown_it", "mcp", "numpy", "onnxruntime", "rank_bm25", "rich"),
-    *("textual", "tokenizers", "tomlkit", "typer", "watchdog"),
+    *(
+        "ast_grep_py",
+        "jinja2",
+        "lsprotocol",
+        "markdown_it",
+        "mcp",
+        "numpy",
+        "onnxruntime",
+        "rank_bm25",
+        "rich",
+    ),
+    *("pygls", "textual", "tokenizers", "tomlkit", "typer", "watchdog"),
 }
 """Heavy packages: an event answered without a daemon loads none of them."""
 

