@@ -9,6 +9,7 @@ import pytest
 from lessons_kb.detect.changes import Change, parse_diff
 from lessons_kb.detect.matcher import Match, Matcher, Rule
 from lessons_kb.detect.patterns import check_pattern
+from lessons_kb.detect.syntax import find_nodes
 from lessons_kb.model import Pattern
 from lessons_kb.text.globs import compile_globs
 
@@ -217,3 +218,23 @@ def test_a_diff_is_read_piece_by_piece() -> None:
 )
 def test_words_that_are_looked_for_first_lose_no_match(pattern, code) -> None:
     assert Matcher([rule(pattern, "ast")]).find_in_file("a.py", f"{code}\n")
+
+
+def test_many_syntax_patterns_find_together_what_each_finds_alone() -> None:
+    patterns = [
+        "fetch($$$)",
+        "$A + $A",
+        "fetch($X, retry=$Y)",
+        "def $F(): $$$",
+        "$X.run($$$)",
+        "print($A)",
+    ]
+    text = "def f():\n    fetch(fetch(a), retry=print(b + b))\n" * 40 + "c.run(fetch(d)).run(1)\n"
+    for some in (patterns, [*patterns, "def"], patterns * 5):
+        alone = [
+            (place, start, end)
+            for place, one in enumerate(some)
+            for _, start, end in find_nodes(text, "python", [one])
+        ]
+        assert list(find_nodes(text, "python", some)) == alone
+    assert len({place for place, _start, _end in alone}) > 4

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from lsprotocol.types import (
@@ -15,7 +18,7 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.detect_in_project import flatten, is_binary
-from lessons_kb.brain.detection import find_detected
+from lessons_kb.brain.detection import find_detected, is_card_file
 from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.detect.changes import Change
@@ -28,6 +31,8 @@ from lessons_kb.store.scan import tell_too_large
 from lessons_kb.text.sanitize import clean_line
 
 SOURCE = "lessons"
+_MOST_NEAR = 200
+"""Lines that changed: with more the whole text is looked at."""
 _SEVERITIES = {
     "error": DiagnosticSeverity.Error,
     "warning": DiagnosticSeverity.Warning,
@@ -35,29 +40,40 @@ _SEVERITIES = {
 }
 
 
-def diagnose(files: Files, document: Document, *, detect: bool, whole: bool) -> list[Diagnostic]:
-    """Return what is wrong in an open document, in its order.
+def diagnose(
+    files: Files, document: Document, *, detect: bool, whole: bool
+) -> tuple[list[Diagnostic], bool]:
+    """Return what is wrong in an open document, in its order, and whether that is all.
 
-    ``detect`` says whether source code is looked at, ``whole`` whether the project is searched for
-    patterns of a card that find too much, which takes longer than a person types.
+    ``detect`` says whether source code is looked at. Unless the ``whole`` is wanted, of source
+    code the changed lines are looked at alone, and the project is not searched for patterns of a
+    card that find too much: both take longer than a person types.
     """
     found = files.find(document.path)
     if isinstance(found, CardFile):
         findings = check_card_file(found, document.text.whole, whole=whole)
-        return [show_finding(document.text, one) for one in findings]
+        shown = [show_finding(document.text, one) for one in findings]
+        path = os.path.relpath(document.path, found.brain.directory).replace(os.sep, "/")
+        if not detect or is_card_file(found.brain, path):
+            return shown, True
+        # A note may quote code, and counts as any other file of the project.
+        note = SourceFile(brain=found.brain, path=path)
+        return [*shown, *map(_of_match, find_matches(note, document.text))], True
     if isinstance(found, DraftFile):
-        return _of_draft(found, document.text)
+        return _of_draft(found, document.text), True
     if found is None or not detect:
-        return []
-    matches = find_matches(found, document.text)
+        return [], True
+    known = None if whole else files.matches.get(document.uri)
+    near = known and _find_near(found, known[0].text, known[1], document.text)
+    matches = find_matches(found, document.text) if near is None else near
     files.matches[document.uri] = document, matches
-    return [_of_match(one) for one in matches]
+    return [_of_match(one) for one in matches], near is None
 
 
 def matches_of(files: Files, document: Document) -> list[Located]:
     """Return what was found in a document when its diagnostics were made, if it is still so."""
-    of, matches = files.matches.get(document.uri, (None, []))
-    return matches if of is document else []
+    known = files.matches.get(document.uri)
+    return known[1] if known and known[0] is document else []
 
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
@@ -85,19 +101,52 @@ def find_matches(file: SourceFile, text: Text) -> list[Located]:
     plain = whole.replace("\r\n", "\n")
     if len(plain.encode("utf-8", "replace")) > MAX_CHARS:
         return []
-    detected = find_detected(file.brain, [Change(path=file.path, after=plain)])
-    homes = {id(one.card): one.layer for one in detected}
     placed = Text(plain) if "\r" in plain else text
+    return _locate(file, Change(path=file.path, after=plain), placed)
+
+
+def _find_near(
+    file: SourceFile, old: Text, known: Sequence[Located], text: Text
+) -> list[Located] | None:
+    """Return what was found in an older text, moved, and what is found in the lines that changed.
+
+    None where too much of the text is another. What reaches beyond these lines is missed.
+    """
+    before, after = old.lines, text.lines
+    most = min(len(before), len(after))
+    first = next((n for n in range(most) if before[n] != after[n]), most)
+    same = next((n for n in range(most - first) if before[-1 - n] != after[-1 - n]), most - first)
+    last, end = len(before) - same, len(after) - same
+    if end - first > _MOST_NEAR or "\r" in "".join(after[first:end]).replace("\r\n", "\n"):
+        return None
+    kept = [one for one in known if one.where.end.line < first]
+    below = [_move(one, end - last) for one in known if one.where.start.line >= last]
+    piece = "".join(after[first:end]).replace("\r\n", "\n")
+    change = Change(path=file.path, after=piece, line=first + 1)
+    return [*kept, *_locate(file, change, text), *below]
+
+
+def _move(one: Located, lines: int) -> Located:
+    where = Range(
+        start=Position(one.where.start.line + lines, one.where.start.character),
+        end=Position(one.where.end.line + lines, one.where.end.character),
+    )
+    return replace(one, where=where)
+
+
+def _locate(file: SourceFile, change: Change, text: Text) -> list[Located]:
+    detected = find_detected(file.brain, [change])
+    homes = {id(one.card): one.layer for one in detected}
     return [
-        Located(layer=homes[id(one.card)], card=one.card, where=place_match(placed, one.match))
+        Located(layer=homes[id(one.card)], card=one.card, where=place_match(text, one.match))
         for one in flatten(detected)
     ]
 
 
 def place_match(text: Text, match: Match) -> Range:
-    """Return where a match stands in a text without CR LF."""
+    """Return where a match stands in a text whose lines end in one way."""
     line, column, end = match.line - 1, match.column - 1, match.column - 1 + match.length
-    if "\r" not in text.whole:
+    if text.ends_alike:
         return Range(start=text.position(line, column), end=text.position(line, end))
     # The matcher counts lines that end at LF, the protocol those that end at a lone CR too.
     begin = sum(len(one) + 1 for one in islice(text.whole.split("\n"), line))
@@ -126,6 +175,7 @@ def _of_match(one: Located) -> Diagnostic:
 
 
 def show_finding(text: Text, finding: Finding) -> Diagnostic:
+    """Return a finding of ``lint`` as the protocol has it."""
     return Diagnostic(
         range=text.span(max(finding.line - 1, 0)),
         severity=_SEVERITIES[finding.level],

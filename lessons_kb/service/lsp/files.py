@@ -18,6 +18,7 @@ from lessons_kb.cards.kinds import kind_of
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.errors import BrainNotFound, LessonsError
 from lessons_kb.model import NOTE, Card, Document
+from lessons_kb.service.lsp.documents import Document as Open
 from lessons_kb.service.lsp.documents import Documents
 from lessons_kb.store.scan import SUFFIXES
 
@@ -92,7 +93,7 @@ class Files:
         """Whether the editor wants to know how many lessons guard a file."""
         self.renames_files = False
         """Whether the editor can rename a file together with edits."""
-        self.matches: dict[str, tuple[object, list[Located]]] = {}
+        self.matches: dict[str, tuple[Open, list[Located]]] = {}
         """URI of a source file → the document that was last looked at, and what was found."""
         self._workspace = workspace
         self._tell = tell

@@ -31,6 +31,8 @@ from lessons_kb.version import __version__
 
 PAUSE_SECONDS = 0.02
 """Diagnostics are made once nobody has typed for so long."""
+WHOLE_SECONDS = 0.1
+"""After a further pause what takes longer is looked at too, so that it delays no typist."""
 _LOOK_SECONDS = 5.0
 """Between two looks at whether the editor still runs."""
 _WATCHED = ("**/*.{md,markdown}", "**/lessons.toml", "**/.lessonsignore")
@@ -86,6 +88,7 @@ class _Protocol(LanguageServerProtocol):
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         self._server.documents.close(params.text_document.uri)
+        self._server.files.matches.pop(params.text_document.uri, None)
         self._server.publish(params.text_document.uri, [])
 
 
@@ -199,24 +202,33 @@ class LessonsServer(LanguageServer):
                 await asyncio.sleep(PAUSE_SECONDS)
                 if self.documents.get(uri) is not document:
                     continue
-                whole = self._due.pop(uri)
-                await self._diagnose(uri, whole=False)
-                if whole and uri not in self._due:
-                    await self._diagnose(uri, whole=True)
+                wanted = self._due.pop(uri)
+                found, is_all = await self._diagnose(uri, whole=False)
+                if wanted or not is_all:
+                    await asyncio.sleep(WHOLE_SECONDS)
+                    if uri not in self._due:
+                        await self._diagnose(uri, whole=True, known=found)
         finally:
             self._due.pop(uri, None)
             del self._running[uri]
 
-    async def _diagnose(self, uri: str, *, whole: bool) -> None:
+    async def _diagnose(
+        self, uri: str, *, whole: bool, known: list[types.Diagnostic] | None = None
+    ) -> tuple[list[types.Diagnostic] | None, bool]:
+        """Publish the diagnostics of a document unless they are ``known``.
+
+        Return them, and whether they are all.
+        """
         document = self.documents.get(uri)
         if document is None:
-            return
+            return None, True
         detect = self.options.detect
-        found = await self.run(
+        found, is_all = await self.run(
             "diagnostics", lambda: diagnose(self.files, document, detect=detect, whole=whole)
-        )
-        if found is not None and self.documents.get(uri) is document:
+        ) or (None, True)
+        if found not in (None, known) and self.documents.get(uri) is document:
             self.publish(uri, found, document.version)
+        return found, is_all
 
 
 FEATURES: Mapping[str, tuple[Work, Any]] = {

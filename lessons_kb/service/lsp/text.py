@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from lsprotocol.types import Position, Range
 
@@ -36,6 +37,11 @@ class Text:
     def lines(self) -> Sequence[str]:
         """Every line with its end; the last has none and may be empty."""
         return self._lines
+
+    @cached_property
+    def ends_alike(self) -> bool:
+        """Whether no line ends at a CR alone."""
+        return "\r" not in self.whole.replace("\r\n", "\n")
 
     def line(self, number: int) -> str:
         """Return a line by its number, from 0, without its end; "" for one that is not there."""

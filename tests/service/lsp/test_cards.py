@@ -29,7 +29,7 @@ ALL = SimpleNamespace(only=None, diagnostics=[])
 
 
 def diagnostics(editor: Editor, name: str, text: str | None = None) -> list[tuple]:
-    found = diagnose(editor.files, editor.open(name, text), detect=True, whole=False)
+    found = diagnose(editor.files, editor.open(name, text), detect=True, whole=False)[0]
     return [(one.range.start.line, one.code) for one in found]
 
 
@@ -298,7 +298,7 @@ def test_a_draft_is_accepted_where_it_is_read(editor: Editor, project: pathlib.P
     with Brain.open(project) as brain:
         draft = brain.drafts.propose("Retried the charge without an idempotency key", **DRAFT)
     document = editor.open(draft.path)
-    assert diagnose(editor.files, document, detect=True, whole=False) == []
+    assert diagnose(editor.files, document, detect=True, whole=False)[0] == []
     accept, discard = editor.ask(find_lenses, document, START)
     assert (accept.command.title, discard.command.title) == (
         "Accept this draft",
@@ -315,5 +315,5 @@ def test_a_draft_is_accepted_where_it_is_read(editor: Editor, project: pathlib.P
 def test_a_draft_says_what_it_lacks(editor: Editor, project: pathlib.Path) -> None:
     with Brain.open(project) as brain:
         draft = brain.drafts.propose("Retried the charge without an idempotency key")
-    found = diagnose(editor.files, editor.open(draft.path), detect=True, whole=False)
+    found = diagnose(editor.files, editor.open(draft.path), detect=True, whole=False)[0]
     assert {one.code for one in found} == {"incomplete-draft"}

@@ -6,7 +6,14 @@ import pathlib
 from types import SimpleNamespace
 
 import pytest
-from lsprotocol.types import DiagnosticSeverity, Position, Range
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lsprotocol.types import (
+    DiagnosticSeverity,
+    Position,
+    Range,
+    TextDocumentContentChangePartial,
+)
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detect_in_project import detect_files
@@ -24,14 +31,14 @@ START = Position(0, 0)
 
 def found(editor: Editor, name: str, text: str | None = None) -> list[Range]:
     document = editor.open(name, text)
-    return [one.range for one in diagnose(editor.files, document, detect=True, whole=False)]
+    return [one.range for one in diagnose(editor.files, document, detect=True, whole=False)[0]]
 
 
 def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(
     editor: Editor, project: pathlib.Path
 ) -> None:
     document = editor.open("src/run.py")
-    (one,) = diagnose(editor.files, document, detect=True, whole=False)
+    (one,) = diagnose(editor.files, document, detect=True, whole=False)[0]
     assert one.severity == DiagnosticSeverity.Warning
     assert one.range == Range(start=Position(2, 21), end=Position(2, 31))  # the emoji counts twice
     assert one.message == (
@@ -39,7 +46,7 @@ def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(
     )
     assert one.code == SHELL_ID
     assert one.code_description.href == (project / SHELL_ID).as_uri()
-    assert diagnose(editor.files, document, detect=False, whole=False) == []
+    assert diagnose(editor.files, document, detect=False, whole=False)[0] == []
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -101,7 +108,7 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(
     document = editor.open("src/run.py")
     at = editor.at(document, "shell=True")
     assert editor.ask(hover, document, at) is None
-    diagnose(editor.files, document, detect=True, whole=False)
+    diagnose(editor.files, document, detect=True, whole=False)[0]
     assert "- [ ] Test with a quote" in editor.ask(hover, document, at).contents.value
     context = SimpleNamespace(only=None, diagnostics=[])
     opened, bumped = editor.ask(find_actions, document, at, context=context)
@@ -112,3 +119,29 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(
     )
     assert outcome.show == str(project / SHELL_ID)
     assert editor.ask(find_actions, document, START, context=context) == []
+
+
+EDITS = st.lists(
+    st.tuples(
+        st.integers(0, 12), st.integers(0, 30), st.integers(0, 12), st.integers(0, 30),
+        st.sampled_from(["", "\n", "x = 1\n", "run(shell=True)", "\r\n", "😀", "shell=", "True", "\n\n\n"]),
+    ),
+    max_size=8,
+)  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(edits=EDITS)
+def test_looking_at_changed_lines_finds_what_the_whole_holds(editor: Editor, edits: list) -> None:
+    """Of a pattern that stays within a line."""
+    document = editor.open("src/run.py", CODE * 3)
+    diagnose(editor.files, document, detect=True, whole=True)
+    for number, (line, column, last, end, text) in enumerate(edits, 2):
+        where = Range(start=Position(line, column), end=Position(last, end))
+        change = TextDocumentContentChangePartial(range=where, text=text)
+        editor.documents.change(document.uri, number, [change])
+        changed = editor.documents.get(document.uri)
+        near, _is_all = diagnose(editor.files, changed, detect=True, whole=False)
+        whole, is_all = diagnose(editor.files, changed, detect=True, whole=True)
+        assert is_all
+        assert near == whole
