@@ -91,3 +91,20 @@ def test_each_term_of_the_glossary_is_used(term: str) -> None:
     spelled = re.compile(re.escape(term).replace(r"\ ", "[ -]"), re.IGNORECASE)
     used = [page.name for page in readers if spelled.search(page.read_text("utf-8"))]
     assert used, f"{term} is explained but never used"
+
+
+def test_the_settings_of_editors_are_what_they_read() -> None:
+    import json
+    import tomllib
+
+    page = DOCS / "editors.md"
+    (toml,), (zed,) = blocks(page, "toml"), blocks(page, "json")
+    server = tomllib.loads(toml)["language-server"]["lessons"]
+    binary = json.loads(zed)["lsp"]["marksman"]["binary"]
+    assert (server["command"], server["args"]) == (binary["path"], binary["arguments"])
+    extension = json.loads((ROOT / "templates" / "vscode" / "package.json").read_text("utf-8"))
+    settings = extension["contributes"]["configuration"]["properties"]
+    assert settings["lessons.command"]["default"] == server["command"]
+    text = page.read_text("utf-8")
+    assert all(f"`{name}`" in text for name in settings)
+    assert f"{extension['name']}-{extension['version']}.vsix" in text

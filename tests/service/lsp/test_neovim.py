@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -181,3 +182,36 @@ def assert_same_but(text: str, expected: str) -> None:
         [line for line in one.split("\n") if "last-seen" not in line] for one in (text, expected)
     ]
     assert days[0] == days[1]
+
+
+DOCUMENTED = """
+dofile(arg[2])
+vim.cmd('filetype on')
+vim.cmd.edit(vim.fn.fnameescape(arg[1] .. '/src/run.py'))
+if not vim.wait(30000, function() return #vim.diagnostic.get(0) == 1 end, 20) then error('silent') end
+for _, client in ipairs(vim.lsp.get_clients()) do client:stop() end
+vim.wait(30000, function() return #vim.lsp.get_clients() == 0 end, 20)
+"""
+
+
+def test_the_documented_settings_of_neovim_start_the_server(
+    nvim: str, project: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    page = pathlib.Path(__file__).parents[3] / "docs" / "editors.md"
+    settings = page.read_text("utf-8").partition("```lua\n")[2].partition("```")[0]
+    (tmp_path / "init.lua").write_text(settings)
+    (tmp_path / "drive.lua").write_text(DOCUMENTED)
+    program = tmp_path / "bin" / "lessons"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom lessons_kb.cli.entry import main\n\nmain()\n")
+    program.chmod(0o755)
+    arguments = [str(tmp_path / "drive.lua"), str(project), str(tmp_path / "init.lua")]
+    done = subprocess.run(
+        [nvim, "--clean", "-l", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=project,
+        timeout=2 * HANG,
+        env={**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"},
+    )
+    assert done.returncode == 0, done.stderr
