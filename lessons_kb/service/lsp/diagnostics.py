@@ -10,9 +10,7 @@ from itertools import islice
 from lsprotocol.types import (
     CodeDescription,
     Diagnostic,
-    DiagnosticRelatedInformation,
     DiagnosticSeverity,
-    Location,
     Position,
     Range,
 )
@@ -158,7 +156,6 @@ def _of_match(one: Located) -> Diagnostic:
     uri = uri_of(f"{one.layer.root}/{card.id}")
     title = clean_line(card.title)
     why = clean_line(card.why)
-    start = Range(start=Position(0, 0), end=Position(0, 0))
     return Diagnostic(
         range=one.where,
         severity=DiagnosticSeverity.Warning,
@@ -166,11 +163,6 @@ def _of_match(one: Located) -> Diagnostic:
         code=card.id,
         code_description=CodeDescription(href=uri),
         message=f"{title}: {why}" if why and why != title else title,
-        related_information=[
-            DiagnosticRelatedInformation(
-                location=Location(uri=uri, range=start), message=f"The lesson: {title}"
-            )
-        ],
     )
 
 
