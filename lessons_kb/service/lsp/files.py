@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ from lessons_kb.service.lsp.documents import Document as Open
 from lessons_kb.service.lsp.documents import Documents
 from lessons_kb.store.scan import SUFFIXES
 
-REFRESH_SECONDS = 2.0
-"""How old the last look at a brain's files may be."""
 _TREE_SECONDS = 10.0
 _PATIENCE = 0.2
 
@@ -97,10 +94,8 @@ class Files:
         """URI of a source file → the document that was last looked at, and what was found."""
         self._workspace = workspace
         self._tell = tell
-        self._refreshed: dict[int, float] = {}
         self._cards: dict[str, tuple[object, list[Card]]] = {}
         self._trees: dict[str, tuple[float, list[str]]] = {}
-        self._lock = threading.Lock()
 
     def find(self, path: str) -> CardFile | DraftFile | SourceFile | None:
         """Return what the file at a real path is, None where it is none of our business."""
@@ -117,16 +112,17 @@ class Files:
         )
 
     def brain_of(self, folder: str) -> Brain | None:
-        """Return the trusted brains that hold for a folder, fresh; None without any."""
+        """Return the trusted brains that hold for a folder as of their last commit, None without.
+
+        A scan of twelve thousand files takes longer than a typist waits: see ``refresh``.
+        """
         try:
-            brain = self._workspace.find(folder)
-            self._refresh(brain)
+            return self._workspace.find(folder)
         except BrainNotFound:
             return None
         except LessonsError as error:
             self._tell(str(error))
             return None
-        return brain
 
     def brains(self) -> Iterator[Brain]:
         """Yield the brains of the editor's folders, each once."""
@@ -152,18 +148,17 @@ class Files:
             self._trees[brain.directory] = known
         return known[1]
 
-    def forget(self) -> None:
-        """Look at the files of every brain again when it is asked for: some have changed."""
-        with self._lock:
-            self._refreshed.clear()
-
-    def _refresh(self, brain: Brain) -> None:
-        now = time.monotonic()
-        with self._lock:
-            if now - self._refreshed.get(id(brain), -REFRESH_SECONDS) < REFRESH_SECONDS:
-                return
-            self._refreshed[id(brain)] = now
-        brain.refresh(patience=_PATIENCE)
+    def refresh(self) -> bool:
+        """Bring the brains of what is open up to date; return whether anything had changed."""
+        folders = {os.path.dirname(document.path) for document in self.documents.all()}
+        brains = {id(brain): brain for brain in map(self.brain_of, folders) if brain is not None}
+        changed = False
+        for brain in brains.values():
+            before = [layer.state for layer in brain.layers]
+            brain.refresh(patience=_PATIENCE)
+            pairs = zip(before, brain.layers, strict=True)
+            changed = changed or any(layer.state is not state for state, layer in pairs)
+        return changed
 
     def _find_draft(self, path: str) -> DraftFile | None:
         name = os.path.splitext(os.path.basename(path))[0]

@@ -31,6 +31,8 @@ from lessons_kb.version import __version__
 
 PAUSE_SECONDS = 0.02
 """Diagnostics are made once nobody has typed for so long."""
+REFRESH_SECONDS = 2.0
+"""Between two looks at the files of the brains while somebody works."""
 WHOLE_SECONDS = 0.1
 """After a further pause what takes longer is looked at too, so that it delays no typist."""
 _LOOK_SECONDS = 5.0
@@ -110,12 +112,15 @@ class LessonsServer(LanguageServer):
         self._due: dict[str, bool] = {}
         """Documents whose diagnostics are to be made, and whether with a look at the project."""
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._active = asyncio.Event()
+        self._refreshing: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._parent: asyncio.Task[None] | None = None
 
     def begin(self, params: types.InitializeParams) -> None:
         """Take over what the editor says of itself."""
         self._loop = asyncio.get_running_loop()
+        self._refreshing = self._loop.create_task(self._keep_fresh())
         self.options = Options.read(params.initialization_options)
         uris = [folder.uri for folder in params.workspace_folders or ()]
         self.files.show_guards = self.options.guards
@@ -131,15 +136,16 @@ class LessonsServer(LanguageServer):
         """Make the diagnostics of an open document soon; of changes in a row once."""
         if self.documents.get(uri) is None:
             return
+        self._active.set()
         self._due[uri] = whole or self._due.get(uri, False)
         if uri not in self._running:
             self._running[uri] = asyncio.get_running_loop().create_task(self._work_off(uri))
 
-    def schedule_all(self) -> None:
-        """Make the diagnostics of every open document again."""
-        self.files.forget()
-        for document in self.documents.all():
-            self.schedule(document.uri)
+    async def refresh(self) -> None:
+        """Look at the files of the brains; if they changed, make all diagnostics again."""
+        if await self.run("refresh", self.files.refresh):
+            for document in self.documents.all():
+                self.schedule(document.uri, whole=True)
 
     def publish(self, uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
         """Send the diagnostics of a document."""
@@ -178,7 +184,7 @@ class LessonsServer(LanguageServer):
             self.window_show_document(
                 types.ShowDocumentParams(uri=uri_of(outcome.show), take_focus=True)
             )
-        self.files.forget()
+        self._active.set()
         return outcome.result
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
@@ -194,6 +200,13 @@ class LessonsServer(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log what went wrong; a message that is not the protocol's is no user's business."""
         log_trouble("lsp", getattr(source, "__name__", ""), f"{type(error).__name__}: {error}")
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await self._active.wait()
+            self._active.clear()
+            await self.refresh()
+            await asyncio.sleep(REFRESH_SECONDS)
 
     async def _work_off(self, uri: str) -> None:
         try:
@@ -289,22 +302,23 @@ def build_server(workspace: Workspace) -> LessonsServer:
         server.client_register_capability(types.RegistrationParams(registrations=[registration]))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
+    async def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
         """Look at everything again."""
-        server.schedule_all()
+        await server.refresh()
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def saved(params: types.DidSaveTextDocumentParams) -> None:
+    async def saved(params: types.DidSaveTextDocumentParams) -> None:
         """Look at everything again: what was saved may be a card with patterns."""
-        server.schedule_all()
         server.schedule(params.text_document.uri, whole=True)
+        await server.refresh()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def folders_changed(_params: types.DidChangeWorkspaceFoldersParams) -> None:
+    async def folders_changed(_params: types.DidChangeWorkspaceFoldersParams) -> None:
         """Take over which folders the editor works in."""
         folders = (path_of(folder.uri) for folder in server.workspace.folders.values())
         server.files.folders = tuple(filter(None, folders))
-        server.schedule_all()
+        for document in server.documents.all():
+            server.schedule(document.uri, whole=True)
 
     return server
 
