@@ -69,6 +69,12 @@ class Workspace:
             old.close()
         return made
 
+    def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
+        """Return what is found around a directory, for ``find``; nothing if roots were named."""
+        if self._roots:
+            return Discovery(trusted={}, untrusted=())
+        return look_in_agent(os.path.realpath(directory), environment)
+
     def roots(self) -> list[str]:
         """Return the root folders of the open brains."""
         with self._lock:

@@ -11,11 +11,12 @@ from lsprotocol.types import Range
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detect_in_project import list_tree
+from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.workspace import Workspace
 from lessons_kb.cards.kinds import kind_of
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.errors import BrainNotFound, LessonsError
+from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.model import NOTE, Card, Document
 from lessons_kb.service.lsp.documents import Document as Open
 from lessons_kb.service.lsp.documents import Documents
@@ -117,8 +118,11 @@ class Files:
         A scan of twelve thousand files takes longer than a typist waits: see ``refresh``.
         """
         try:
-            return self._workspace.find(folder)
-        except BrainNotFound:
+            found = self._workspace.look(folder)
+            if found.untrusted:
+                self._tell(untrusted_hint(found.untrusted))
+            return self._workspace.find(folder, found=found)
+        except (BrainNotFound, Untrusted):
             return None
         except LessonsError as error:
             self._tell(str(error))

@@ -89,9 +89,7 @@ class _Protocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        self._server.documents.close(params.text_document.uri)
-        self._server.files.matches.pop(params.text_document.uri, None)
-        self._server.publish(params.text_document.uri, [])
+        self._server.forget(params.text_document.uri)
 
 
 class LessonsServer(LanguageServer):
@@ -112,6 +110,10 @@ class LessonsServer(LanguageServer):
         self._due: dict[str, bool] = {}
         """Documents whose diagnostics are to be made, and whether with a look at the project."""
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._looking: dict[str, asyncio.Task[None]] = {}
+        """Documents that are being looked at whole, which delays no look at what was typed."""
+        self._again: set[str] = set()
+        self._published: dict[str, tuple[Document, list[types.Diagnostic]]] = {}
         self._active = asyncio.Event()
         self._refreshing: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -141,6 +143,13 @@ class LessonsServer(LanguageServer):
         if uri not in self._running:
             self._running[uri] = asyncio.get_running_loop().create_task(self._work_off(uri))
 
+    def forget(self, uri: str) -> None:
+        """Note that a document was closed."""
+        self.documents.close(uri)
+        self.files.matches.pop(uri, None)
+        self._published.pop(uri, None)
+        self.publish(uri, [])
+
     async def refresh(self) -> None:
         """Look at the files of the brains; if they changed, make all diagnostics again."""
         if await self.run("refresh", self.files.refresh):
@@ -153,15 +162,19 @@ class LessonsServer(LanguageServer):
             types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
         )
 
-    async def run(self, what: str, work: Callable[[], Any]) -> Any:
+    async def run(self, what: str, work: Callable[[], Any], *, asked: bool = False) -> Any:
         """Return what a piece of work returns in a thread; of one that fails None.
 
-        What the user can mend is shown, what is our fault is logged.
+        What the user can mend is shown, each time where the user ``asked`` for the work, else
+        once. What is our fault is logged.
         """
         try:
             return await asyncio.to_thread(work)
         except LessonsError as error:
-            self.show(str(error), types.MessageType.Warning)
+            if asked:
+                self.show(str(error), types.MessageType.Warning)
+            else:
+                self.tell_once(str(error))
         except Exception as error:
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
@@ -216,32 +229,42 @@ class LessonsServer(LanguageServer):
                 if self.documents.get(uri) is not document:
                     continue
                 wanted = self._due.pop(uri)
-                found, is_all = await self._diagnose(uri, whole=False)
-                if wanted or not is_all:
-                    await asyncio.sleep(WHOLE_SECONDS)
-                    if uri not in self._due:
-                        await self._diagnose(uri, whole=True, known=found)
+                if not await self._diagnose(uri, whole=False) or wanted:
+                    self._again.add(uri)
+                    if uri not in self._looking:
+                        look = self._look(uri)
+                        self._looking[uri] = asyncio.get_running_loop().create_task(look)
         finally:
             self._due.pop(uri, None)
             del self._running[uri]
 
-    async def _diagnose(
-        self, uri: str, *, whole: bool, known: list[types.Diagnostic] | None = None
-    ) -> tuple[list[types.Diagnostic] | None, bool]:
-        """Publish the diagnostics of a document unless they are ``known``.
+    async def _look(self, uri: str) -> None:
+        """Look at a document whole, once nobody types in it."""
+        try:
+            while uri in self._again:
+                await asyncio.sleep(WHOLE_SECONDS)
+                if uri not in self._running:
+                    self._again.discard(uri)
+                    await self._diagnose(uri, whole=True)
+        finally:
+            del self._looking[uri]
 
-        Return them, and whether they are all.
-        """
+    async def _diagnose(self, uri: str, *, whole: bool) -> bool:
+        """Publish the diagnostics of a document, if they are new; return whether they are all."""
         document = self.documents.get(uri)
         if document is None:
-            return None, True
+            return True
         detect = self.options.detect
-        found, is_all = await self.run(
+        answer = await self.run(
             "diagnostics", lambda: diagnose(self.files, document, detect=detect, whole=whole)
-        ) or (None, True)
-        if found not in (None, known) and self.documents.get(uri) is document:
+        )
+        if answer is None:
+            return True
+        found, is_all = answer
+        if self.documents.get(uri) is document and self._published.get(uri) != (document, found):
+            self._published[uri] = document, found
             self.publish(uri, found, document.version)
-        return found, is_all
+        return bool(is_all)
 
 
 FEATURES: Mapping[str, tuple[Work, Any]] = {
@@ -336,7 +359,8 @@ def _answering(server: LessonsServer, method: str, work: Work) -> Callable[[Any]
         document = server.documents.get(params.text_document.uri)
         if document is None:
             return None
-        return await server.run(method, lambda: work(server.files, document, params))
+        asked = method == types.TEXT_DOCUMENT_RENAME
+        return await server.run(method, lambda: work(server.files, document, params), asked=asked)
 
     return answer
 
@@ -346,7 +370,7 @@ def _running(
 ) -> Callable[..., Any]:
     async def run(*arguments: Any) -> Any:
         outcome: Outcome | None = await server.run(
-            name, lambda: command(server.files, server.documents, *arguments)
+            name, lambda: command(server.files, server.documents, *arguments), asked=True
         )
         return None if outcome is None else await server.carry_out(name, outcome)
 

@@ -20,7 +20,7 @@ from lessons_kb.service.lsp.hover import hover
 from lessons_kb.service.lsp.lenses import find_lenses
 from lessons_kb.service.lsp.rename import find_references, prepare_rename, relink_moved, rename
 from lessons_kb.service.lsp.symbols import find_symbols
-from lessons_kb.store import trust
+from lessons_kb.store import locate, trust
 
 from .conftest import OTHER, SHELL, SHELL_ID, Editor, apply, changed
 
@@ -77,6 +77,19 @@ def test_nothing_is_said_in_a_brain_that_nobody_trusts(
         assert not editor.ask(work, document, START)
     assert not editor.ask(find_actions, document, START, context=ALL)
     assert "lessons trust" in editor.told[0]
+
+
+def test_a_brain_that_nobody_trusts_is_named_beside_the_users_own(
+    editor: Editor, project: pathlib.Path
+) -> None:
+    own = pathlib.Path(locate.user_brain())
+    (own / "lessons").mkdir(parents=True)
+    (own / "lessons" / "mine.md").write_text(SHELL)
+    trust.revoke(str(project))
+    (mark,) = diagnose(editor.files, editor.open("src/run.py"), detect=True, whole=False)[0]
+    assert mark.code == "lessons/mine.md"
+    assert {line for line in editor.told if "lessons trust" in line}
+    assert diagnostics(editor, SHELL_ID) == []
 
 
 def test_keys_are_offered_once_with_their_meaning(editor: Editor) -> None:
