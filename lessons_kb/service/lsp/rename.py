@@ -19,7 +19,7 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.renaming import find_links_to, find_relinks, read_file
+from lessons_kb.brain.relink import find_links_to, find_relinks, read_file
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.slugs import slug
 from lessons_kb.errors import InputError

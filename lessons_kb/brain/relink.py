@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.cards.links import Link, find_links, relink
+from lessons_kb.cards.link_places import Link, find_links, relink
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import read_bytes
 

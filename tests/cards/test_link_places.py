@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards.links import find_links, relink
+from lessons_kb.cards.link_places import find_links, relink
 
 TEXT = """\
 See [the other](other.md) and [[other]], [[lessons/other|it]] and [there](../lessons/other.md#why).
