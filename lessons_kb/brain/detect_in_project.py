@@ -26,10 +26,6 @@ class Found:
     match: Match
 
 
-MANY_PLACES = 5
-"""A pattern of one mistake that finds more places describes something ordinary."""
-A_COUPLE = 2
-"""Places that a pattern may find which two fixes agree on."""
 _HEAD = 8_000
 """Characters in which a NUL tells a binary file, as git does."""
 
@@ -75,12 +71,10 @@ def propose_patterns(directory: str, diff: str, *, again: str = "") -> list[Patt
     """Return how the mistake may look that a unified diff put right, see ``detect.propose``.
 
     With ``again``, the diff of a second fix, what both show. The project's files are as they are
-    after the fixes: a pattern that finds more than a handful of places there, and after two fixes
-    more than a couple, is left out.
+    after the fixes.
     """
-    most = A_COUPLE if again else MANY_PLACES
 
-    def are_rare(proposals: Sequence[Proposal]) -> list[bool]:
+    def are_rare(proposals: Sequence[Proposal], most: int) -> list[bool]:
         languages = {pattern.language for one in proposals for pattern in one}
         files = (
             (path, read_source(os.path.join(directory, path)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detect_in_project import MANY_PLACES, find_in_tree
+from lessons_kb.brain.detect_in_project import find_in_tree
 from lessons_kb.brain.index_entry import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
@@ -19,6 +19,7 @@ from lessons_kb.detect.ast_patterns import (
     language_of,
 )
 from lessons_kb.detect.matcher import Matcher, Rule
+from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.installation import install_command

@@ -64,8 +64,12 @@ _SELF = ("self", "this", "cls")
 
 Proposal = tuple[Pattern, ...]
 """One way in which a mistake looks: a pattern, and its variants where one cannot say it."""
-Rarity = Callable[[Sequence[Proposal]], Sequence[bool]]
-"""Which proposals find no more than a handful of places in the project after the fix."""
+Rarity = Callable[[Sequence[Proposal], int], Sequence[bool]]
+"""Which proposals find no more than so many places in the project after the fix."""
+MANY_PLACES = 5
+"""A pattern of one mistake that finds more places describes something ordinary."""
+A_COUPLE = 2
+"""Places that a pattern may find which two fixes agree on."""
 
 
 def propose(
@@ -85,7 +89,8 @@ def propose(
     if again is not None:
         groups = [agreed for group in groups if (agreed := _agreed(group, again))]
     flat = [one for group in groups for one in group]
-    rare = dict(zip(flat, are_rare(flat), strict=True))
+    places = MANY_PLACES if again is None else A_COUPLE
+    rare = dict(zip(flat, are_rare(flat, places), strict=True))
     return [one for proposal in choose(groups, rare) for one in proposal][:most]
 
 
