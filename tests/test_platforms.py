@@ -56,6 +56,8 @@ with Brain.open("shop") as brain:
         brain.create("Refund worker pays twice")
     except DuplicateCard:
         pass
+    head = card.read_text("utf-8").partition("## ")[0]
+    card.write_text(f"{head}## Prevention Checklist\\n\\n- [ ] Send one key per order\\n", "utf-8")
     before = card.read_bytes()
     for _ in range(3):
         brain.bump("refund-worker")

@@ -99,7 +99,7 @@ OTHER = Change(path="b.py", before="sock.connect(a)\n", after="sock.connect_ex(a
 
 
 def test_two_fixes_agree_on_what_both_show() -> None:
-    def every(proposals):
+    def every(proposals, _most):
         return [True] * len(proposals)
 
     agreed = propose_rare([FIRST], every, again=[SECOND])
@@ -111,8 +111,8 @@ def test_two_fixes_agree_on_what_both_show() -> None:
 def test_what_is_not_rare_in_the_project_is_not_proposed() -> None:
     files = [(name, "x = run(a, shell=True)\n" * 9) for name in ("c.py", "d.py")]
 
-    def are_rare(proposals):
-        return [count <= 5 for count in count_matches(proposals, files, most=5)]
+    def are_rare(proposals, most):
+        return [count <= most for count in count_matches(proposals, files, most=most)]
 
     assert propose_rare([FIRST], are_rare) == []
 
