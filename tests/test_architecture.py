@@ -20,7 +20,7 @@ PURE_ROOMS = (
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
-    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/term_scores.py"),
+    *("search/tantivy_engine.py", "search/rank_bm25_engine.py"),
     "search/embeddings",
 )
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing

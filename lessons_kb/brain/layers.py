@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +18,6 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
-from lessons_kb.search.term_scores import prepare
 from lessons_kb.store import locate
 from lessons_kb.text.paths_and_sentences import cut_middle, find_paths, is_question
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
@@ -136,7 +134,6 @@ class Layers:
 
         if self._watching is None:
             self._watching = Watching(self.layers)
-            threading.Thread(target=prepare, daemon=True).start()
 
     def close(self) -> None:
         """Release the files and end the watch; the brain may be used again."""

@@ -23,7 +23,6 @@ from lessons_kb.search.query_terms import (
     order_hits,
     plain_term,
 )
-from lessons_kb.search.term_scores import MOST_CARDS, TermScores
 
 _T = TypeVar("_T")
 _Stored = dict[str, tuple[frozenset[str], int, str]]
@@ -34,8 +33,6 @@ _EMPTY: tuple[frozenset[str], int, str] = (frozenset(), 0, "")
 _KEY = "key"
 _FREQUENCY = "freq"  # postings without positions: half the disk; phrases are asked of a few hits
 
-_FEW_SEARCHES = 8
-"""From the next one on numpy is loaded and scores are kept: a hook ends before that."""
 _DOCUMENTS_KEPT = 1_000
 """About 20 kB each."""
 _FREQUENCIES_KEPT = 50_000
@@ -68,10 +65,6 @@ class TantivyEngine:
     """
 
     # Of the commit that is seen; `reload` begins them anew.
-    _searches: int
-    _scores: TermScores | None
-    _weights: dict[str, float]
-    """Those of ``_scores``."""
     _documents: dict[int, _Stored]
     _frequencies: dict[str, int]
     _means: dict[str, float]
@@ -119,31 +112,7 @@ class TantivyEngine:
         """
         if limit < 1:
             return []
-        if scores := self._term_scores(weights):
-            return self._guarded(lambda: scores.search(terms, limit))
         return self._guarded(lambda: self._search(terms, weights, limit))
-
-    def _term_scores(self, weights: Mapping[str, float]) -> TermScores | None:
-        """Return the scores kept, None for a process that searches a few times or a vast index."""
-        self._searches += 1
-        if self._searches <= _FEW_SEARCHES:
-            return None
-
-        if self.size() > MOST_CARDS:
-            return None
-        if self._scores is None or self._weights != weights:
-            self._weights = dict(weights)
-            self._scores = TermScores(self._score_term)
-        return self._scores
-
-    def _score_term(self, term: str) -> tuple[list[int], list[float]]:
-        searcher = self._index.searcher()
-        query = self._union(searcher, {term: 1.0}, self._weights)
-        if query is None:
-            return [], []
-        found = searcher.search(query, searcher.num_docs, count=False).hits
-        keys = searcher.fast_field_values(_KEY, [address for _, address in found])
-        return [_number(key) for key in keys], [score for score, _ in found]
 
     def _union(
         self,
@@ -373,9 +342,6 @@ class TantivyEngine:
     def reload(self) -> None:
         """See what other processes have committed since."""
         self._guarded(self._index.reload)
-        self._searches = 0
-        self._scores = None
-        self._weights = {}
         self._documents = {}
         self._frequencies = {}
         self._means = {}
