@@ -672,6 +672,9 @@ def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
         redact(text)
         return time.process_time() - started
 
+    def is_linear() -> bool:
+        small = max(min(seconds(4_000) for _ in range(3)), 0.001)
+        return min(seconds(32_000) for _ in range(2)) < 8 * 3 * small
+
     seconds(1_000)
-    small = max(min(seconds(4_000) for _ in range(3)), 0.001)
-    assert min(seconds(32_000) for _ in range(2)) < 8 * 3 * small
+    assert any(is_linear() for _ in range(5))  # a busy machine may make one measurement odd
