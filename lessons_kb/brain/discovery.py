@@ -209,7 +209,7 @@ def tell_unclaimed(directory: str) -> str:
     import shlex  # not on the path of a hook in a trusted brain
 
     where = "" if top == around[0] else f" {shlex.quote(top)}"
-    return f"{' and '.join(told)}, but no brain; run `lessons init{where}`"
+    return f"{' and '.join(told)}; run `lessons init{where}`"
 
 
 def count_cards_below(root: str) -> dict[str, int]:

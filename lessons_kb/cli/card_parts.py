@@ -103,7 +103,7 @@ def say_missing(error: Incomplete, title: str) -> None:
     say("nothing was written; the card still needs:")
     for line in error.missing:
         option = options.get(line, "") if title != STDIN else ""
-        say(f"  {option:<10} {line}" if option else f"  {line}")
+        say(f"  {option}: {line}" if option else f"  {line}")
 
 
 def _read_card(details: Mapping[str, Any]) -> str:

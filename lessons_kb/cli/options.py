@@ -118,11 +118,23 @@ def close_brains() -> None:
         )
 
 
+_SPEAKER = "lessons: "
+_NARROWEST = 40
+"""Columns that a message is never folded below."""
+
+
 def say(message: str) -> None:
     """Tell the user something that is not the answer."""
     from lessons_kb.text.escape_controls import visible
 
-    print(f"lessons: {visible(message)}", file=sys.stderr)
+    line = visible(message)
+    if sys.stderr.isatty():
+        from lessons_kb.cli.line_wrapping import wrap
+
+        width = shutil.get_terminal_size().columns - len(_SPEAKER)
+        if len(line) > width:
+            line = f"\n{' ' * len(_SPEAKER)}".join(wrap(line, max(width, _NARROWEST), hang=2))
+    print(f"{_SPEAKER}{line}", file=sys.stderr)
 
 
 def print_json(data: Any) -> None:

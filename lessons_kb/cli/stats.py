@@ -154,6 +154,8 @@ def _print_effect(effect: Effect, history: History) -> None:
             ("before", _told(effect.before)),
             ("with it", _told(effect.after)),
         ]
+    elif effect.checked:  # by `lessons check`, outside of sessions
+        rows.append(("addressed", _items(effect)))
     if added := tell_added([effect]):
         rows.append(("in git", f"{added} ({', '.join(map(_month, effect.added))})"))
     rows.append(("marks", ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)))

@@ -9,8 +9,8 @@ import subprocess
 from lessons_kb.errors import InputError
 from lessons_kb.process.find_program import find_program
 
-DEFAULTS = ("notepad",) if os.name == "nt" else ("sensible-editor", "editor", "nano", "vim", "vi")
-"""Tried in this order where the user names none; the first two are what a system is set to."""
+DEFAULTS = ("notepad",) if os.name == "nt" else ("editor", "sensible-editor", "nano", "vim", "vi")
+"""Tried in this order where the user names none; the first is what the system is set to."""
 
 
 def find_editor() -> str:

@@ -65,6 +65,7 @@ def answer(
     def run(*arguments: str, typed: str) -> str:
         monkeypatch.setattr(sys, "argv", ["lessons", *arguments])
         monkeypatch.setattr(sys, "stdin", Terminal(typed))
+        monkeypatch.setenv("COLUMNS", "200")  # folding is another test's business
         capsys.readouterr()
         for stream in (sys.stdout, sys.stderr):
             monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)

@@ -53,7 +53,7 @@ def test_a_card_that_does_not_pass_the_bar_is_not_written(
     done = lessons("add", TITLE, "--why", "carelessness", "--do", "be careful")
     assert (done.code, done.out) == (2, "")
     for option in ("--why", "--do", "--symptom"):
-        assert f"  {option} " in done.err
+        assert f"  {option}: " in done.err
     assert sorted(brain.rglob("*.md")) == before
     missing = json.loads(lessons("add", TITLE, *WHOLE[:6], "--json").out)["missing"]
     assert missing == ["two or three `symptoms`, worded like a future task"]
@@ -165,3 +165,18 @@ def test_the_platforms_editor_opens_where_none_is_set(
         in (brain / "lessons" / f"{seen.split('lessons/')[1].split('.md')[0]}.md").read_text()
     )
     assert "opening our-editor" in answer("edit", "mailed", typed="")
+
+
+@pytest.mark.slow
+def test_messages_are_folded_between_words_on_a_terminal(
+    terminal: Callable[..., Any], brain: pathlib.Path
+) -> None:
+    asked = terminal("add", TITLE)
+    seen = asked.end()
+    assert asked.code == 2
+    lines = seen.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert "lessons:   --why: a concrete Root Cause: the mechanism, not a lack of care" in lines
+    (folded,) = (place for place, line in enumerate(lines) if line.startswith("lessons:   --do: "))
+    assert lines[folded].endswith("in a diff or an")
+    assert lines[folded + 1] == " " * 13 + "answer"

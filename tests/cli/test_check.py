@@ -277,6 +277,7 @@ def test_a_check_outside_of_sessions_counts(
     assert checked() == (0, 0)
     lessons("check", "--card", "telegram", answer)
     assert checked() == (1, 2)
+    assert "addressed  1 of 2 items" in lessons("stats", "telegram").out
     lessons("check", "--card", "telegram", "--session", "s", answer)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "t")
     lessons("check", "--card", "telegram", answer)

@@ -453,12 +453,12 @@ def test_cards_of_a_project_without_a_brain_are_pointed_out(
     (top / "src").mkdir()
     monkeypatch.chdir(top / "src")
     told = lessons("list")
-    said = f"lessons: 3 Markdown files in docs/solutions, but no brain; run `lessons init {top}`\n"
+    said = f"lessons: 3 Markdown files in docs/solutions; run `lessons init {top}`\n"
     assert (told.code, told.err) == (2, said)
     monkeypatch.chdir(top)
     assert lessons("list").err.endswith("run `lessons init`\n")
     lessons("init", "--user")  # a brain for all projects changes nothing about it
-    assert "3 Markdown files in docs/solutions, but no brain" in lessons("list").err
+    assert "3 Markdown files in docs/solutions; run" in lessons("list").err
 
 
 def test_init_makes_only_what_a_project_with_cards_lacks(

@@ -110,7 +110,7 @@ def test_it_points_out_cards_that_are_in_no_brain(
     (tmp_path / "learnings" / "a.md").write_text("# The lock was never released\n")
     monkeypatch.chdir(tmp_path)
     told = lessons("doctor")
-    assert "✗ brain: 1 Markdown file in learnings, but no brain → run `lessons init`" in told.out
+    assert "✗ brain: 1 Markdown file in learnings → run `lessons init`" in told.out
 
 
 def test_of_a_brain_that_waits_for_trust_it_names_that_mend_alone(
