@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from lessons_kb.brain.layer import Layer
 from lessons_kb.cards.link_places import Link, find_links, relink
 from lessons_kb.errors import StorageError
-from lessons_kb.store.files import read_bytes
+from lessons_kb.store.card_files import read_bytes
 
 Edits = list[tuple[int, int, str]]
 """(Start, end, new text), in characters of the old text, in order."""

@@ -12,8 +12,8 @@ from lessons_kb.cards.header import Entry, Header, Span, Split, canonical, line_
 from lessons_kb.cards.keys import KEYS, nearest_key
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.reading import read_header
-from lessons_kb.cards.scalars import format_scalar
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.cards.write_values import format_scalar
 from lessons_kb.model import Finding
 
 _VALUE = re.compile(r"(?P<before>[ \t]*(?:- +)?(?:[^\s:#'\"\[{-][^:]*: +)?)(?P<value>\S.*?)[ \t]*")

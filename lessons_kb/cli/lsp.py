@@ -18,7 +18,7 @@ def lsp() -> None:
     """
     if find_spec("pygls") is None:
         raise InputError("the language server needs pygls: `pip install 'lessons-kb[lsp]'`")
-    from lessons_kb.brain.workspace import Workspace
+    from lessons_kb.brain.open_brains import Workspace
     from lessons_kb.service.lsp.server import build_server, serve
 
     workspace = Workspace(os.getcwd(), roots=options().brains, watched=False)

@@ -6,14 +6,14 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.drafts import offer_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.state import (
     now,
     read_state,
     turn_state,
 )
-from lessons_kb.session.transcript import Missed, skip_record
+from lessons_kb.session.transcript_tail import Missed, skip_record
+from lessons_kb.session.waiting_drafts import offer_drafts
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:

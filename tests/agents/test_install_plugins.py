@@ -9,7 +9,7 @@ from typing import Any
 
 from lessons_kb import __version__
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.hooks import build_hooks, build_plugin
+from lessons_kb.agents.install.hook_entries import build_hooks, build_plugin
 
 TEMPLATES = pathlib.Path(__file__).parents[2] / "templates"
 MARKET = TEMPLATES / "claude-code"

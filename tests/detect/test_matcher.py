@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.detect.changes import Change, parse_diff
+from lessons_kb.detect.added_code import Change, parse_diff
+from lessons_kb.detect.ast_patterns import find_nodes
 from lessons_kb.detect.matcher import Match, Matcher, Rule
 from lessons_kb.detect.patterns import check_pattern
-from lessons_kb.detect.syntax import find_nodes
 from lessons_kb.model import Pattern
 from lessons_kb.text.globs import compile_globs
 

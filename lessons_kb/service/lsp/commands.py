@@ -17,7 +17,7 @@ from lessons_kb.service.lsp.edits import edit_document, edit_to
 from lessons_kb.service.lsp.files import CardFile, DraftFile, Files, SourceFile
 from lessons_kb.service.lsp.hover import describe_cards, describe_effect
 from lessons_kb.service.lsp.patterns import find_pattern, try_pattern
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 BUMP, STATUS, STATS = "lessons.bump", "lessons.setStatus", "lessons.showStats"
 TEST, GUARDS, OPEN = "lessons.testPattern", "lessons.showGuards", "lessons.openCard"

@@ -19,15 +19,15 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.cards.keys import KEYS, describe_form
-from lessons_kb.cards.scalars import format_scalar
 from lessons_kb.cards.sections import HEADINGS
+from lessons_kb.cards.write_values import format_scalar
 from lessons_kb.data import read_mapping
 from lessons_kb.model import NOTE, PATTERNS, Card
 from lessons_kb.service.lsp.cursor import Cursor, find_cursor, find_header, find_key
 from lessons_kb.service.lsp.documents import Document
 from lessons_kb.service.lsp.files import CardFile, DraftFile, Files
 from lessons_kb.service.lsp.text import Text
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 MOST = 200

@@ -15,11 +15,11 @@ from lsprotocol.types import (
     Range,
 )
 
+from lessons_kb.brain.detect_in_change import find_detected, is_card_file
 from lessons_kb.brain.detect_in_project import flatten, is_binary
-from lessons_kb.brain.detection import find_detected, is_card_file
 from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.detect.changes import Change
+from lessons_kb.detect.added_code import Change
 from lessons_kb.detect.matcher import MAX_CHARS, Match
 from lessons_kb.model import Finding
 from lessons_kb.service.lsp.documents import Document, uri_of

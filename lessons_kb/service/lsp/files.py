@@ -13,8 +13,8 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detect_in_project import list_tree
 from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.workspace import Workspace
-from lessons_kb.cards.kinds import kind_of
+from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.cards.file_kinds import kind_of
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.model import NOTE, Card, Document

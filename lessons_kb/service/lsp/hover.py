@@ -8,13 +8,13 @@ from lsprotocol.types import Hover, HoverParams, MarkupContent, MarkupKind, Posi
 
 from lessons_kb.brain.guarding import find_guarding
 from lessons_kb.cards.keys import KEYS, describe_form
-from lessons_kb.learn.effect import Effect
+from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import Card
 from lessons_kb.service.lsp.cursor import find_key
 from lessons_kb.service.lsp.diagnostics import matches_of
 from lessons_kb.service.lsp.documents import Document
 from lessons_kb.service.lsp.files import CardFile, DraftFile, Files, SourceFile, parse
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 

@@ -12,7 +12,7 @@ from lessons_kb.service.lsp.documents import Document
 from lessons_kb.service.lsp.files import CardFile, DraftFile, Files, SourceFile, parse
 from lessons_kb.service.lsp.hover import describe_cards, summarise_effect, title_line
 from lessons_kb.service.lsp.patterns import find_patterns
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 _STATUSES = {"Activate": "active", "Ignore": "ignored", "Archive": "archived"}
 

@@ -9,9 +9,9 @@ from itertools import islice
 from lsprotocol.types import Location
 
 from lessons_kb.brain.detect_in_project import find_in_tree, read_source
+from lessons_kb.cards.detect_key import read_patterns
 from lessons_kb.cards.header import canonical, split_header
-from lessons_kb.cards.patterns import read_patterns
-from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.read_header import read_header
 from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.errors import InputError
 from lessons_kb.model import Pattern

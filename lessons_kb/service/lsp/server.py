@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.protocol.language_server import lsp_method
 
-from lessons_kb.brain.workspace import Workspace
+from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import LessonsError
 from lessons_kb.service.lsp.actions import KINDS, find_actions
 from lessons_kb.service.lsp.commands import COMMANDS, Outcome

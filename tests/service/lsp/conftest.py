@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lsprotocol.types import Position, Range
 
-from lessons_kb.brain.workspace import Workspace
+from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.service.lsp.documents import Document, Documents, path_of
 from lessons_kb.service.lsp.files import Files
 from lessons_kb.service.lsp.text import Text
