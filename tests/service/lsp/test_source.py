@@ -20,7 +20,7 @@ from lessons_kb.brain.detect_in_project import detect_files
 from lessons_kb.service.lsp import commands
 from lessons_kb.service.lsp.actions import find_actions
 from lessons_kb.service.lsp.commands import COMMANDS
-from lessons_kb.service.lsp.diagnostics import diagnose
+from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.service.lsp.lenses import find_lenses
 
@@ -141,7 +141,7 @@ def test_looking_at_changed_lines_finds_what_the_whole_holds(editor: Editor, edi
         change = TextDocumentContentChangePartial(range=where, text=text)
         editor.documents.change(document.uri, number, [change])
         changed = editor.documents.get(document.uri)
-        near, _is_all = diagnose(editor.files, changed, detect=True, whole=False)
-        whole, is_all = diagnose(editor.files, changed, detect=True, whole=True)
-        assert is_all
+        near, _left = diagnose(editor.files, changed, detect=True, whole=False)
+        whole, left = diagnose(editor.files, changed, detect=True, whole=True)
+        assert left == NOTHING
         assert near == whole
