@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -23,6 +24,7 @@ from lessons_kb.service.lsp.commands import COMMANDS
 from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.service.lsp.lenses import find_lenses
+from lessons_kb.store import trust
 
 from .conftest import CODE, SHELL_ID, Editor
 
@@ -85,6 +87,19 @@ def test_files_outside_of_a_project_are_nobodys_business(
     assert found(editor, str(other / "run.py"), CODE) == []
     editor.files.folders = (str(editor.root), str(other))
     assert len(found(editor, str(other / "run.py"), CODE)) == 1
+
+
+def test_the_folders_of_a_project_share_one_brain(editor: Editor, project: pathlib.Path) -> None:
+    (project / "src" / "deep").mkdir()
+    folders = [str(project), str(project / "src"), str(project / "src" / "deep")]
+    first, *others = [editor.files.brain_of(folder) for folder in folders]
+    assert all(other is first for other in others)
+    shutil.rmtree(project / ".git")
+    trust.trust(str(project))  # whose mark went with it
+    first, *others = [editor.files.brain_of(folder) for folder in folders]
+    assert first is not None
+    assert all(other is first for other in others)
+    assert len(found(editor, "src/deep/run.py", CODE)) == 1
 
 
 def test_a_lens_counts_the_lessons_that_guard_a_file(editor: Editor) -> None:
