@@ -8,6 +8,8 @@ from itertools import islice
 from typing import Any
 
 from lessons_kb.data import read_mapping
+from lessons_kb.detect.patterns import find_words
+from lessons_kb.model import Pattern
 
 EXTRA = "ast"
 MAX_NODES = 1_000
@@ -78,9 +80,11 @@ def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tu
     except ValueError:
         return
     if len(patterns) >= _MANY and (nodes := _find_any(root, patterns)) is not None:
+        texts = [node.text() for node in nodes]
         for place, pattern in enumerate(patterns):
-            for node in nodes:
-                if node.matches(pattern=pattern):
+            word = next(iter(find_words(Pattern(kind="ast", text=pattern))), "")
+            for node, own in zip(nodes, texts, strict=True):
+                if word in own and node.matches(pattern=pattern):
                     span = node.range()
                     yield place, span.start.index, span.end.index
         return

@@ -29,6 +29,8 @@ from lessons_kb.store.scan import tell_too_large
 from lessons_kb.text.sanitize import clean_line
 
 SOURCE = "lessons"
+NOTHING, LINES, PROJECT = LEFT = ("nothing", "lines", "project")
+"""What was not looked at: nothing; the lines that did not change; the project's files."""
 _MOST_NEAR = 200
 """Lines that changed: with more the whole text is looked at."""
 _SEVERITIES = {
@@ -40,8 +42,8 @@ _SEVERITIES = {
 
 def diagnose(
     files: Files, document: Document, *, detect: bool, whole: bool
-) -> tuple[list[Diagnostic], bool]:
-    """Return what is wrong in an open document, in its order, and whether that is all.
+) -> tuple[list[Diagnostic], str]:
+    """Return what is wrong in an open document, in its order, and what was left: one of LEFT.
 
     ``detect`` says whether source code is looked at. Unless the ``whole`` is wanted, of source
     code the changed lines are looked at alone, and the project is not searched for patterns of a
@@ -51,21 +53,22 @@ def diagnose(
     if isinstance(found, CardFile):
         findings = check_card_file(found, document.text.whole, whole=whole)
         shown = [show_finding(document.text, one) for one in findings]
+        left = NOTHING if whole or "detect" not in document.text.whole else PROJECT
         path = os.path.relpath(document.path, found.brain.directory).replace(os.sep, "/")
         if not detect or is_card_file(found.brain, path):
-            return shown, True
+            return shown, left
         # A note may quote code, and counts as any other file of the project.
         note = SourceFile(brain=found.brain, path=path)
-        return [*shown, *map(_of_match, find_matches(note, document.text))], True
+        return [*shown, *map(_of_match, find_matches(note, document.text))], left
     if isinstance(found, DraftFile):
-        return _of_draft(found, document.text), True
+        return _of_draft(found, document.text), NOTHING
     if found is None or not detect:
-        return [], True
+        return [], NOTHING
     known = None if whole else files.matches.get(document.uri)
     near = known and _find_near(found, known[0].text, known[1], document.text)
     matches = find_matches(found, document.text) if near is None else near
     files.matches[document.uri] = document, matches
-    return [_of_match(one) for one in matches], near is None
+    return [_of_match(one) for one in matches], NOTHING if near is None else LINES
 
 
 def matches_of(files: Files, document: Document) -> list[Located]:

@@ -20,6 +20,7 @@ from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.model import NOTE, Card, Document
 from lessons_kb.service.lsp.documents import Document as Open
 from lessons_kb.service.lsp.documents import Documents
+from lessons_kb.store.locate import git_top
 from lessons_kb.store.scan import SUFFIXES
 
 _TREE_SECONDS = 10.0
@@ -121,7 +122,11 @@ class Files:
             found = self._workspace.look(folder)
             if found.untrusted:
                 self._tell(untrusted_hint(found.untrusted))
-            return self._workspace.find(folder, found=found)
+            # One brain for all folders of a project: its patterns are compiled but once.
+            around = [*self.folders, *found.trusted]
+            inside = [one for one in around if _is_inside(folder + os.sep, one)]
+            where = git_top(folder) or max(inside, key=len, default=folder)
+            return self._workspace.find(where, found=found)
         except (BrainNotFound, Untrusted):
             return None
         except LessonsError as error:

@@ -19,7 +19,7 @@ from lessons_kb.errors import LessonsError
 from lessons_kb.service.lsp.actions import KINDS, find_actions
 from lessons_kb.service.lsp.commands import COMMANDS, Outcome
 from lessons_kb.service.lsp.completion import TRIGGERS, complete
-from lessons_kb.service.lsp.diagnostics import diagnose
+from lessons_kb.service.lsp.diagnostics import LINES, NOTHING, PROJECT, diagnose
 from lessons_kb.service.lsp.documents import Document, Documents, path_of, uri_of
 from lessons_kb.service.lsp.files import Files
 from lessons_kb.service.lsp.hover import hover
@@ -33,7 +33,7 @@ PAUSE_SECONDS = 0.02
 """Diagnostics are made once nobody has typed for so long."""
 REFRESH_SECONDS = 2.0
 """Between two looks at the files of the brains while somebody works."""
-WHOLE_SECONDS = 0.1
+WHOLE_SECONDS = 0.15
 """After a further pause what takes longer is looked at too, so that it delays no typist."""
 _LOOK_SECONDS = 5.0
 """Between two looks at whether the editor still runs."""
@@ -229,7 +229,8 @@ class LessonsServer(LanguageServer):
                 if self.documents.get(uri) is not document:
                     continue
                 wanted = self._due.pop(uri)
-                if not await self._diagnose(uri, whole=False) or wanted:
+                left = await self._diagnose(uri, whole=False)
+                if left == LINES or (wanted and left == PROJECT):
                     self._again.add(uri)
                     if uri not in self._looking:
                         look = self._look(uri)
@@ -242,29 +243,30 @@ class LessonsServer(LanguageServer):
         """Look at a document whole, once nobody types in it."""
         try:
             while uri in self._again:
+                document = self.documents.get(uri)
                 await asyncio.sleep(WHOLE_SECONDS)
-                if uri not in self._running:
+                if self.documents.get(uri) is document and uri not in self._running:
                     self._again.discard(uri)
                     await self._diagnose(uri, whole=True)
         finally:
             del self._looking[uri]
 
-    async def _diagnose(self, uri: str, *, whole: bool) -> bool:
-        """Publish the diagnostics of a document, if they are new; return whether they are all."""
+    async def _diagnose(self, uri: str, *, whole: bool) -> str:
+        """Publish the diagnostics of a document, if they are new; return what was left."""
         document = self.documents.get(uri)
         if document is None:
-            return True
+            return NOTHING
         detect = self.options.detect
         answer = await self.run(
             "diagnostics", lambda: diagnose(self.files, document, detect=detect, whole=whole)
         )
         if answer is None:
-            return True
-        found, is_all = answer
+            return NOTHING
+        found, left = answer
         if self.documents.get(uri) is document and self._published.get(uri) != (document, found):
             self._published[uri] = document, found
             self.publish(uri, found, document.version)
-        return bool(is_all)
+        return str(left)
 
 
 FEATURES: Mapping[str, tuple[Work, Any]] = {

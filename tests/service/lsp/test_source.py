@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -20,9 +21,10 @@ from lessons_kb.brain.detect_in_project import detect_files
 from lessons_kb.service.lsp import commands
 from lessons_kb.service.lsp.actions import find_actions
 from lessons_kb.service.lsp.commands import COMMANDS
-from lessons_kb.service.lsp.diagnostics import diagnose
+from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.service.lsp.lenses import find_lenses
+from lessons_kb.store import trust
 
 from .conftest import CODE, SHELL_ID, Editor
 
@@ -87,6 +89,19 @@ def test_files_outside_of_a_project_are_nobodys_business(
     assert len(found(editor, str(other / "run.py"), CODE)) == 1
 
 
+def test_the_folders_of_a_project_share_one_brain(editor: Editor, project: pathlib.Path) -> None:
+    (project / "src" / "deep").mkdir()
+    folders = [str(project), str(project / "src"), str(project / "src" / "deep")]
+    first, *others = [editor.files.brain_of(folder) for folder in folders]
+    assert all(other is first for other in others)
+    shutil.rmtree(project / ".git")
+    trust.trust(str(project))  # whose mark went with it
+    first, *others = [editor.files.brain_of(folder) for folder in folders]
+    assert first is not None
+    assert all(other is first for other in others)
+    assert len(found(editor, "src/deep/run.py", CODE)) == 1
+
+
 def test_a_lens_counts_the_lessons_that_guard_a_file(editor: Editor) -> None:
     document = editor.open("src/run.py")
     (lens,) = editor.ask(find_lenses, document, START)
@@ -141,7 +156,7 @@ def test_looking_at_changed_lines_finds_what_the_whole_holds(editor: Editor, edi
         change = TextDocumentContentChangePartial(range=where, text=text)
         editor.documents.change(document.uri, number, [change])
         changed = editor.documents.get(document.uri)
-        near, _is_all = diagnose(editor.files, changed, detect=True, whole=False)
-        whole, is_all = diagnose(editor.files, changed, detect=True, whole=True)
-        assert is_all
+        near, _left = diagnose(editor.files, changed, detect=True, whole=False)
+        whole, left = diagnose(editor.files, changed, detect=True, whole=True)
+        assert left == NOTHING
         assert near == whole
