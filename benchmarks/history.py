@@ -21,16 +21,16 @@ from unittest import mock
 
 from benchmarks import report
 from lessons_kb import Brain
-from lessons_kb.learn.effect import VERDICTS
+from lessons_kb.learn.lesson_effect import VERDICTS
+from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import Capabilities, HookEvent
-from lessons_kb.session.respond import respond
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from typing import Any
 
-    from lessons_kb.learn.effect import Overview
+    from lessons_kb.learn.lesson_effect import Overview
 
 EXAMPLE = Path(__file__).parents[1] / "brain-example"
 SESSIONS, QUICK_SESSIONS = 200, 100

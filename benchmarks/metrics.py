@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lessons_kb.relevance.measures import (
+from lessons_kb.relevance.evaluation_measures import (
     compute_hit,
     compute_ndcg,
     compute_recall,

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder
 from benchmarks.ours import open_indexed, private_state
+from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import Capabilities, HookEvent
-from lessons_kb.session.respond import respond
 
 if TYPE_CHECKING:
     import argparse

@@ -23,7 +23,7 @@ from benchmarks.entries import (
     prompt_event,
     tool_event,
 )
-from lessons_kb.service.daemon_state import RECORD_NAME, ask_daemon
+from lessons_kb.service.start_daemon import RECORD_NAME, ask_daemon
 from lessons_kb.store.locate import state_home
 
 if TYPE_CHECKING:

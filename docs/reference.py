@@ -19,7 +19,7 @@ import typer  # noqa: E402
 
 from lessons_kb import model  # noqa: E402
 from lessons_kb.agents.capabilities import AGENTS  # noqa: E402
-from lessons_kb.agents.install.places import (  # noqa: E402
+from lessons_kb.agents.install.settings_files import (  # noqa: E402
     MCP_HOOKS,
     Entries,
     Request,

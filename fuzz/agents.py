@@ -17,8 +17,8 @@ def agent_settings(data: bytes) -> None:
     """An agent's settings file: refused, or ours put in and taken out without a trace."""
     from lessons_kb.agents.capabilities import AGENTS
     from lessons_kb.agents.install import Entries, Request
-    from lessons_kb.agents.install.merge import add_pieces, take_pieces
-    from lessons_kb.agents.install.places import find_targets
+    from lessons_kb.agents.install.settings_entries import add_pieces, take_pieces
+    from lessons_kb.agents.install.settings_files import find_targets
 
     names = sorted(AGENTS)
     name = names[data[0] % len(names)] if data else names[0]
@@ -42,7 +42,7 @@ def agent_settings(data: bytes) -> None:
 def payload(data: bytes) -> None:
     """A hook's event, of any agent: an answer or silence, and nothing in the hook log."""
     from lessons_kb.agents.capabilities import AGENTS
-    from lessons_kb.service import hooks as hook
+    from lessons_kb.service import hook_event as hook
 
     names = sorted(AGENTS)
     name = names[data[0] % len(names)] if data else names[0]

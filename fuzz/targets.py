@@ -117,7 +117,7 @@ def _check_lines(text: str, result: str, wanted: Mapping[str, Any]) -> None:
 
 def settings(data: bytes) -> None:
     """A lessons.toml is refused in one line, or read, and survives the catalogue."""
-    from lessons_kb.text.bounded import MAX_PATTERNS, check_pattern
+    from lessons_kb.text.sentence_patterns import MAX_PATTERNS, check_pattern
 
     try:
         found, origins = parse_settings(_text(data))
@@ -137,7 +137,7 @@ _HOSTILE = ("a" * 300, "aaab" * 60 + "!", "x y " * 70, "0" * 299 + "\n", "ㅏ" *
 def _check_pattern(pattern: str, refused: str) -> None:
     if refused:
         return
-    from lessons_kb.text.bounded import search_any
+    from lessons_kb.text.sentence_patterns import search_any
 
     began = time.process_time()
     for text in _HOSTILE:
@@ -147,7 +147,7 @@ def _check_pattern(pattern: str, refused: str) -> None:
 
 def pattern(data: bytes) -> None:
     """A pattern that the settings admit ends in time on any sentence."""
-    from lessons_kb.text.bounded import check_pattern
+    from lessons_kb.text.sentence_patterns import check_pattern
 
     text = _text(data)[:400]
     _check_pattern(text, check_pattern(text))
@@ -185,9 +185,9 @@ def markup(data: bytes) -> None:
 def words(data: bytes) -> None:
     """What is read out of a prompt: terms, paths, sentences, tokens, secrets."""
     from lessons_kb.text.analyzer import analyze
-    from lessons_kb.text.prompts import find_paths, split_sentences
+    from lessons_kb.text.paths_and_sentences import find_paths, split_sentences
     from lessons_kb.text.redact import redact
-    from lessons_kb.text.tokens import estimate_tokens
+    from lessons_kb.text.token_estimate import estimate_tokens
 
     text = _text(data)
     assert all(analyze(text))
@@ -228,14 +228,14 @@ def _imported(read: Callable[[], Any]) -> None:
 
 def review(data: bytes) -> None:
     """The claim tables of a review."""
-    from lessons_kb.importers.review import read_review
+    from lessons_kb.importers.review_findings import read_review
 
     _imported(lambda: read_review(_text(data), name="review.md"))
 
 
 def memory(data: bytes) -> None:
     """The bullet lists of an AGENTS.md."""
-    from lessons_kb.importers.memory import read_memory
+    from lessons_kb.importers.agent_notes import read_memory
 
     _imported(lambda: read_memory(_text(data), name="AGENTS.md"))
 
@@ -289,7 +289,7 @@ def template(data: bytes) -> None:
 
 def answer(data: bytes) -> None:
     """An answer held against a checklist, of which both may be anything."""
-    from lessons_kb.check.items import find_unaddressed_items
+    from lessons_kb.check.item_states import find_unaddressed_items
     from lessons_kb.model import Card
 
     items, _, text = _text(data).partition("\n\n")

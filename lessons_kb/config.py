@@ -130,7 +130,7 @@ class Triggers:
     """``[triggers]``: what a user may say to call for a lesson."""
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.bounded``."""
+    """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.sentence_patterns``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

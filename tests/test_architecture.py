@@ -141,24 +141,24 @@ def test_the_client_is_short_and_lean() -> None:
 
 
 SURROUNDINGS = {
-    "brain/agent_session.py": "the default for a library's caller: the session it runs in",
+    "brain/current_session.py": "the default for a library's caller: the session it runs in",
     "brain/captured_run.py": "a command runs where it was started",
     "brain/discovery.py": "the default for a library's caller",
     "brain/drafts.py": "paths as the user types them",
     "brain/layers.py": "the default for a library's caller: where it stands",
-    "brain/sharing.py": "git runs where the user stands",
-    "brain/workspace.py": "the default for a library's caller",
-    "brain/session_files.py": "where agents keep their records",
+    "brain/git_merge_setup.py": "git runs where the user stands",
+    "brain/open_brains.py": "the default for a library's caller",
+    "brain/transcript_files.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
     "process/editor.py": "the user's editor",
-    "process/programs.py": "the search path of programs",
+    "process/find_program.py": "the search path of programs",
     "search/embeddings/model.py": "the cache that other programs share",
     "service/daemon.py": "who is served, and by which state",
-    "service/daemon_state.py": "the same, for whoever asks the daemon",
+    "service/start_daemon.py": "the same, for whoever asks the daemon",
     "service/fallback.py": "the client's other half",
     "store/locate.py": "where the user keeps state: the only place that says so",
     "tui/app.py": "a terminal's colours and editor",
-    "tui/prompt.py": "a terminal's editor",
+    "tui/line_mode.py": "a terminal's editor",
 }
 """File → why it reads the environment or the working directory; everything else is told them."""
 
@@ -200,7 +200,7 @@ def test_an_event_answered_without_a_daemon_loads_no_heavy_package(
     (lessons / "retry.md").write_text(card)
     monkeypatch.setenv("LESSONS_BRAIN", str(tmp_path / "brain"))
     fire = (
-        "import os, sys; from lessons_kb.service.hooks import answer_event\n"
+        "import os, sys; from lessons_kb.service.hook_event import answer_event\n"
         "output, _ = answer_event('claude-code', sys.argv[1], os.environ, leave_open=True)\n"
         "assert 'Send a key' in output, output\n"
     )

@@ -23,7 +23,7 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from mcp import Client, MCPError, StdioServerParameters
 
 from lessons_kb.brain.init import trust_brain
-from lessons_kb.brain.workspace import Workspace
+from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app
@@ -67,7 +67,7 @@ def ask(target: Any, work: Callable[[Client], Any], **how: Any) -> Any:
 
 @pytest.fixture
 def call(workspace: Workspace) -> Callable[..., Any]:
-    from lessons_kb.service.hooks import answer_event
+    from lessons_kb.service.hook_event import answer_event
 
     def answer(agent: str, event: dict[str, Any]) -> str:
         return answer_event(agent, json.dumps(event), {}, find=workspace.find)[0]
@@ -240,7 +240,7 @@ def test_a_hook_gets_what_the_command_would_print(call, brain: pathlib.Path) -> 
 
 
 def test_placeholders_without_a_value_are_left_out() -> None:
-    from lessons_kb.service.mcp.answers import substituted
+    from lessons_kb.service.mcp.results import substituted
 
     event = {"prompt": "x", "agent_id": "${agent_id}", "tool_input": '{"command": "ls"}'}
     assert substituted(event) == {"prompt": "x", "tool_input": {"command": "ls"}}
@@ -551,7 +551,7 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(
 def test_a_lesson_that_came_too_late_is_given_again(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lessons_kb.service.hooks import answer_event
+    from lessons_kb.service.hook_event import answer_event
     from lessons_kb.service.mcp import tools
 
     waits = [threading.Event()]

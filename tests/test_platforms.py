@@ -69,7 +69,7 @@ with Brain.open("shop") as brain:
     assert "Refund worker pays twice" in block.text, block
     assert [line for line in check_health(brain, ".") if line.level == "error"] == []
 
-from lessons_kb.service.hooks import answer_event
+from lessons_kb.service.hook_event import answer_event
 
 event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": os.getcwd()}
 event["prompt"] = "Why does the refund worker pay twice?"

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lessons_kb.agents.payload import (
+from lessons_kb.agents.answer_text import Said
+from lessons_kb.agents.payload_fields import (
     Payload,
     arguments_of,
     end_of,
@@ -19,8 +20,7 @@ from lessons_kb.agents.payload import (
     text_of,
     time_of,
 )
-from lessons_kb.agents.response_text import Said
-from lessons_kb.guards.tools import kind_of_failure
+from lessons_kb.guards.tool_calls import kind_of_failure
 
 _EXIT = r"<(?:shellId: [^\n>]{0,80} completed with exit code|exited with exit code) (-?\d+)>\s*\Z"
 _TAIL = 200

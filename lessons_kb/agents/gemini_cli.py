@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lessons_kb.agents.payload import (
+from lessons_kb.agents.answer_text import Said
+from lessons_kb.agents.payload_fields import (
     Payload,
     arguments_of,
     end_of,
@@ -14,8 +15,7 @@ from lessons_kb.agents.payload import (
     text_of,
     time_of,
 )
-from lessons_kb.agents.response_text import Said
-from lessons_kb.guards.tools import kind_of_failure
+from lessons_kb.guards.tool_calls import kind_of_failure
 
 _OPENS, _CLOSES = "<hook_context>", "</hook_context>"
 _EXIT = r"^Exit Code: (-?\d+)$"

@@ -22,9 +22,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from lessons_kb.agents.payload import Payload, arguments_of, end_of, object_of, output_of, text_of
-from lessons_kb.agents.response_text import Said
-from lessons_kb.guards.tools import kind_of_failure
+from lessons_kb.agents.answer_text import Said
+from lessons_kb.agents.payload_fields import (
+    Payload,
+    arguments_of,
+    end_of,
+    object_of,
+    output_of,
+    text_of,
+)
+from lessons_kb.guards.tool_calls import kind_of_failure
 
 _INVALID = "invalid"
 """Name of the tool that opencode runs in the place of one that does not exist."""

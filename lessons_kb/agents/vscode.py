@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.payload import Payload, end_of, output_of, text_of, time_of
-from lessons_kb.agents.response_text import Said
-from lessons_kb.guards.tools import kind_of_failure
+from lessons_kb.agents.answer_text import Said
+from lessons_kb.agents.payload_fields import Payload, end_of, output_of, text_of, time_of
+from lessons_kb.guards.tool_calls import kind_of_failure
 
 _FAILED = ("error:", "error while calling tool", "tool call failed")
 _EXIT = r"exit(?:ed with)? code:? (-?\d+)"

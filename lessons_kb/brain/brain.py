@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.drafts import Drafts
-from lessons_kb.brain.exchange import Exchange
+from lessons_kb.brain.import_export import Exchange
 from lessons_kb.brain.injected import find_given
 from lessons_kb.brain.journal import Journal
-from lessons_kb.brain.judging import judge
 from lessons_kb.brain.last_check import check_last
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.lint import lint
+from lessons_kb.brain.run_judge import judge
 from lessons_kb.brain.stats import Stats
-from lessons_kb.check.items import check_items
-from lessons_kb.check.places import read_texts
+from lessons_kb.check.item_evidence import read_texts
+from lessons_kb.check.item_states import check_items
 from lessons_kb.model import Card, Check, DetectedLine, Evidence, Finding
 
 

@@ -8,15 +8,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.agent_session import session_of
+from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import LessonsError
-from lessons_kb.learn.test_commands import find_test_command
+from lessons_kb.learn.test_runs import find_test_command
 from lessons_kb.model import Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
-from lessons_kb.store.runs import Runs
-from lessons_kb.text.terminal import plain
+from lessons_kb.store.running_commands import Runs
+from lessons_kb.text.terminal_output import plain
 
 OUTCOMES: Mapping[str, str] = {
     "completed": "ok",

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.agent_session import session_of
-from lessons_kb.brain.compose import compose, redact_card
-from lessons_kb.brain.digest import read_document
+from lessons_kb.brain.card_text import compose, redact_card
+from lessons_kb.brain.current_session import session_of
+from lessons_kb.brain.git_merge_setup import merges_cards
+from lessons_kb.brain.index_entry import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.sharing import merges_cards
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.slugs import normal_title, slug
@@ -31,12 +31,12 @@ from lessons_kb.errors import (
     LessonsError,
     StorageError,
 )
-from lessons_kb.learn.drafts import Sketch
-from lessons_kb.learn.effect import RECURRED
+from lessons_kb.learn.draft_text import Sketch
+from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document
-from lessons_kb.store import disk, files, trash
+from lessons_kb.store import card_files, disk, trash
+from lessons_kb.store.lesson_outcomes import BUMPED
 from lessons_kb.store.locks import hold_new
-from lessons_kb.store.outcomes import BUMPED
 from lessons_kb.text.redact import redact
 
 Change = str | int | tuple[str, ...] | None
@@ -331,7 +331,7 @@ class Cards:
             path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
             try:
                 layer.touch()
-                return files.create(layer.root, path, data)
+                return card_files.create(layer.root, path, data)
             except DuplicateCard:
                 continue
         raise InputError(f"1,000 cards are named {stem}; choose another title")
@@ -360,7 +360,7 @@ class Cards:
             except EditRefused as error:
                 raise EditRefused(f"{path} was not changed: {error}") from None
 
-        data = files.rewrite(layer.root, path, edited)
+        data = card_files.rewrite(layer.root, path, edited)
         layer.touch()
         return _usable(parse_bytes(data, path=path, folders=folders), path)
 

@@ -15,10 +15,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.brain.detection import find_detected, has_detectors
+from lessons_kb.brain.detect_in_change import find_detected, has_detectors
 from lessons_kb.brain.layers import Layers
-from lessons_kb.detect.changes import parse_diff
-from lessons_kb.detect.syntax import is_available
+from lessons_kb.detect.added_code import parse_diff
+from lessons_kb.detect.ast_patterns import is_available
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.model import Card, as_data
 from lessons_kb.process.git import leads_to_head, read_head, read_history

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.brain.detection import Detected, find_detected, read_text
+from lessons_kb.brain.detect_in_change import Detected, find_detected, read_text
 from lessons_kb.brain.layers import Layers
-from lessons_kb.detect.changes import Change, parse_diff, place_in
+from lessons_kb.detect.added_code import Change, parse_diff, place_in
+from lessons_kb.detect.ast_patterns import is_available, language_of
 from lessons_kb.detect.matcher import Match
 from lessons_kb.detect.propose import Proposal, count_matches, propose
-from lessons_kb.detect.syntax import is_available, language_of
 from lessons_kb.errors import GitError
 from lessons_kb.model import Card, Pattern
 from lessons_kb.process.git import list_files

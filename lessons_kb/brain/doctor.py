@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lessons_kb.brain import doctor_brain as checkup
 from lessons_kb.brain import doctor_environment as surroundings
 from lessons_kb.brain import doctor_fixes as mending
-from lessons_kb.brain.health import Health
+from lessons_kb.brain.doctor_report import Health
 from lessons_kb.errors import LessonsError
 
 if TYPE_CHECKING:

@@ -6,23 +6,23 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-from lessons_kb.brain.census import count_files, format_census
-from lessons_kb.brain.health import FIX, Health, size_of
+from lessons_kb.brain.account_for_files import count_files, format_census
+from lessons_kb.brain.doctor_report import FIX, Health, size_of
+from lessons_kb.brain.git_merge_setup import find_sharing
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
-from lessons_kb.brain.sharing import find_sharing
 from lessons_kb.search.embeddings.model import INSTALL, find_absent_libraries
-from lessons_kb.store import tidy
+from lessons_kb.store import cleanup
+from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
-from lessons_kb.store.drafts import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.lease import is_leased
 from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME
-from lessons_kb.store.settings import read_settings
 from lessons_kb.store.trash import entries, find_beyond
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
 from lessons_kb.store.user_state import state_dir
-from lessons_kb.text.counted import counted
+from lessons_kb.store.watcher_lease import is_leased
+from lessons_kb.text.plurals import counted
 
 _DAY_SECONDS = 86_400
 _GRACE_DAYS = 2
@@ -75,10 +75,10 @@ def check_index(layer: Layer) -> Iterator[Health]:
         yield Health(level="error", what="index", detail=detail, mend=mend)
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
-    room = size_of(tidy.measure_folder(layer.cache))
+    room = size_of(cleanup.measure_folder(layer.cache))
     detail = f"{format_census(count)}; {room}, "
     yield Health(level="ok", what="index", detail=detail + (when if known else "built just now"))
-    if left := tidy.find_old_generations(layer.cache, layer.engine_directory(state)):
+    if left := cleanup.find_old_generations(layer.cache, layer.engine_directory(state)):
         folders = counted(len(left), "folder of an old index", "folders of old indexes")
         detail = f"{folders} in {layer.cache}"
         yield Health(level="warning", what="index", detail=detail, mend=f"{FIX} removes them")
@@ -130,11 +130,11 @@ def check_write_access(layer: Layer) -> Iterator[Health]:
         if not os.access(folder, os.W_OK | os.X_OK):
             mend = "give yourself write access to the folder"
             yield Health(level="error", what=what, detail=f"no write access to {folder}", mend=mend)
-    for folder in tidy.find_open_folders(layer.root):
+    for folder in cleanup.find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
             detail = f"other users can read {folder}"
             yield Health(level="warning", what=what, detail=detail, mend=f"{FIX} closes it")
-    for missing in tidy.find_missing_ignores(layer.root, layer.cache):
+    for missing in cleanup.find_missing_ignores(layer.root, layer.cache):
         detail = f"{missing} is missing, so the cache could be committed"
         yield Health(level="warning", what="cache", detail=detail, mend=f"{FIX} writes it again")
     if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
@@ -148,7 +148,7 @@ def check_watcher(layer: Layer) -> Iterator[Health]:
     else:
         detail = "not running; each search checks for changed files itself"
     yield Health(level="ok", what="watcher", detail=detail)
-    for path in tidy.find_stale_leases(layer.cache):
+    for path in cleanup.find_stale_leases(layer.cache):
         detail = f"{path} is left over from a watcher that ended"
         yield Health(level="warning", what="watcher", detail=detail, mend=f"{FIX} removes it")
 

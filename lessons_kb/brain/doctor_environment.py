@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.health import FIX, Health, size_of
+from lessons_kb.brain.doctor_report import FIX, Health, size_of
+from lessons_kb.store.cleanup import find_open_folders
 from lessons_kb.store.hook_log import LOG_NAME, Trouble, read_troubles
 from lessons_kb.store.locate import state_home
-from lessons_kb.store.tidy import find_open_folders
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 _OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
 _RECENT_DAYS = 7

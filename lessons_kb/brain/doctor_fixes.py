@@ -7,35 +7,35 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 
-from lessons_kb.brain.health import Health
+from lessons_kb.brain.doctor_report import Health
 from lessons_kb.brain.layer import Layer
-from lessons_kb.store import tidy
+from lessons_kb.store import cleanup
 from lessons_kb.store.trash import prune
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 _DAY_SECONDS = 86_400
 
 
 def mend_state(_about: object) -> Iterator[Health]:
     """Close the state folders that others may look into."""
-    for folder in tidy.find_open_folders():
-        tidy.close_folder(folder)
+    for folder in cleanup.find_open_folders():
+        cleanup.close_folder(folder)
         yield _fixed("state", f"{folder} is private again")
 
 
 def mend_folders(layer: Layer) -> Iterator[Health]:
     """Close the state folders of a brain, and keep its cache out of git."""
-    for folder in tidy.find_open_folders(layer.root):
-        tidy.close_folder(folder)
+    for folder in cleanup.find_open_folders(layer.root):
+        cleanup.close_folder(folder)
         yield _fixed("state", f"{folder} is private again")
-    for path in tidy.find_missing_ignores(layer.root, layer.cache):
-        tidy.write_ignore(path)
+    for path in cleanup.find_missing_ignores(layer.root, layer.cache):
+        cleanup.write_ignore(path)
         yield _fixed("cache", f"wrote {path}")
 
 
 def mend_watcher(layer: Layer) -> Iterator[Health]:
     """Remove the leases of watchers that are gone, and end what killed processes left running."""
-    for path in tidy.find_stale_leases(layer.cache):
+    for path in cleanup.find_stale_leases(layer.cache):
         os.unlink(path)
         yield _fixed("watcher", f"removed {path}")
     if ended := layer.journal.runs.end_abandoned():
@@ -58,7 +58,7 @@ def mend_index(layer: Layer) -> Iterator[Health]:
         layer.refresh(rebuild=True)
         yield _fixed("index", f"rebuilt; it held {size} of {state.cards + state.notes}")
         state = layer.state or state
-    for folder in tidy.find_old_generations(layer.cache, layer.engine_directory(state)):
+    for folder in cleanup.find_old_generations(layer.cache, layer.engine_directory(state)):
         shutil.rmtree(folder)
         yield _fixed("index", f"removed {folder}")
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from lessons_kb.brain.card_text import compose, find_lacks, redact_card
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.compose import compose, find_lacks, redact_card
+from lessons_kb.brain.detect_in_change import read_text
 from lessons_kb.brain.detect_in_project import propose_patterns
-from lessons_kb.brain.detection import read_text
 from lessons_kb.brain.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers
+from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.patterns import parse_pattern
 from lessons_kb.cards.slugs import normal_title
 from lessons_kb.duplicates.near_duplicates import Twin
 from lessons_kb.errors import (
@@ -31,7 +31,7 @@ from lessons_kb.errors import (
     InputError,
     LessonsError,
 )
-from lessons_kb.learn.drafts import (
+from lessons_kb.learn.draft_text import (
     MAX_DIFF,
     Sketch,
     find_diff,
@@ -40,13 +40,13 @@ from lessons_kb.learn.drafts import (
     sketch_session,
     sketch_trigger,
 )
-from lessons_kb.learn.test_commands import find_test_command, shows_outcome
-from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers
+from lessons_kb.learn.draft_triggers import RED_GREEN, Trigger, find_triggers
+from lessons_kb.learn.test_runs import find_test_command, shows_outcome
 from lessons_kb.model import EVENTS, Card, Document, Event, Pattern
 from lessons_kb.process.git import read_diff
-from lessons_kb.store.drafts import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locks import hold_new
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.redact import redact
 
 PROPOSED = "proposed"

@@ -178,7 +178,7 @@ class Meaning:
         vectors.add(found)
 
     def _passages(self, path: str, digest: str) -> list[str]:
-        from lessons_kb.brain.digest import read_document  # the parsers: see `refresh`
+        from lessons_kb.brain.index_entry import read_document  # the parsers: see `refresh`
 
         settings = self._index.settings
         try:

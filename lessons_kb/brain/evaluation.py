@@ -10,16 +10,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.digest import digest_files
+from lessons_kb.brain.index_entry import digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import HIT_LIMIT
 from lessons_kb.brain.refresh import BATCH, Refresh
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import KINDS, NOTE, Card
-from lessons_kb.relevance.measures import NDCG_DEPTH, Evaluation, Labelled, Outcome, summarise
-from lessons_kb.search.engine import Engine
-from lessons_kb.search.engines import open_engine
+from lessons_kb.relevance.evaluation_measures import (
+    NDCG_DEPTH,
+    Evaluation,
+    Labelled,
+    Outcome,
+    summarise,
+)
+from lessons_kb.search.engine_protocol import Engine
+from lessons_kb.search.engine_registry import open_engine
 
 ENGINES = CHOICES["index.engine"]
 ALL_ENGINES = "all"

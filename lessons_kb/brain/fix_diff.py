@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.cards.kinds import in_mapped_folder
+from lessons_kb.cards.file_kinds import in_mapped_folder
 from lessons_kb.errors import GitError
-from lessons_kb.learn.drafts import names_of, split_files
+from lessons_kb.learn.draft_text import names_of, split_files
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.locate import CONFIG_NAME, git_top
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES

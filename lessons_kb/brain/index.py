@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
-from lessons_kb.search.engine import Engine, Reader
-from lessons_kb.search.engines import open_engine
-from lessons_kb.search.overlay import Overlay
+from lessons_kb.search.edited_cards import Overlay
+from lessons_kb.search.engine_protocol import Engine, Reader
+from lessons_kb.search.engine_registry import open_engine
+from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.catalogue import Catalogue, Entry, State, get_inode, is_disk_trouble
+from lessons_kb.store.cleanup import GENERATION_NAME, measure_folder
 from lessons_kb.store.disk import read_regular, sqlite_error
 from lessons_kb.store.scan import settings_signature
-from lessons_kb.store.settings import read_ignored, read_settings
-from lessons_kb.store.tidy import GENERATION_NAME, measure_folder
 from lessons_kb.text.globs import match_globs
 
 if TYPE_CHECKING:

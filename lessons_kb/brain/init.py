@@ -6,15 +6,15 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from lessons_kb.brain.digest import read_document
 from lessons_kb.brain.discovery import untrusted_hint
+from lessons_kb.brain.index_entry import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.store import trust as trusts
+from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME, find_brains, is_work_tree
-from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.templates import read_template
 
 

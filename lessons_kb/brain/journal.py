@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lessons_kb.brain.agent_session import session_of
+from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.layers import Layers
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import ConfigError, InputError

@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detection import find_in_evidence
-from lessons_kb.brain.evidence import find_session_evidence
+from lessons_kb.brain.detect_in_change import find_in_evidence
 from lessons_kb.brain.injected import find_cards
-from lessons_kb.brain.judging import judge
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.check.closings import read_closings
-from lessons_kb.check.items import check_items
+from lessons_kb.brain.run_judge import judge
+from lessons_kb.brain.work_done import find_session_evidence
+from lessons_kb.check.item_closings import read_closings
+from lessons_kb.check.item_states import check_items
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.model import Card, Check, CheckedItem, Event, Evidence
 from lessons_kb.store.disk import read_inside

@@ -16,10 +16,10 @@ from lessons_kb.model import as_data
 from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
-from lessons_kb.store.lease import drop_lease
 from lessons_kb.store.scan import count_files, find_signature, settings_signature
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.watcher_lease import drop_lease
 
 if TYPE_CHECKING:
     from lessons_kb.brain.embeddings import Meaning
@@ -33,6 +33,8 @@ FIRST_FILES = 1_000
 """Files that a hook reads where nothing is indexed, so that it can answer: some 0.5 s."""
 PATIENCE_SECONDS = 0.05
 """How long a hook waits for another writer."""
+FIRST_PATIENCE_SECONDS = 1.0
+"""How long where nothing is indexed: without what the other writes there is no answer."""
 
 
 class Layer(Index):
@@ -170,8 +172,10 @@ class Layer(Index):
         What a watcher saw edited a moment ago is read, and shown until the watcher commits it:
         waiting for the disk would take as long as the rest of the answer.
         """
+        indexed = self.state is not None and self.state.manifest
+        patience = PATIENCE_SECONDS if indexed else FIRST_PATIENCE_SECONDS
         return self.show_edits() or self.refresh(
-            limit=REFRESHED_FILES, first=FIRST_FILES, patience=PATIENCE_SECONDS
+            limit=REFRESHED_FILES, first=FIRST_FILES, patience=patience
         )
 
     def follow_edits(self, find: Callable[[], frozenset[str] | None] | None) -> None:
@@ -209,7 +213,7 @@ class Layer(Index):
             return None
 
         # Only a process that stays comes here, and a watcher has loaded the parsers.
-        from lessons_kb.brain.digest import digest_files
+        from lessons_kb.brain.index_entry import digest_files
 
         settings, read = self.settings, self._read_edits
         for path, signature in found.items():

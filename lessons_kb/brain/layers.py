@@ -21,11 +21,11 @@ from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
 from lessons_kb.search.term_scores import prepare
 from lessons_kb.store import locate
-from lessons_kb.text.prompts import cut_middle, find_paths, is_question
-from lessons_kb.text.tokens import TokenCounter, estimate_tokens
+from lessons_kb.text.paths_and_sentences import cut_middle, find_paths, is_question
+from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.watching import Watching
+    from lessons_kb.brain.refresh_on_change import Watching
 
 _PATIENCE = 1.0
 """Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
@@ -132,7 +132,7 @@ class Layers:
 
         An edit is seen after about a quarter of a second.
         """
-        from lessons_kb.brain.watching import Watching
+        from lessons_kb.brain.refresh_on_change import Watching
 
         if self._watching is None:
             self._watching = Watching(self.layers)
@@ -305,7 +305,7 @@ def _relative(path: str, directory: str) -> str:
 def _closings(layer: Layer) -> str:
     if not layer.settings.check.closings:
         return ""
-    from lessons_kb.check.closings import REQUEST
+    from lessons_kb.check.item_closings import REQUEST
 
     return REQUEST
 
@@ -313,6 +313,6 @@ def _closings(layer: Layer) -> str:
 def _body(layer: Layer, hit: Hit) -> str:
 
     settings = layer.settings
-    from lessons_kb.brain.digest import read_body
+    from lessons_kb.brain.index_entry import read_body
 
     return read_body(layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes)

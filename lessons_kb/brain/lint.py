@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.detect_in_project import MANY_PLACES, list_tree, read_source
-from lessons_kb.brain.digest import check_globs, read_document
+from lessons_kb.brain.index_entry import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
-from lessons_kb.cards.examples import FOUND_OFTEN, advise
+from lessons_kb.cards.code_examples import FOUND_OFTEN, advise
 from lessons_kb.cards.lint import check_card
-from lessons_kb.detect.matcher import Matcher, Rule
-from lessons_kb.detect.syntax import (
+from lessons_kb.detect.ast_patterns import (
     INSTALL,
     check_syntax,
     find_language,
     is_available,
     language_of,
 )
+from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locate import CONFIG_NAME, git_top
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.text.globs import compile_globs
 
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.detect_in_project import propose_patterns
 from lessons_kb.brain.drafts import Draft, Drafts
-from lessons_kb.brain.session_files import Source, find_sources, is_inside, read_entries
+from lessons_kb.brain.transcript_files import Source, find_sources, is_inside, read_entries
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.guards.tools import find_command, kind_of_failure, kind_of_tool, parse_call
-from lessons_kb.learn.commits import CommitFacts, read_facts
-from lessons_kb.learn.drafts import names_of, sketch_candidate, split_files
-from lessons_kb.learn.mining import Candidate, find_candidates
-from lessons_kb.learn.sightings import SessionReader, Sighting
+from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.learn.draft_text import names_of, sketch_candidate, split_files
+from lessons_kb.learn.fix_commits import CommitFacts, read_facts
+from lessons_kb.learn.mining_candidates import Candidate, find_candidates
+from lessons_kb.learn.session_signals import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
 from lessons_kb.process.git import list_commits, read_commit, read_patches
 from lessons_kb.process.pool import map_batches
-from lessons_kb.store.mined import Mined
-from lessons_kb.text.counted import counted
+from lessons_kb.store.mined_sources import Mined
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.redact import redact
 from lessons_kb.transcripts import entries
 from lessons_kb.transcripts.entries import Entry

@@ -9,10 +9,10 @@ from typing import Any
 from lessons_kb.brain.layer import Layer
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.search.engine import Reader
+from lessons_kb.search.engine_protocol import Reader
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
-from lessons_kb.text.prompts import split_sentences
+from lessons_kb.text.paths_and_sentences import split_sentences
 
 _FIRST_FETCH = 32
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
@@ -211,7 +211,7 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     wanted = list(cards)
     if not wanted or not layer.settings.effect.withhold_harmful:
         return {}
-    from lessons_kb.learn.effect import may_harm, weigh
+    from lessons_kb.learn.lesson_effect import may_harm, weigh
 
     totals = layer.session_journal.outcomes.totals([card.id for card in wanted])
     suspect = (card for card in wanted if may_harm(totals.get(card.id, {})))

@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from lessons_kb.brain.agent_session import session_of
-from lessons_kb.brain.baseline import look_before
+from lessons_kb.brain.card_filters import names_project, names_stage
 from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.detect_history import Months, glance
 from lessons_kb.brain.drafts import Drafts
-from lessons_kb.brain.filters import names_project, names_stage
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.occurrences_before_card import look_before
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.learn.effect import (
+from lessons_kb.learn.lesson_effect import (
     ADDRESSED,
     INJECTED,
     MARKS,
@@ -32,7 +32,7 @@ from lessons_kb.learn.effect import (
     weigh,
 )
 from lessons_kb.model import NOTE, Card
-from lessons_kb.store.outcomes import ALL, BUMPED, Outcomes
+from lessons_kb.store.lesson_outcomes import ALL, BUMPED, Outcomes
 
 ANY = "any"
 """What stands for a stage or project in a card that names none."""

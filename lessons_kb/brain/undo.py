@@ -14,13 +14,13 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import canonical, split_header
 from lessons_kb.cards.parse import parse_bytes
-from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.read_header import read_header
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
-from lessons_kb.learn.effect import RECURRED
+from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import Card
-from lessons_kb.store import files, trash
-from lessons_kb.store.drafts import DraftFolder
-from lessons_kb.store.outcomes import BUMPED
+from lessons_kb.store import card_files, trash
+from lessons_kb.store.draft_files import DraftFolder
+from lessons_kb.store.lesson_outcomes import BUMPED
 
 if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
@@ -280,7 +280,7 @@ class _Change:
         folders = self._layer.settings.folders
         if not os.path.lexists(os.path.join(self._layer.root, *self._path.split("/"))):
             raise CardNotFound(f"{self._path} no longer exists; nothing was undone")
-        files.rewrite(self._layer.root, self._path, back)
+        card_files.rewrite(self._layer.root, self._path, back)
         self._layer.touch()
         return remark
 
@@ -304,7 +304,7 @@ def _edited(data: bytes, changes: dict[str, Change]) -> bytes:
 
 
 def _read(layer: Layer, path: str) -> bytes:
-    return files.read_bytes(layer.root, path, limit=files.MAX_BYTES)
+    return card_files.read_bytes(layer.root, path, limit=card_files.MAX_BYTES)
 
 
 def _replace(layer: Layer, path: str, expected: bytes, data: bytes) -> None:
@@ -313,7 +313,7 @@ def _replace(layer: Layer, path: str, expected: bytes, data: bytes) -> None:
             raise EditRefused(f"{path} has changed since then; nothing was undone")
         return data
 
-    files.rewrite(layer.root, path, back)
+    card_files.rewrite(layer.root, path, back)
     layer.touch()
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.cards.header import Entry, Header, Span, Split, canonical, line_starts, split_header
-from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.keys import KEYS, describe_form, read_value
-from lessons_kb.cards.reading import Reading, read_header, read_leniently
-from lessons_kb.cards.scalars import format_flow, format_scalar
+from lessons_kb.cards.plain_text import one_line
+from lessons_kb.cards.read_header import Reading, read_header, read_leniently
+from lessons_kb.cards.write_values import format_flow, format_scalar
 from lessons_kb.errors import EditRefused, InputError
 
 Change = str | int | tuple[str, ...] | None

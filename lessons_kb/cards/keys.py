@@ -14,9 +14,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
+from lessons_kb.cards.detect_key import read_patterns
 from lessons_kb.cards.header import Entry, canonical
-from lessons_kb.cards.inline import one_line
-from lessons_kb.cards.patterns import read_patterns
+from lessons_kb.cards.plain_text import one_line
 from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES, Pattern
 
 Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None

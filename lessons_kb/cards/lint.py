@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lessons_kb.cards.examples import EXAMPLE_RULES, check_examples
+from lessons_kb.cards.code_examples import EXAMPLE_RULES, check_examples
 from lessons_kb.cards.outline import normal_newlines
 from lessons_kb.cards.sections import (
     CAUSE,
@@ -15,7 +15,7 @@ from lessons_kb.cards.sections import (
     read_sections,
 )
 from lessons_kb.model import NOTE, Card, Document, Finding
-from lessons_kb.text.bounded import check_pattern
+from lessons_kb.text.sentence_patterns import check_pattern
 
 MAX_ITEM = 240
 """Characters. The lessons share a budget of some 800 tokens."""

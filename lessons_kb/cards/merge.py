@@ -19,7 +19,7 @@ from lessons_kb.cards.merge_values import (
     merge_value,
     read_date,
 )
-from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.read_header import read_header
 
 MergeText = Callable[[str, str, str], tuple[str, bool]]
 """Base, ours, theirs → the text merged by lines and whether it holds conflict markers."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from lessons_kb.cards.edit import edit_header, read_comments
 from lessons_kb.cards.header import Entry, split_header
 from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES, Read, read_value
-from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.read_header import read_header
 from lessons_kb.errors import LessonsError
 
 Rule = Callable[["Three"], str]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lessons_kb.cards.inline import plain_text
+from lessons_kb.cards.plain_text import plain_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

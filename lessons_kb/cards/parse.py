@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.cards.file_kinds import in_mapped_folder, is_note_name, kind_of
 from lessons_kb.cards.header import Split, canonical, split_header
-from lessons_kb.cards.inline import one_line
 from lessons_kb.cards.keys import Problem, read_keys
-from lessons_kb.cards.kinds import in_mapped_folder, is_note_name, kind_of
 from lessons_kb.cards.outline import normal_newlines
-from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.plain_text import one_line
+from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
     MISTAKE,
     SITUATION,

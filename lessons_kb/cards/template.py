@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import canonical, split_header
-from lessons_kb.cards.inline import one_line
-from lessons_kb.cards.reading import read_header
+from lessons_kb.cards.plain_text import one_line
+from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.slugs import slug
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, SEVERITIES

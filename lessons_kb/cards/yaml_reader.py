@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from lessons_kb.cards.header import Entry, Mapping, Span
-from lessons_kb.cards.lenient import read_scalar
+from lessons_kb.cards.lenient_reader import read_scalar
 
 MAX_DEPTH = 16
 MAX_ALIASES = 32

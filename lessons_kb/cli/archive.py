@@ -11,14 +11,14 @@ import typer
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from lessons_kb.brain.stale import Stale
+    from lessons_kb.brain.stale_cards import Stale
 
 
 def archive(
@@ -51,7 +51,7 @@ def archive(
         if options().json:
             print_json([as_data(card) for card in cards])
         return
-    from lessons_kb.brain.stale import find_stale
+    from lessons_kb.brain.stale_cards import find_stale
 
     found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
     chosen = [] if dry_run else _choose_stale(found, yes=yes, curated=curated)

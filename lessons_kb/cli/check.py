@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
-from lessons_kb.check.places import read_texts
+from lessons_kb.check.item_evidence import read_texts
 from lessons_kb.cli.annotations import Annotation, format_github, format_sarif
-from lessons_kb.cli.diffs import Revision, Session, read_diff
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -21,6 +20,7 @@ from lessons_kb.cli.options import (
     relative_path,
     say,
 )
+from lessons_kb.cli.query_options import Revision, Session, read_diff
 from lessons_kb.errors import InputError
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN
 from lessons_kb.version import __version__
@@ -104,9 +104,9 @@ def _check(
         if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     else:
+        from lessons_kb.brain.detect_in_change import tell_line
         from lessons_kb.brain.detect_in_project import detect_diff  # not for --help
-        from lessons_kb.brain.detection import tell_line
-        from lessons_kb.brain.evidence import read_diff_evidence
+        from lessons_kb.brain.work_done import read_diff_evidence
 
         change = read_diff(brain, diff)
         text = " ".join(answer)

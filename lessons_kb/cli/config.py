@@ -11,7 +11,7 @@ def config() -> None:
     Example: lessons config --json
     """
     from lessons_kb.config import flat_settings
-    from lessons_kb.store.settings import read_settings
+    from lessons_kb.store.brain_settings import read_settings
 
     settings, origins = read_settings(open_brain().layers[0].root)
     flat = flat_settings(settings)

@@ -15,7 +15,7 @@ from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.learn.drafts import Sketch
+    from lessons_kb.learn.draft_text import Sketch
 
 
 def create(

@@ -20,16 +20,16 @@ def daemon(
 
     Example: lessons daemon status
     """
-    from lessons_kb.service import daemon_state
+    from lessons_kb.service import start_daemon
     from lessons_kb.service.daemon import STATUS, STOP, serve
 
     check_choice("ACTION", action, ACTIONS)
     if action == "run":
-        if daemon_state.ask_daemon(STATUS) is not None:
+        if start_daemon.ask_daemon(STATUS) is not None:
             print("the daemon is already running; see `lessons daemon status`")
             return
         raise typer.Exit(serve())
-    answer = daemon_state.ask_daemon(STATUS if action == "status" else STOP)
+    answer = start_daemon.ask_daemon(STATUS if action == "status" else STOP)
     if options().json:
         print_json(answer)
     elif answer is None:
@@ -37,4 +37,4 @@ def daemon(
     elif action == "stop":
         print("the daemon is stopping")
     else:
-        print(daemon_state.describe(answer))
+        print(start_daemon.describe(answer))

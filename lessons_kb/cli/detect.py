@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lessons_kb.cli.annotations import Annotation, format_github, format_sarif
-from lessons_kb.cli.diffs import Revision, read_diff
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -18,9 +17,10 @@ from lessons_kb.cli.options import (
     relative_path,
     say,
 )
+from lessons_kb.cli.query_options import Revision, read_diff
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _from_root(brain: Brain, paths: Sequence[str]) -> list[str]:
 
 def _say_unused(brain: Brain) -> None:
     from lessons_kb.brain.detect_in_project import count_unused
-    from lessons_kb.detect.syntax import INSTALL
+    from lessons_kb.detect.ast_patterns import INSTALL
 
     beyond, without = count_unused(brain)
     if beyond:
@@ -111,7 +111,7 @@ def _say_unused(brain: Brain) -> None:
 
 
 def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
-    from lessons_kb.text.visible import visible
+    from lessons_kb.text.escape_controls import visible
 
     rows = [(_place(brain, one.match.path), one) for one in found]
     if form == "json":

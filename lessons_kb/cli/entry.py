@@ -12,7 +12,7 @@ _STOPPED = 130
 def main() -> None:
     """Run the command that the arguments name, and exit."""
     if sys.argv[1:2] == ["merge-driver"]:
-        from lessons_kb.cli.merging import run
+        from lessons_kb.cli.run_merge_driver import run
 
         sys.exit(run(sys.argv[2:]))
     try:

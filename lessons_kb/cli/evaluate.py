@@ -8,14 +8,14 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, read_file, say
 from lessons_kb.model import as_data
-from lessons_kb.relevance.measures import parse_labelled
-from lessons_kb.text.counted import counted
+from lessons_kb.relevance.evaluation_measures import parse_labelled
+from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lessons_kb.brain.evaluation import Report
-    from lessons_kb.relevance.measures import Evaluation
+    from lessons_kb.relevance.evaluation_measures import Evaluation
 
 COLUMNS = {
     "recall5": "recall@5",

@@ -13,8 +13,8 @@ import typer
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import EVENTS, as_data
+from lessons_kb.text.escape_controls import visible_json
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.text.visible import visible_json
 
 if TYPE_CHECKING:
     from lessons_kb.model import Event

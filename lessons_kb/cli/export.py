@@ -20,7 +20,7 @@ def export(
 
     Example: lessons export jsonl -o lessons.jsonl
     """
-    from lessons_kb.brain.exchange import FORMATS, Exchange
+    from lessons_kb.brain.import_export import FORMATS, Exchange
 
     check_choice("FORMAT", form, FORMATS)
     brain = open_brain()
@@ -29,7 +29,7 @@ def export(
         for line in lines:
             print(line)
         return
-    from lessons_kb.store.sources import write_export
+    from lessons_kb.store.import_files import write_export
 
     brain.cards.check_free(output)
     write_export(output, lines)

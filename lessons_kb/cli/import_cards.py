@@ -8,14 +8,14 @@ import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lessons_kb.brain.exchange import Step
-    from lessons_kb.brain.transcripts import Session
+    from lessons_kb.brain.import_export import Step
+    from lessons_kb.brain.import_transcript import Session
 
 TRANSCRIPT = "transcript"
 
@@ -37,7 +37,7 @@ def import_cards(
 
     Example: lessons import memory AGENTS.md CLAUDE.md
     """
-    from lessons_kb.brain.exchange import ON_NEAR, Exchange
+    from lessons_kb.brain.import_export import ON_NEAR, Exchange
     from lessons_kb.transcripts.reader import AGENTS
 
     check_choice("--near", near, ON_NEAR)
@@ -58,7 +58,7 @@ def import_cards(
 
 def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
     """Read sessions into the journal, where `create --from-session` and drafts find them."""
-    from lessons_kb.brain.transcripts import Transcripts
+    from lessons_kb.brain.import_transcript import Transcripts
 
     transcripts = Transcripts(open_brain())
     sessions: list[Session] = []

@@ -16,7 +16,7 @@ from lessons_kb.cli.options import (
     say,
 )
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ def index(
 
     Example: lessons index --rebuild
     """
-    from lessons_kb.brain.census import count_files, format_census
+    from lessons_kb.brain.account_for_files import count_files, format_census
 
     brain = open_brain()
     workers = max(1, min(4, os.cpu_count() or 1))

@@ -19,7 +19,7 @@ from lessons_kb.cli.options import (
     say,
 )
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from lessons_kb.cli.card_lines import check_kind
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.model import STATUSES, as_data
 from lessons_kb.render import age
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
     from lessons_kb.model import Card
@@ -35,7 +35,7 @@ def list_cards(
 
     Example: lessons list --severity high --sort count
     """
-    from lessons_kb.brain.filters import names_project, names_stage, names_topic
+    from lessons_kb.brain.card_filters import names_project, names_stage, names_topic
 
     check_kind(kind, severity)
     check_choice("--sort", sort, tuple(_ORDERS))

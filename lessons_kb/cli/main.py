@@ -206,7 +206,7 @@ def _reader_has_gone() -> int:
 
 
 def _fail(message: str) -> int:
-    from lessons_kb.text.visible import visible
+    from lessons_kb.text.escape_controls import visible
 
     line = visible(" ".join(message.split()))
     print(f"lessons: {line}", file=sys.stderr)

@@ -12,7 +12,7 @@ from lessons_kb.cli.options import open_brain, options, print_json
 from lessons_kb.model import as_data
 
 if TYPE_CHECKING:
-    from lessons_kb.tui.desk import Desk
+    from lessons_kb.tui.row_source import Desk
     from lessons_kb.tui.rows import Row
 
 
@@ -23,7 +23,7 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    from lessons_kb.tui.desk import Desk
+    from lessons_kb.tui.row_source import Desk
 
     with open_brain() as brain:
         desk = Desk(brain)
@@ -41,7 +41,7 @@ def manage() -> None:
             if full_screen.return_code:
                 raise typer.Exit(full_screen.return_code)
             return
-        from lessons_kb.tui.prompt import run_prompt
+        from lessons_kb.tui.line_mode import run_prompt
 
         refused = run_prompt(desk, sys.stdin, lambda text: print(text, flush=True))
         if refused and not interactive:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, say
-from lessons_kb.learn.effect import MARKS
+from lessons_kb.learn.lesson_effect import MARKS
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
 

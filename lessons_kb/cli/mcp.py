@@ -14,7 +14,7 @@ from lessons_kb.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lessons_kb.brain.workspace import Workspace
+    from lessons_kb.brain.open_brains import Workspace
 
 
 def mcp(
@@ -32,12 +32,12 @@ def mcp(
     refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
     sets a token that each request must carry. Example: lessons mcp --http --port 8765
     """
-    from lessons_kb.agents.install.notes import HOW_TO_GET_SDK
-    from lessons_kb.agents.install.programs import has_sdk
+    from lessons_kb.agents.install.next_steps import HOW_TO_GET_SDK
+    from lessons_kb.agents.install.own_programs import has_sdk
 
     if not has_sdk():
         raise InputError(f"the MCP server needs the `mcp` package: {HOW_TO_GET_SDK}")
-    from lessons_kb.brain.workspace import Workspace
+    from lessons_kb.brain.open_brains import Workspace
     from lessons_kb.service.mcp import build_server, serve_http
     from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE
 
@@ -71,7 +71,7 @@ def _working_directory() -> str:
 
 
 def _hook_answers(workspace: Workspace) -> Callable[[str, dict[str, Any]], str]:
-    from lessons_kb.service.hooks import answer_event
+    from lessons_kb.service.hook_event import answer_event
 
     def answer(agent: str, event: dict[str, Any]) -> str:
         placed = json.dumps({"cwd": workspace.directory, **event})

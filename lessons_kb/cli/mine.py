@@ -12,7 +12,7 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.errors import BrainNotFound, InputError
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.drafts import Draft
     from lessons_kb.brain.mine import Found
-    from lessons_kb.learn.mining import Candidate
+    from lessons_kb.learn.mining_candidates import Candidate
 
 SHOWN = 20
 _WIDTH = 80

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.errors import InputError
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,14 +107,14 @@ def close_brains() -> None:
 
 def say(message: str) -> None:
     """Tell the user something that is not the answer."""
-    from lessons_kb.text.visible import visible
+    from lessons_kb.text.escape_controls import visible
 
     print(f"lessons: {visible(message)}", file=sys.stderr)
 
 
 def print_json(data: Any) -> None:
     """Print an answer as JSON."""
-    from lessons_kb.text.visible import visible_json
+    from lessons_kb.text.escape_controls import visible_json
 
     print(visible_json(json.dumps(data, ensure_ascii=False, indent=2)))
 

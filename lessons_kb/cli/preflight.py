@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
-from lessons_kb.cli.diffs import Paths, Revision, Session, Stage, read_diff, say_stale
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -18,6 +17,7 @@ from lessons_kb.cli.options import (
     read_text,
     say,
 )
+from lessons_kb.cli.query_options import Paths, Revision, Session, Stage, read_diff, say_stale
 from lessons_kb.errors import Untrusted
 from lessons_kb.model import as_data
 
@@ -111,7 +111,7 @@ def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> Non
 
 def _most_seen(brain: Brain, stage: str) -> list[Card]:
     """Return the stage's lessons that would be given, those seen most often first."""
-    from lessons_kb.brain.filters import names_stage
+    from lessons_kb.brain.card_filters import names_stage
 
     cards = [
         card

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.learn.effect import Effect
+    from lessons_kb.learn.lesson_effect import Effect
 
 FILE = "lessons-report.html"
 STDOUT = "-"
@@ -38,7 +38,7 @@ def report(
     Example: lessons report -o report.html
     """
     from lessons_kb.report import build_page
-    from lessons_kb.store.sources import write_export
+    from lessons_kb.store.import_files import write_export
     from lessons_kb.store.templates import read_template
 
     if options().json and output == STDOUT:

@@ -10,10 +10,10 @@ import typer
 
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
-from lessons_kb.learn.drafts import format_patterns
+from lessons_kb.learn.draft_text import format_patterns
 from lessons_kb.model import as_data
+from lessons_kb.text.escape_controls import visible
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.text.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from lessons_kb import render
-from lessons_kb.cli.diffs import Paths, Stage, say_stale
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -17,6 +16,7 @@ from lessons_kb.cli.options import (
     read_text,
     say,
 )
+from lessons_kb.cli.query_options import Paths, Stage, say_stale
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.preflight.block import shown_name

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lessons_kb.cli.line_wrapping import print_wrapped, wrap
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
-from lessons_kb.cli.wrapping import print_wrapped, wrap
-from lessons_kb.learn.effect import (
+from lessons_kb.learn.lesson_effect import (
     ADDRESSED,
     INJECTED,
     MARKS,
@@ -25,13 +25,13 @@ from lessons_kb.learn.effect import (
     top,
 )
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lessons_kb.learn.effect import Effect, Overview, Rate
+    from lessons_kb.learn.lesson_effect import Effect, Overview, Rate
 
 History = tuple[tuple[str, str, int], ...]
 ROWS = 10

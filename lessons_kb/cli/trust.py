@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb.cli.brain_setup import Folder, say_goes_by_path
+from lessons_kb.cli.init_and_trust import Folder, say_goes_by_path
 from lessons_kb.cli.options import options, print_json
-from lessons_kb.text.visible import visible
+from lessons_kb.text.escape_controls import visible
 
 
 def trust(

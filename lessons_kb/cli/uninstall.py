@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lessons_kb.cli.git_driver import GIT, set_up
-from lessons_kb.cli.installing import Agent, Dry, Every, Scope, Shared, install_or_remove
+from lessons_kb.cli.install_git import GIT, set_up
+from lessons_kb.cli.install_output import Agent, Dry, Every, Scope, Shared, install_or_remove
 
 
 def uninstall(

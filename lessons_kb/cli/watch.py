@@ -13,7 +13,7 @@ def watch() -> None:
 
     Example: lessons watch &
     """
-    from lessons_kb.brain.watching import Watching
+    from lessons_kb.brain.refresh_on_change import Watching
 
     brain = open_brain()
     say(f"watching {', '.join(layer.root for layer in brain.layers)}; press Ctrl-C to stop")

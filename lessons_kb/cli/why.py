@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
+from lessons_kb.cli.line_wrapping import print_wrapped
 from lessons_kb.cli.options import open_brain, options, print_json, say
-from lessons_kb.cli.wrapping import print_wrapped
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.text.counted import counted
+from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from lessons_kb.detect.changes import Change
+from lessons_kb.detect.added_code import Change
+from lessons_kb.detect.ast_patterns import find_language, find_nodes, language_of
 from lessons_kb.detect.patterns import compile_pattern, find_segments, find_words
-from lessons_kb.detect.syntax import find_language, find_nodes, language_of
 from lessons_kb.model import Pattern
 from lessons_kb.text.globs import match_globs
 from lessons_kb.text.linear_regex import compile_set

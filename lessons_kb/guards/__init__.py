@@ -28,18 +28,18 @@ a session can go on in another process. None reads a clock or a file.
 
 from __future__ import annotations
 
-from lessons_kb.guards.edits import EditLoopGuard
-from lessons_kb.guards.files import FileLedger, parse_ledger
-from lessons_kb.guards.mistakes import MistakeTracker
-from lessons_kb.guards.repeats import RepeatGuard
-from lessons_kb.guards.stalls import StallGuard
-from lessons_kb.guards.tools import (
+from lessons_kb.guards.edit_loop import EditLoopGuard
+from lessons_kb.guards.failures_in_a_row import MistakeTracker
+from lessons_kb.guards.files_touched import FileLedger, parse_ledger
+from lessons_kb.guards.repeated_calls import RepeatGuard
+from lessons_kb.guards.session_guards import Limits, Watch
+from lessons_kb.guards.silent_runs import StallGuard
+from lessons_kb.guards.tool_calls import (
     digest_arguments,
     kind_of_failure,
     kind_of_tool,
     parse_call,
 )
-from lessons_kb.guards.watch import Limits, Watch
 from lessons_kb.model import Event, Signal
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lessons_kb.errors import InputError
-from lessons_kb.importers.incoming import (
+from lessons_kb.importers.imported_lesson import (
     FIX,
     PREVENTION,
     SECTIONS,
@@ -20,7 +20,7 @@ from lessons_kb.importers.incoming import (
     make_origin,
 )
 from lessons_kb.importers.prose import checklist, fit_sections, shorten, unmarked
-from lessons_kb.text.prompts import split_sentences
+from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean_line
 
 TABLE = "mistakes"

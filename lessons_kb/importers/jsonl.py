@@ -9,8 +9,8 @@ from typing import Any
 
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
-from lessons_kb.importers.digest import FORMAT
-from lessons_kb.importers.incoming import (
+from lessons_kb.importers.export_formats import FORMAT
+from lessons_kb.importers.imported_lesson import (
     PREVENTION,
     SECTIONS,
     Incoming,
@@ -21,7 +21,7 @@ from lessons_kb.importers.prose import checklist, fit_sections, shorten, unmarke
 from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
 from lessons_kb.text.sanitize import clean_line
 
-NAMES = read_mapping("json_keys.txt")["keys"]
+NAMES = read_mapping("import_json_keys.txt")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")

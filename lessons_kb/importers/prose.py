@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lessons_kb.text.prompts import split_sentences
+from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean, clean_line
 
 MAX_TITLE = 110

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.learn.failures import error_excerpt
-from lessons_kb.learn.phrases import find_phrase
+from lessons_kb.learn.failure_output import error_excerpt
+from lessons_kb.learn.feedback_phrases import find_phrase
 from lessons_kb.model import CALLS, FAILURES, Card, Event
 from lessons_kb.text.analyzer import analyze
 

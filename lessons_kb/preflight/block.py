@@ -19,7 +19,7 @@ from lessons_kb.preflight.note_excerpts import (
     weigh_terms,  # most blocks shorten nothing
 )
 from lessons_kb.text.sanitize import clean_line, defang
-from lessons_kb.text.tokens import TokenCounter
+from lessons_kb.text.token_estimate import TokenCounter
 
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import log
 
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.prompts import split_sentences
+from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean, defang
 
 GAP = "…"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 _AGAIN_AFTER_SECONDS = 60.0
 _INDEX = "import sys; from lessons_kb.cli.main import main; sys.exit(main())"
-_DRAFTS = "import sys; from lessons_kb.session.draft_session import draft_session as draft"
+_DRAFTS = "import sys; from lessons_kb.session.make_drafts import draft_session as draft"
 _DRAFTS += "; draft(*sys.argv[1:])"
 
 

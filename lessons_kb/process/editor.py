@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 from lessons_kb.errors import InputError
-from lessons_kb.process.programs import find_program
+from lessons_kb.process.find_program import find_program
 
 
 def open_editor(path: str) -> None:

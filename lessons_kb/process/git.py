@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from lessons_kb.errors import GitError
-from lessons_kb.process.programs import find_program
+from lessons_kb.process.find_program import find_program
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""

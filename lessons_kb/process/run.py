@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.guards.stalls import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
-from lessons_kb.process.sessions import KILL, STOP, is_alive, signal_session, start_session
-from lessons_kb.process.streams import Sink, Sources, Tail, ThreadedSources
-from lessons_kb.process.terminal import STDERR, STDIN, STDOUT, Terminal, open_terminal
+from lessons_kb.guards.silent_runs import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
+from lessons_kb.process.output_streams import Sink, Sources, Tail, ThreadedSources
+from lessons_kb.process.process_tree import KILL, STOP, is_alive, signal_session, start_session
+from lessons_kb.process.pseudo_terminal import STDERR, STDIN, STDOUT, Terminal, open_terminal
 
 NOT_FOUND = 127
 NOT_STARTED = 126

@@ -18,9 +18,9 @@ from math import exp, log, log1p
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Hit
-from lessons_kb.relevance.background import UNKNOWN, is_background
+from lessons_kb.relevance.background_prompts import UNKNOWN, is_background
 from lessons_kb.relevance.surprise import PASSAGE, fade, measure_nats, share_of
-from lessons_kb.search.engine import K1
+from lessons_kb.search.engine_protocol import K1
 from lessons_kb.text.analyzer import analyze
 
 # The log odds of a card are the sum of these times what each names.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lessons_kb.learn.effect import Rate
+from lessons_kb.learn.lesson_effect import Rate
 
 HEIGHT = 120
 PERCENT = "\u00a0%"

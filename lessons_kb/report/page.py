@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from jinja2 import Template
 
-from lessons_kb.learn.effect import Effect, Overview, Period, never_used, noisy, tell_added
+from lessons_kb.learn.lesson_effect import Effect, Overview, Period, never_used, noisy, tell_added
 from lessons_kb.model import as_data
 from lessons_kb.report.charts import (
     PERCENT,

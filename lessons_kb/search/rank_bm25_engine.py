@@ -16,8 +16,14 @@ from rank_bm25 import BM25Okapi
 
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
-from lessons_kb.search.engine import K1, B
-from lessons_kb.search.terms import check_stamp, join_pairs, join_terms, order_hits, plain_term
+from lessons_kb.search.engine_protocol import K1, B
+from lessons_kb.search.query_terms import (
+    check_stamp,
+    join_pairs,
+    join_terms,
+    order_hits,
+    plain_term,
+)
 
 _FILE = "documents.sqlite"
 _APPLICATION = 0x6C6B6262  # tells our file from any other SQLite file

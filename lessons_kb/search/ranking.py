@@ -8,7 +8,7 @@ from math import log, log2, prod
 
 from lessons_kb.config import Ranking
 from lessons_kb.model import Card, Hit, Query
-from lessons_kb.search.engine import rounded
+from lessons_kb.search.engine_protocol import rounded
 
 _MOST_DOUBLINGS = 10
 """Beyond 1,024 occurrences a card grows no louder: counters can run away."""

@@ -15,9 +15,15 @@ from tantivy import Query
 
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
-from lessons_kb.search.engine import rounded
+from lessons_kb.search.engine_protocol import rounded
+from lessons_kb.search.query_terms import (
+    check_stamp,
+    join_pairs,
+    join_terms,
+    order_hits,
+    plain_term,
+)
 from lessons_kb.search.term_scores import MOST_CARDS, TermScores
-from lessons_kb.search.terms import check_stamp, join_pairs, join_terms, order_hits, plain_term
 
 _T = TypeVar("_T")
 _Stored = dict[str, tuple[frozenset[str], int, str]]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
-from lessons_kb.search.terms import order_hits
+from lessons_kb.search.query_terms import order_hits
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,10 +27,10 @@ from lessons_kb import hook_client
 from lessons_kb.agents.install.launcher import refresh_launcher
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery, look_in_agent
-from lessons_kb.brain.workspace import Workspace
+from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.daemon_state import note_failure, note_start
-from lessons_kb.service.hooks import answer_event
+from lessons_kb.service.hook_event import answer_event
+from lessons_kb.service.start_daemon import note_failure, note_start
 from lessons_kb.store.hook_log import log_trouble
 
 IDLE_SECONDS = 900.0

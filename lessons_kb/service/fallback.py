@@ -13,7 +13,7 @@ import sys
 import time
 
 from lessons_kb.hook_client import DEADLINE_VARIABLE, MAX_EVENT_BYTES, read_deadline
-from lessons_kb.service.hooks import MODULES, answer_event, log_failure
+from lessons_kb.service.hook_event import MODULES, answer_event, log_failure
 
 _LOG_SECONDS = 0.3
 _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
@@ -53,8 +53,8 @@ def _start_daemon(event: bytes) -> None:
         directory = json.loads(event).get("cwd") or _current_directory()
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
-        from lessons_kb.service.daemon_state import start_daemon
-        from lessons_kb.store.settings import read_settings
+        from lessons_kb.service.start_daemon import start_daemon
+        from lessons_kb.store.brain_settings import read_settings
 
         roots = look(directory, os.environ, in_agent=True).trusted
         if all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1]):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.guards.tools import parse_call
+from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.model import DONE, Card, Event, Signal
+from lessons_kb.session.detected_mistakes import name_call
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
-from lessons_kb.session.matches import name_call
-from lessons_kb.session.observe import missed_events, outcome_of, prepared, see
+from lessons_kb.session.record_event import missed_events, outcome_of, prepared, see
 from lessons_kb.session.state import (
     BLOCK,
     GUARD,
@@ -20,8 +20,7 @@ from lessons_kb.session.state import (
     read_state,
     turn_state,
 )
-from lessons_kb.session.transcript import read_missed
-
+from lessons_kb.session.transcript_tail import read_missed
 
 _TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
@@ -77,7 +76,7 @@ def _find_late(
 ) -> list[tuple[Layer, Card]]:
     if event.outcome != "exec_error" or not event.output:
         return []
-    from lessons_kb.learn.failures import error_excerpt  # only a failure needs these
+    from lessons_kb.learn.failure_output import error_excerpt  # only a failure needs these
     from lessons_kb.session.turn_lessons import find_sure
 
     state = read_state(open_session.journal, hook_event.context)
@@ -117,7 +116,7 @@ def _note_recurrences(
     """Count what was found in a change that went in: it is known, not guessed."""
     if not made:
         return
-    from lessons_kb.learn.effect import RECURRED
+    from lessons_kb.learn.lesson_effect import RECURRED
 
     for layer in open_session.brain.layers:
         for _call, alias, card, _text in made:

@@ -12,18 +12,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from lessons_kb.brain.detection import Detected, find_detected, place_change, place_creation
+from lessons_kb.brain.detect_in_change import Detected, find_detected, place_change, place_creation
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_usable
-from lessons_kb.detect.changes import Change
-from lessons_kb.guards.changes import find_changes, find_documents
-from lessons_kb.guards.commands import find_changed, find_run, is_known, is_patch_command
-from lessons_kb.guards.paths import relative_path, show_path
-from lessons_kb.guards.tools import find_folder, parse_call
+from lessons_kb.detect.added_code import Change
+from lessons_kb.guards.command_files import find_changed, find_run, is_known, is_patch_command
+from lessons_kb.guards.file_names import relative_path, show_path
+from lessons_kb.guards.planned_changes import find_changes, find_documents
+from lessons_kb.guards.tool_calls import find_folder, parse_call
 from lessons_kb.model import SEVERITIES, Card, Event
+from lessons_kb.session.detected_mistakes import (
+    name_call,
+    name_card,
+    name_place,
+    tell_after,
+    tell_before,
+)
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
-from lessons_kb.session.matches import name_call, name_card, name_place, tell_after, tell_before
 from lessons_kb.session.prompt import freshen
 from lessons_kb.session.state import (
     BLOCK,
@@ -58,10 +64,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     """
     if capabilities.stop and (stop := _take_stop(open_session, hook_event)):
         return Answer(stop=stop)
-    if hook_event.spawns is not None:
-        with turn_state(open_session.journal, hook_event.context) as state:
-            state.spawned.append(list(hook_event.spawns))
-        return NOTHING
+    _note_spawned(open_session, hook_event)
     call = _read_call(open_session, hook_event)
     if not (call.touched or call.changes or call.commands):
         return NOTHING
@@ -139,6 +142,13 @@ def _take_stop(open_session: OpenSession, hook_event: HookEvent) -> str:
         _step, line = state.stopping
         state.stopping = []
     return line
+
+
+def _note_spawned(open_session: OpenSession, hook_event: HookEvent) -> None:
+    """Keep what a subagent is asked: the event with which it begins does not say."""
+    if hook_event.spawns is not None:
+        with turn_state(open_session.journal, hook_event.context) as state:
+            state.spawned.append(list(hook_event.spawns))
 
 
 def _note_asked(

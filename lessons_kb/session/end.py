@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lessons_kb.session.drafts import order_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.waiting_drafts import order_drafts
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, _capabilities: Capabilities) -> Answer:

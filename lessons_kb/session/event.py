@@ -68,7 +68,6 @@ class HookEvent:
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
 
-
     @property
     def context(self) -> str:
         """Names the context of the model: that of a subagent is its own, all else is shared."""

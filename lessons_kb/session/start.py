@@ -6,14 +6,14 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.drafts import count_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.state import (
     now,
     read_state,
     turn_state,
 )
-from lessons_kb.session.transcript import Missed, skip_record
+from lessons_kb.session.transcript_tail import Missed, skip_record
+from lessons_kb.session.waiting_drafts import count_drafts
 
 _NEAR = 5.0
 """Seconds between an answer as the agent counts it and the end of its turn as a hook tells it."""

@@ -15,7 +15,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Event, Hit, Preflight
 from lessons_kb.session.event import Capabilities, HookEvent
 from lessons_kb.store.journal import SESSION_STATE, Journal
-from lessons_kb.text.tokens import TokenCounter, estimate_tokens
+from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 _MAX_LISTED = 500
 _MAX_WAITING = 8

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detection import find_in_evidence
-from lessons_kb.brain.evidence import find_session_evidence, is_change
+from lessons_kb.brain.detect_in_change import find_in_evidence
 from lessons_kb.brain.injected import find_cards
-from lessons_kb.brain.judging import judge
 from lessons_kb.brain.last_check import note_checked
 from lessons_kb.brain.layer import Layer
-from lessons_kb.check.closings import read_closings
-from lessons_kb.check.items import check_items
+from lessons_kb.brain.run_judge import judge
+from lessons_kb.brain.work_done import find_session_evidence, is_change
+from lessons_kb.check.item_closings import read_closings
+from lessons_kb.check.item_states import check_items
 from lessons_kb.model import OPEN, Card
-from lessons_kb.session.drafts import order_drafts
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
-from lessons_kb.session.observe import find_missed, journal_missed
-from lessons_kb.session.outcomes import count_items, note_effects
+from lessons_kb.session.lesson_outcomes import count_items, note_effects
+from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
+from lessons_kb.session.waiting_drafts import order_drafts
 from lessons_kb.store.events import prepare
 
 _JUDGE_SECONDS = 1.2

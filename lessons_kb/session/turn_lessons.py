@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lessons_kb.brain.detection import is_card_file
+from lessons_kb.brain.detect_in_change import is_card_file
 from lessons_kb.brain.injected import card_digest
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.detect.changes import Change
+from lessons_kb.detect.added_code import Change
 from lessons_kb.model import Card, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.relevance.turn import is_sure
+from lessons_kb.relevance.turn_evidence import is_sure
 from lessons_kb.session.event import Capabilities, HookEvent
 from lessons_kb.session.state import TurnState, now, pack_known
 

@@ -13,7 +13,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.session import compact
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.state import read_state, turn_state
-from lessons_kb.store.tail import read_tail
+from lessons_kb.store.file_tail import read_tail
 
 _REWRITTEN = b'{"$set":{"messages":'
 """How the line begins with which Gemini CLI replaces all messages of a chat."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from lessons_kb.store.database import Database
 from lessons_kb.store.events import Events
-from lessons_kb.store.outcomes import ALL, INJECTED, SESSIONS, TOKENS, Outcomes
-from lessons_kb.store.runs import Runs
+from lessons_kb.store.lesson_outcomes import ALL, INJECTED, SESSIONS, TOKENS, Outcomes
+from lessons_kb.store.running_commands import Runs
 from lessons_kb.store.user_state import state_dir
 
 JOURNAL_NAME = "journal.db"

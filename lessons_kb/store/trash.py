@@ -24,6 +24,7 @@ from typing import Any
 
 from lessons_kb.config import TrashSettings
 from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
+from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.disk import (
     TEMP_PREFIX,
     discard,
@@ -36,8 +37,7 @@ from lessons_kb.store.disk import (
     write_temp,
 )
 from lessons_kb.store.locks import locked
-from lessons_kb.store.settings import read_settings
-from lessons_kb.store.swap import is_being_written, rename_new
+from lessons_kb.store.replace_file import is_being_written, rename_new
 from lessons_kb.store.user_state import make_private, state_dir, write_private
 
 CARD = "card"

@@ -21,7 +21,7 @@ ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
 """Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
 corrects its rules from time to time."""
 
-_ENGLISH = read_mapping("english.txt")
+_ENGLISH = read_mapping("stemming_exceptions.txt")
 STOP_WORDS = frozenset(word for line in _ENGLISH["stop words"] for word in line.split())
 """English function words and politeness. Words that are code as well (else, let, try …) stay."""
 

@@ -185,7 +185,7 @@ def _fold_char(char: str) -> str:
 @lru_cache(maxsize=1)
 def _look_alikes() -> dict[int, str]:
     """Return what each letter or sign that resembles one of ASCII resembles."""
-    records = read_table("look_alikes.txt")["look-alikes"]
+    records = read_table("homoglyphs.txt")["look-alikes"]
     signs = ((sign, head.lstrip("\\")) for head, lines in records for sign in "".join(lines))
     return {ord(sign): plain for sign, plain in signs if sign != " "}
 
@@ -193,7 +193,9 @@ def _look_alikes() -> dict[int, str]:
 @lru_cache(maxsize=1)
 def _speakers() -> frozenset[str]:
     """Return the roles of a chat in all languages known, folded."""
-    words = (word for _, lines in read_table("roles.txt")["roles"] for word in lines[0].split())
+    words = (
+        word for _, lines in read_table("chat_roles.txt")["roles"] for word in lines[0].split()
+    )
     return frozenset(_fold(word).replace("_", " ") for word in words)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
 from lessons_kb.model import Card
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.tui.desk import Desk
+from lessons_kb.tui.row_source import Desk
 from lessons_kb.tui.rows import Row
 
 

@@ -23,8 +23,6 @@ from textual.worker import WorkType
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
 from lessons_kb.process.editor import open_editor
 from lessons_kb.tui.actions import Actions, Outcome
-from lessons_kb.tui.board import Board
-from lessons_kb.tui.desk import Desk
 from lessons_kb.tui.dialogs import Ask, Help, Pick
 from lessons_kb.tui.drawing import (
     draw_empty,
@@ -34,7 +32,9 @@ from lessons_kb.tui.drawing import (
     draw_view,
 )
 from lessons_kb.tui.keys import CARDS, DRAFTS, KEYS
-from lessons_kb.tui.listing import RowList
+from lessons_kb.tui.list_state import Board
+from lessons_kb.tui.list_widget import RowList
+from lessons_kb.tui.row_source import Desk
 from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from lessons_kb.tui.keys import help_text
-from lessons_kb.tui.listing import RowList
+from lessons_kb.tui.list_widget import RowList
 from lessons_kb.tui.rows import CARD_COLUMNS, Row, filter_rows
 
 

@@ -30,7 +30,10 @@ def say(project: pathlib.Path, chat: pathlib.Path, fire) -> Any:
             "hook_event_name": name, "timestamp": f"2026-11-21T21:17:{next(seconds):02d}.366Z",
         }  # fmt: skip
         if name == "AfterTool":
-            event |= {"tool_name": "run_shell_command", "tool_input": {"command": f"ls {next(seconds)}"}}
+            event |= {
+                "tool_name": "run_shell_command",
+                "tool_input": {"command": f"ls {next(seconds)}"},
+            }
             event |= {"tool_response": {"llmContent": "Exit Code: 0"}}
         context = fire("gemini-cli", event | fields).get("hookSpecificOutput", {})
         return str(context.get("additionalContext", ""))

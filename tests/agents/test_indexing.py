@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.process import detached
+from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.trust import cache_dir
 
 PROMPT = "Add a telegram command that restarts the service"
@@ -63,6 +65,21 @@ def test_few_changed_files_start_nothing(project, fire, starts) -> None:
     said = fire("claude-code", prompt(project, "s1"))
     assert "Reject every chat id" in str(said)
     assert starts == []
+
+
+def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, fire) -> None:
+    held = threading.Event()
+
+    def index() -> None:
+        with hold_writer(os.path.join(cache_dir(str(project)), "writer.lock"), patience=9):
+            held.set()
+            time.sleep(0.2)
+
+    watcher = threading.Thread(target=index)
+    watcher.start()
+    held.wait()
+    assert "Reject every chat id" in str(fire("claude-code", prompt(project, "s1")))
+    watcher.join()
 
 
 def test_an_untrusted_brain_starts_nothing(project, fire, starts) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.jsonc import find_comments, parse
-from lessons_kb.agents.install.places import find_targets
+from lessons_kb.agents.install.parse_jsonc import find_comments, parse
+from lessons_kb.agents.install.settings_files import find_targets
 from lessons_kb.errors import InputError, StorageError
 
 ENTRIES = Entries(hook="/opt/our tools/bin/lessons-hook", server="/opt/our tools/bin/lessons")
@@ -449,7 +449,7 @@ def test_the_line_survives_a_shell(ask, tmp_path: pathlib.Path) -> None:
 def test_a_kill_between_record_and_file_is_no_harm(
     ask, home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lessons_kb.store import foreign
+    from lessons_kb.store import agent_settings
 
     path = write(home / ".claude" / "settings.json", CLAUDE)
 
@@ -457,7 +457,7 @@ def test_a_kill_between_record_and_file_is_no_harm(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(foreign, "replace_settings_file", killed)
+        patch.setattr(agent_settings, "replace_settings_file", killed)
         with pytest.raises(KeyboardInterrupt):
             install(ask("claude-code"))
     assert path.read_text() == CLAUDE

@@ -10,7 +10,7 @@ import sqlite3
 
 import pytest
 
-from lessons_kb.service.hooks import answer_event
+from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.user_state import state_dir
 from tests.text.test_secret_kinds import SECRETS, filled
 

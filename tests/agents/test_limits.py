@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.text.tokens import estimate_tokens
+from lessons_kb.text.token_estimate import estimate_tokens
 
 EVERYTHING = """\
 [preflight]

@@ -17,8 +17,8 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.hosts import event_name, find_host
-from lessons_kb.service.hooks import answer_event
+from lessons_kb.agents.identify_agent import event_name, find_host
+from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.hook_log import MAX_LOG_BYTES, log_trouble, read_troubles
 from lessons_kb.store.user_state import state_dir
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.service.hooks import answer_event
+from lessons_kb.service.hook_event import answer_event
 
 pytestmark = pytest.mark.slow
 

@@ -189,7 +189,7 @@ COMMANDS = """\
         runs = brain.layers[0].journal.runs
         runs.end(runs.begin(Event(kind="test", at=1.0)), Event(kind="test", at=2.0))
         check_health(brain, os.getcwd()), mend_health(brain)
-        from lessons_kb.brain.transcripts import Transcripts
+        from lessons_kb.brain.import_transcript import Transcripts
         Transcripts(brain).take_in("session.jsonl", write=True)
 """
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lessons_kb.service.hooks import answer_event
+from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
 
 FORBIDDEN = ("open", "os.", "subprocess.", "socket.", "shutil.", "glob.", "import", "time.sleep")

@@ -8,7 +8,7 @@ from benchmarks import gate, metrics, quality
 from benchmarks.data import Doc, Prompt, RetrievalSet
 from benchmarks.ours import open_ours
 from lessons_kb.brain.evaluation import evaluate
-from lessons_kb.relevance.measures import Labelled
+from lessons_kb.relevance.evaluation_measures import Labelled
 
 TEXTS = (
     "The payment was charged twice because the retry had no idempotency key",

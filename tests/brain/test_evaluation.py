@@ -11,7 +11,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.evaluation import ENGINES, evaluate
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.relevance.measures import Labelled
+from lessons_kb.relevance.evaluation_measures import Labelled
 
 CARD = "# {title}\n\n## Prevention Checklist\n\n- {item}\n"
 

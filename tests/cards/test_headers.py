@@ -18,7 +18,7 @@ from lessons_kb.cards.header import (
     looks_like_keys,
     split_header,
 )
-from lessons_kb.cards.lenient import read_lenient
+from lessons_kb.cards.lenient_reader import read_lenient
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.yaml_reader import NotYamlError, RefusedError, read_yaml
 

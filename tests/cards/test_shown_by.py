@@ -10,7 +10,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Hit
 from lessons_kb.preflight.block import pack
 from lessons_kb.store.catalogue import card_from_json, card_to_json
-from lessons_kb.text.tokens import estimate_tokens
+from lessons_kb.text.token_estimate import estimate_tokens
 
 CARD = """\
 ---

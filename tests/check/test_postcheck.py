@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.check.items import MAX_EVIDENCE, find_unaddressed_items
+from lessons_kb.check.item_states import MAX_EVIDENCE, find_unaddressed_items
 from lessons_kb.model import Card
 
 

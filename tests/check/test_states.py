@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.check.items import check_items
+from lessons_kb.check.item_states import check_items
 from lessons_kb.model import Card, Command, DetectedLine, Edit, Evidence
 
 ITEM = "Cover the rejection with a test"

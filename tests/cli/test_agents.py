@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from lessons_kb.agents.install import programs
+from lessons_kb.agents.install import own_programs
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_wrong_line_is_told_in_one_line(lessons, home, words: list[str], says:
 def test_without_the_sdk_hooks_are_installed_and_the_rest_is_told(
     lessons, home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "has_sdk", lambda: False)
+    monkeypatch.setattr(own_programs, "has_sdk", lambda: False)
     done = lessons("install", "codex")
     assert (home / ".codex" / "hooks.json").exists()
     assert not (home / ".codex" / "config.toml").exists()
@@ -139,7 +139,7 @@ def test_a_missing_program_is_named(home, monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
     with pytest.raises(InputError, match="lessons-hook is missing"):
-        programs.find_entries(bare=False)
+        own_programs.find_entries(bare=False)
 
 
 def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.Path) -> None:

@@ -247,9 +247,9 @@ def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
 
 
 def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
-    from lessons_kb.detect import syntax
+    from lessons_kb.detect import ast_patterns
 
-    monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
+    monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
     done = lessons("detect")
     assert "lessons: 1 ast pattern not looked for; pip install 'lessons-kb[ast]'\n" in done.err
     assert "src/run.py:5" in done.out
@@ -300,9 +300,9 @@ def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons) -> None:
 
 
 def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -> None:
-    from lessons_kb.detect import syntax
+    from lessons_kb.detect import ast_patterns
 
-    monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
+    monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
     (shop / "lessons" / "other.md").write_text(SHELL)
     done = lessons("lint")
     assert done.out.count("info no-ast-grep: ") == 1

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.agent_session import SESSION_VARIABLES
+from lessons_kb.brain.current_session import SESSION_VARIABLES
 from lessons_kb.brain.init import trust_brain
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"

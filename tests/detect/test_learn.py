@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.detect import syntax
-from lessons_kb.detect.changes import Change
+from lessons_kb.detect import ast_patterns
+from lessons_kb.detect.added_code import Change
 from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.detect.propose import count_matches, find_agreeing, find_candidates
 from lessons_kb.detect.propose import propose as propose_rare
@@ -73,7 +73,7 @@ def test_at_most_three_are_proposed() -> None:
 
 
 def test_without_the_extra_nothing_is_proposed(monkeypatch) -> None:
-    monkeypatch.setattr(syntax, "_ast_grep", lambda: None)
+    monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
     assert propose([Change(path="a.py", before="os.system(x)\n", after="run(x)\n")]) == []
 
 

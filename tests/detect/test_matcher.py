@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.detect.changes import Change, parse_diff
+from lessons_kb.detect.added_code import Change, parse_diff
 from lessons_kb.detect.matcher import Match, Matcher, Rule
 from lessons_kb.detect.patterns import check_pattern
 from lessons_kb.model import Pattern

@@ -8,7 +8,7 @@ import pytest
 
 from lessons_kb.errors import InputError
 from lessons_kb.guards import EditLoopGuard, Event, MistakeTracker, RepeatGuard
-from lessons_kb.guards.edits import format_ordinal
+from lessons_kb.guards.edit_loop import format_ordinal
 
 EDIT = Event(kind="edit", targets=("X",))
 FAILED = Event(kind="tool", outcome="exec_error")

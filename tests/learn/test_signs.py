@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.learn.lesson_verdicts import find_marks
 from lessons_kb.learn.signs_of_recurrence import find_signs, is_about, phrases_of
-from lessons_kb.learn.words import find_marks
 from lessons_kb.model import Card, Event
 
 CARD = Card(

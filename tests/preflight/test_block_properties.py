@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
 from lessons_kb.preflight.block import pack
-from lessons_kb.text.tokens import estimate_tokens
+from lessons_kb.text.token_estimate import estimate_tokens
 
 COUNTERS = [
     estimate_tokens,

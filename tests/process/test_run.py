@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 
 from lessons_kb.process import run as module
+from lessons_kb.process.output_streams import ThreadedSources
 from lessons_kb.process.run import run_captured
-from lessons_kb.process.streams import ThreadedSources
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 

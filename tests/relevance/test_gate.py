@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from lessons_kb.config import DEFAULTS, Gate
 from lessons_kb.model import Card, Hit, Query
-from lessons_kb.relevance.background import measure_background
+from lessons_kb.relevance.background_prompts import measure_background
 from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.search.engines import open_engine
+from lessons_kb.search.engine_registry import open_engine
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.document_frequencies import get_share

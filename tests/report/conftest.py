@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.learn.effect import BEFORE, BEFORE_RECURRED, Effect, Overview, Period, weigh
+from lessons_kb.learn.lesson_effect import BEFORE, BEFORE_RECURRED, Effect, Overview, Period, weigh
 from lessons_kb.model import Card
 from lessons_kb.report import build_page
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.learn.effect import Overview
+from lessons_kb.learn.lesson_effect import Overview
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)

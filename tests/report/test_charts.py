@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.learn.effect import rate
+from lessons_kb.learn.lesson_effect import rate
 from lessons_kb.report.charts import (
     HEIGHT,
     describe_amounts,

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.learn.effect import Effect, Overview
+from lessons_kb.learn.lesson_effect import Effect, Overview
 from lessons_kb.report.page import describe
 from lessons_kb.text.sanitize import clean_line
 

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from lessons_kb import hook_client
-from lessons_kb.store.lease import LEASE_NAME
+from lessons_kb.store.watcher_lease import LEASE_NAME
 from tests.service.conftest import Installation
 
 LESSON = "Telegram remote execution must require an allowlist"

@@ -16,7 +16,7 @@ from typing import Self
 
 import pytest
 
-from lessons_kb.service.daemon_state import RECORD_NAME
+from lessons_kb.service.start_daemon import RECORD_NAME
 from tests.service.conftest import Installation
 from tests.service.test_daemon import LESSON, socket_of
 
@@ -115,6 +115,13 @@ def test_kills_at_random_moments_are_never_noticed(installation: Installation) -
     skip_pause(installation)
     installation.start()
     installation.wait_until(lambda: len(installation.pids()) == 1)
+    # The one that opens the brain takes over the lease of the last one killed.
+    installation.wait_until(
+        lambda: (
+            LESSON in installation.prompt("at last")
+            and (installation.status() or {}).get("answered")
+        )
+    )
     check_nothing_is_left(installation, path)
 
 

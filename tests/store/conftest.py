@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from lessons_kb.store import swap
+from lessons_kb.store import replace_file
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def card(root):
 def system(request, monkeypatch):
     """What the system offers: RENAME_EXCHANGE, only hard links, or neither."""
     if request.param != "exchange":
-        monkeypatch.setattr(swap, "_renameat2", lambda *_: False)
+        monkeypatch.setattr(replace_file, "_renameat2", lambda *_: False)
     if request.param == "copy":
 
         def no_links(*_, **__):

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store import disk, files, trash
+from lessons_kb.store import card_files, disk, trash
 
 CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
 
@@ -63,9 +63,9 @@ def test_what_the_system_refuses_is_one_line_and_nothing_is_lost(
 
     monkeypatch.setattr(disk.os, call, fail)
     with pytest.raises(StorageError, match=words) as error:
-        files.rewrite(root, "lessons/card.md", bump)
+        card_files.rewrite(root, "lessons/card.md", bump)
     with pytest.raises(StorageError, match=words):
-        files.create(root, "lessons/new.md", b"x" * 10)
+        card_files.create(root, "lessons/new.md", b"x" * 10)
     monkeypatch.undo()
     assert "lessons/card.md" in refused(error)
     assert read(card) == CARD
@@ -76,10 +76,10 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 from lessons_kb.errors import StorageError
-from lessons_kb.store import files
+from lessons_kb.store import card_files
 for act in (
-    lambda: files.rewrite(sys.argv[1], "lessons/card.md", lambda data: data + b"x" * 5000),
-    lambda: files.create(sys.argv[1], "lessons/new.md", b"x" * 5000),
+    lambda: card_files.rewrite(sys.argv[1], "lessons/card.md", lambda data: data + b"x" * 5000),
+    lambda: card_files.create(sys.argv[1], "lessons/new.md", b"x" * 5000),
 ):
     try:
         act()
@@ -98,35 +98,35 @@ def test_a_file_that_the_system_cuts_short_never_becomes_the_card(root, card):
 
 def test_a_disk_that_is_really_full(tmp_path, mount):
     root = mount(tmp_path / "small", "-t", "tmpfs", "-o", "size=64k", "tmpfs")
-    files.create(root, "card.md", CARD)
+    card_files.create(root, "card.md", CARD)
     with open(f"{root}/ballast", "wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(b"x" * 4096)
     for act in (
-        lambda: files.rewrite(root, "card.md", lambda data: data + b"x" * 9000),
-        lambda: files.create(root, "new.md", b"x" * 9000),
+        lambda: card_files.rewrite(root, "card.md", lambda data: data + b"x" * 9000),
+        lambda: card_files.create(root, "new.md", b"x" * 9000),
     ):
         with pytest.raises(StorageError, match="disk is full"):
             act()
     assert read(f"{root}/card.md") == CARD
     assert sorted(os.listdir(root)) == ["ballast", "card.md"]
     os.unlink(f"{root}/ballast")
-    assert files.rewrite(root, "card.md", bump) == CARD.replace(b"1", b"2")
+    assert card_files.rewrite(root, "card.md", bump) == CARD.replace(b"1", b"2")
 
 
 def test_a_file_system_that_is_really_read_only(root, card, mount):
     mount(root, "--bind", root)
     subprocess.run(["mount", "-o", "remount,bind,ro", root], check=True)
     for act in (
-        lambda: files.rewrite(root, "lessons/card.md", bump),
-        lambda: files.create(root, "lessons/new.md", b"x"),
-        lambda: files.move(root, "lessons/card.md", "lessons/other.md"),
+        lambda: card_files.rewrite(root, "lessons/card.md", bump),
+        lambda: card_files.create(root, "lessons/new.md", b"x"),
+        lambda: card_files.move(root, "lessons/card.md", "lessons/other.md"),
         lambda: trash.put(root, "lessons/card.md"),
     ):
         with pytest.raises(StorageError, match="read-only") as error:
             act()
         refused(error)
-    assert files.read_bytes(root, "lessons/card.md", limit=100) == CARD
+    assert card_files.read_bytes(root, "lessons/card.md", limit=100) == CARD
     assert trash.entries(root) == []
 
 
@@ -139,8 +139,8 @@ def test_a_folder_that_cannot_be_changed(root, card):
         pytest.skip("no immutable folders here")
     try:
         for act in (
-            lambda: files.rewrite(root, "lessons/card.md", bump),
-            lambda: files.create(root, "lessons/new.md", b"x"),
+            lambda: card_files.rewrite(root, "lessons/card.md", bump),
+            lambda: card_files.create(root, "lessons/new.md", b"x"),
             lambda: trash.put(root, "lessons/card.md"),
         ):
             with pytest.raises(StorageError, match=r"permi(ssion|tted)") as error:
@@ -159,12 +159,12 @@ def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> N
     (tmp_path / "a.md").write_text("by hand")
     (tmp_path / "a.md").chmod(0o444)
     with pytest.raises(StorageError, match=r"^a\.md: read-only; `chmod u\+w` it and run"):
-        files.rewrite(str(tmp_path), "a.md", lambda data: data + b"!")
+        card_files.rewrite(str(tmp_path), "a.md", lambda data: data + b"!")
     assert (tmp_path / "a.md").read_text() == "by hand"
-    assert files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
+    assert card_files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
 
 
 def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path: pathlib.Path) -> None:
     (tmp_path / "lessons").write_text("")
     with pytest.raises(StorageError, match=r"a part of the path is not a folder"):
-        files.create(str(tmp_path), "lessons/a.md", b"x")
+        card_files.create(str(tmp_path), "lessons/a.md", b"x")

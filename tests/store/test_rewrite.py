@@ -10,7 +10,7 @@ import time
 import pytest
 
 from lessons_kb.errors import EditRefused, InputError, StorageError
-from lessons_kb.store import disk, files, locks, swap, trash
+from lessons_kb.store import card_files, disk, locks, replace_file, trash
 from lessons_kb.store import trash as displaced
 
 CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
@@ -42,7 +42,7 @@ def test_a_rewrite_changes_the_bytes_and_keeps_all_else(root, card):
         os.setxattr(card, "user.lessons", b"kept")
     if os.geteuid() == 0:
         os.chown(card, 12, 34)
-    result = files.rewrite(root, "lessons/card.md", bump)
+    result = card_files.rewrite(root, "lessons/card.md", bump)
     assert result == read(card) == CARD.replace(b"1", b"2")
     info = os.stat(card)
     assert stat.S_IMODE(info.st_mode) == 0o640
@@ -55,7 +55,7 @@ def test_a_rewrite_changes_the_bytes_and_keeps_all_else(root, card):
 
 def test_without_a_change_nothing_is_written(root, card):
     before = os.stat(card)
-    assert files.rewrite(root, "lessons/card.md", lambda data: data) == CARD
+    assert card_files.rewrite(root, "lessons/card.md", lambda data: data) == CARD
     assert os.stat(card) == before
 
 
@@ -64,7 +64,7 @@ def test_a_refused_change_leaves_the_card_alone(root, card):
         raise EditRefused("no")
 
     with pytest.raises(EditRefused):
-        files.rewrite(root, "lessons/card.md", refuse)
+        card_files.rewrite(root, "lessons/card.md", refuse)
     assert read(card) == CARD
     assert only_the_card(root)
 
@@ -74,7 +74,7 @@ def test_nothing_is_written_through_a_link(root, card):
     os.symlink("lessons", f"{root}/folder")
     for path in ("link.md", "folder/card.md"):
         with pytest.raises(StorageError, match="a symbolic link"):
-            files.rewrite(root, path, bump)
+            card_files.rewrite(root, path, bump)
     assert os.path.islink(f"{root}/link.md")
     assert read(card) == CARD
 
@@ -82,8 +82,8 @@ def test_nothing_is_written_through_a_link(root, card):
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".lessons/x.md", "a/.GIT/config"])
 def test_nothing_is_ever_written_to_git_or_the_cache(root, path):
     for act in (
-        lambda: files.create(root, path, b"#!/bin/sh\n"),
-        lambda: files.rewrite(root, path, lambda _: b""),
+        lambda: card_files.create(root, path, b"#!/bin/sh\n"),
+        lambda: card_files.rewrite(root, path, lambda _: b""),
         lambda: trash.put(root, path),
     ):
         with pytest.raises(InputError):
@@ -96,7 +96,7 @@ def test_a_link_into_git_is_not_written_through(root):
     write(f"{root}/.git/config", b"[core]\n")
     os.symlink("../.git/config", f"{root}/lessons/card.md")
     with pytest.raises(StorageError, match="a symbolic link"):
-        files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
+        card_files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
     assert read(f"{root}/.git/config") == b"[core]\n"
 
 
@@ -108,7 +108,7 @@ def test_a_save_while_the_change_is_made_is_read_again(root, card):
             write(card, saves.pop(0))
         return bump(data)
 
-    assert files.rewrite(root, "lessons/card.md", change) == b"occurrences: 21 x"
+    assert card_files.rewrite(root, "lessons/card.md", change) == b"occurrences: 21 x"
     assert read(card) == b"occurrences: 21 x"
     assert trash.entries(root) == []
 
@@ -132,16 +132,16 @@ def by_backup(card, data):
 def test_a_save_in_the_very_moment_of_the_exchange_is_neither_lost_nor_undone(
     root, card, system, monkeypatch, save
 ):
-    exchange = swap.exchange
+    exchange = replace_file.exchange
     theirs = b"occurrences: 50 # theirs"
 
     def race(temp, target):
-        monkeypatch.setattr(swap, "exchange", exchange)
+        monkeypatch.setattr(replace_file, "exchange", exchange)
         save(target, theirs)
         exchange(temp, target)
 
-    monkeypatch.setattr(swap, "exchange", race)
-    assert files.rewrite(root, "lessons/card.md", bump) == b"occurrences: 51 # theirs"
+    monkeypatch.setattr(replace_file, "exchange", race)
+    assert card_files.rewrite(root, "lessons/card.md", bump) == b"occurrences: 51 # theirs"
     assert read(card) == b"occurrences: 51 # theirs"
     (kept,) = trash.entries(root)
     assert kept.path == "lessons/card.md"
@@ -150,7 +150,7 @@ def test_a_save_in_the_very_moment_of_the_exchange_is_neither_lost_nor_undone(
 
 
 def test_two_saves_in_a_row_at_the_worst_moments_are_both_kept(root, card, monkeypatch):
-    exchange = swap.exchange
+    exchange = replace_file.exchange
     saves = [b"occurrences: 50 # first", b"occurrences: 60 # second"]
 
     def race(temp, target):
@@ -158,8 +158,8 @@ def test_two_saves_in_a_row_at_the_worst_moments_are_both_kept(root, card, monke
             write(target, saves.pop(0))
         exchange(temp, target)
 
-    monkeypatch.setattr(swap, "exchange", race)
-    files.rewrite(root, "lessons/card.md", bump)
+    monkeypatch.setattr(replace_file, "exchange", race)
+    card_files.rewrite(root, "lessons/card.md", bump)
     assert read(card) == b"occurrences: 51 # first"
     later(monkeypatch)
     contents = [kept_bytes(root, entry) for entry in trash.entries(root)]
@@ -167,7 +167,7 @@ def test_two_saves_in_a_row_at_the_worst_moments_are_both_kept(root, card, monke
 
 
 def test_a_save_upon_our_change_is_left_alone(root, card, monkeypatch):
-    exchange = swap.exchange
+    exchange = replace_file.exchange
     calls = []
 
     def race(temp, target):
@@ -176,18 +176,18 @@ def test_a_save_upon_our_change_is_left_alone(root, card, monkeypatch):
         exchange(temp, target)
         write(target, b"occurrences: 2 # upon ours")
 
-    monkeypatch.setattr(swap, "exchange", race)
-    files.rewrite(root, "lessons/card.md", bump)
+    monkeypatch.setattr(replace_file, "exchange", race)
+    card_files.rewrite(root, "lessons/card.md", bump)
     assert len(calls) == 1
     assert read(card) == b"occurrences: 2 # upon ours"
     assert [kept_bytes(root, e) for e in trash.entries(root)] == [b"occurrences: 50 # first"]
 
 
 def test_a_save_that_cannot_be_edited_stays_as_it_was_saved(root, card, monkeypatch):
-    exchange = swap.exchange
+    exchange = replace_file.exchange
 
     def race(temp, target):
-        monkeypatch.setattr(swap, "exchange", exchange)
+        monkeypatch.setattr(replace_file, "exchange", exchange)
         write(target, b"not a card any more")
         exchange(temp, target)
 
@@ -196,28 +196,28 @@ def test_a_save_that_cannot_be_edited_stays_as_it_was_saved(root, card, monkeypa
             raise EditRefused("no")
         return bump(data)
 
-    monkeypatch.setattr(swap, "exchange", race)
+    monkeypatch.setattr(replace_file, "exchange", race)
     with pytest.raises(EditRefused):
-        files.rewrite(root, "lessons/card.md", change)
+        card_files.rewrite(root, "lessons/card.md", change)
     assert read(card) == b"not a card any more"
     assert only_the_card(root)
 
 
 def test_a_race_that_the_trash_cannot_take_gives_the_card_back(root, card, monkeypatch):
-    exchange = swap.exchange
+    exchange = replace_file.exchange
 
     def race(temp, target):
-        monkeypatch.setattr(swap, "exchange", exchange)
+        monkeypatch.setattr(replace_file, "exchange", exchange)
         write(target, b"occurrences: 50 # theirs")
         exchange(temp, target)
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(swap, "exchange", race)
+    monkeypatch.setattr(replace_file, "exchange", race)
     monkeypatch.setattr(displaced, "new_entry", full)
     with pytest.raises(StorageError, match="disk is full"):
-        files.rewrite(root, "lessons/card.md", bump)
+        card_files.rewrite(root, "lessons/card.md", bump)
     assert read(card) == b"occurrences: 50 # theirs"
     assert only_the_card(root)
 
@@ -228,7 +228,7 @@ def test_a_card_that_vanishes_meanwhile_is_not_brought_back(root, card):
         return bump(data)
 
     with pytest.raises(StorageError, match="no such file"):
-        files.rewrite(root, "lessons/card.md", change)
+        card_files.rewrite(root, "lessons/card.md", change)
     assert os.listdir(f"{root}/lessons") == []
 
 
@@ -258,7 +258,7 @@ def test_a_save_that_has_begun_is_waited_for(root, card):
     editor = threading.Thread(target=save)
     editor.start()
     begun.wait()
-    assert files.rewrite(root, "lessons/card.md", bump) == b"occurrences: 71 # whole"
+    assert card_files.rewrite(root, "lessons/card.md", bump) == b"occurrences: 71 # whole"
     editor.join()
 
 
@@ -266,9 +266,9 @@ def test_a_save_that_has_begun_is_waited_for(root, card):
 def test_what_a_program_writes_into_the_replaced_file_later_is_in_the_trash(
     root, card, monkeypatch
 ):
-    monkeypatch.setattr(files, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(card_files, "_PATIENCE_SECONDS", 0.1)
     with open(card, "r+b") as editor:
-        files.rewrite(root, "lessons/card.md", bump)
+        card_files.rewrite(root, "lessons/card.md", bump)
         later(monkeypatch)
         assert trash.entries(root) == []  # still open: nothing is decided
         editor.write(b"LATE")
@@ -280,7 +280,7 @@ def test_what_a_program_writes_into_the_replaced_file_later_is_in_the_trash(
 
 def test_what_nobody_wrote_to_is_removed_after_a_while(root, card, monkeypatch, home):
     for _ in range(3):
-        files.rewrite(root, "lessons/card.md", bump)
+        card_files.rewrite(root, "lessons/card.md", bump)
     later(monkeypatch)
     assert trash.entries(root) == []
     (state,) = (home / "state" / "brains").iterdir()
@@ -292,7 +292,7 @@ def test_a_full_state_folder_does_not_hold_up_a_rewrite(root, card, monkeypatch)
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(displaced, "new_entry", full)
-    files.rewrite(root, "lessons/card.md", bump)
+    card_files.rewrite(root, "lessons/card.md", bump)
     assert read(card) == CARD.replace(b"1", b"2")
     assert only_the_card(root)
 
@@ -300,10 +300,10 @@ def test_a_full_state_folder_does_not_hold_up_a_rewrite(root, card, monkeypatch)
 def test_leftovers_of_killed_processes_go_to_the_trash_after_a_day(root, card, monkeypatch):
     left = disk.write_temp(f"{root}/lessons", b"perhaps someone's")
     assert not left.endswith((".md", ".markdown"))
-    files.rewrite(root, "lessons/card.md", bump)
+    card_files.rewrite(root, "lessons/card.md", bump)
     assert os.path.exists(left)
     later(monkeypatch, 90_000)
-    files.rewrite(root, "lessons/card.md", bump)
+    card_files.rewrite(root, "lessons/card.md", bump)
     assert only_the_card(root)
     (kept,) = trash.entries(root)
     assert kept_bytes(root, kept) == b"perhaps someone's"
@@ -317,7 +317,7 @@ def test_a_lock_held_too_long_is_one_line(root, card, monkeypatch):
 
         def other():
             try:
-                files.rewrite(root, "lessons/card.md", bump)
+                card_files.rewrite(root, "lessons/card.md", bump)
             except StorageError as error:
                 caught.append(str(error))
 
@@ -334,7 +334,7 @@ def test_no_lock_file_lies_beside_the_card(root, card):
         seen.extend(os.listdir(f"{root}/lessons"))
         return bump(data)
 
-    files.rewrite(root, "lessons/card.md", change)
+    card_files.rewrite(root, "lessons/card.md", change)
     assert seen == ["card.md"]
 
 
@@ -342,13 +342,13 @@ def test_no_lock_file_lies_beside_the_card(root, card):
 def test_across_file_systems_what_is_written_later_is_kept_too(tmp_path, mount, monkeypatch):
     root = mount(tmp_path / "other", "-t", "tmpfs", "tmpfs")
     write(f"{root}/card.md", CARD)
-    monkeypatch.setattr(files, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(card_files, "_PATIENCE_SECONDS", 0.1)
     with open(f"{root}/card.md", "r+b") as editor:
-        files.rewrite(root, "card.md", bump)
+        card_files.rewrite(root, "card.md", bump)
         editor.write(b"LATE")
     assert read(f"{root}/card.md") == CARD.replace(b"1", b"2")
     later(monkeypatch, 90_000)
-    files.rewrite(root, "card.md", bump)
+    card_files.rewrite(root, "card.md", bump)
     contents = {kept_bytes(root, entry) for entry in trash.entries(root)}
     assert b"LATE" + CARD[4:] in contents
     assert os.listdir(root) == ["card.md"]
@@ -362,7 +362,7 @@ def test_an_owner_that_cannot_be_kept_is_no_obstacle(root, card, monkeypatch):
     if os.geteuid() == 0:
         os.chown(card, 12, 34)
     os.chmod(card, 0o644)
-    files.rewrite(root, "lessons/card.md", bump)
+    card_files.rewrite(root, "lessons/card.md", bump)
     assert read(card) == CARD.replace(b"1", b"2")
     assert stat.S_IMODE(os.stat(card).st_mode) == 0o644
 
@@ -372,6 +372,6 @@ def test_a_program_that_saves_without_a_pause_cannot_hold_a_rewrite_up(root, car
         write(card, b"occurrences: 5 # " + os.urandom(8).hex().encode())
         return bump(data)
 
-    assert files.rewrite(root, "lessons/card.md", change).startswith(b"occurrences: 6 # ")
+    assert card_files.rewrite(root, "lessons/card.md", change).startswith(b"occurrences: 6 # ")
     (kept,) = trash.entries(root)
     assert kept_bytes(root, kept).startswith(b"occurrences: 5 # ")

@@ -255,6 +255,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("detect", "--diff", "HEAD", "--format", "github"),
     ("detect", "--diff=--output=pwned"),
     ("detect", "--history"),
+    ("mine",),
+    ("mine", "--json"),
     ("lint",),
     ("lint", "."),
     ("lint", ".", "--format", "github"),

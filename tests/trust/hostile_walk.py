@@ -80,7 +80,7 @@ def main() -> None:
         if os.environ.get("WALK_TIMES"):
             print(f"{time.perf_counter() - began:.2f} {arguments}", file=sys.stderr)
         told.append({"what": arguments, "code": code, "out": out, "err": err, "seen": list(_seen)})
-    from lessons_kb.service.hooks import answer_event
+    from lessons_kb.service.hook_event import answer_event
 
     for agent, payload in wanted["payloads"]:
         del _seen[:]

@@ -86,7 +86,7 @@ def test_the_doctor_names_what_is_out_of_use(bad: pathlib.Path) -> None:
 
 
 def test_the_census_accounts_for_all(bad: pathlib.Path) -> None:
-    from lessons_kb.brain.census import count_files
+    from lessons_kb.brain.account_for_files import count_files
 
     brain = Brain.open(bad)
     brain.refresh()

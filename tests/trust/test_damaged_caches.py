@@ -20,7 +20,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.init import make_brain
-from lessons_kb.service.hooks import answer_event
+from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.trust import cache_dir
 
 PROMPT = "Add a telegram command that restarts the service"

@@ -17,7 +17,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.init import make_brain
 from lessons_kb.cli.main import main
 from lessons_kb.errors import InputError
-from lessons_kb.store import files, swap
+from lessons_kb.store import card_files, replace_file
 
 Command = Callable[..., tuple[int, str, str]]
 WRITING = (
@@ -208,7 +208,7 @@ def test_names_that_differ_in_case_alone(
     root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, figure: Any
 ) -> None:
     """As macOS and Windows have it, simulated: a name is taken whatever its case."""
-    rename = swap.rename_new
+    rename = replace_file.rename_new
 
     def rename_new(source: str, target: str) -> None:
         folder, name = os.path.split(target)
@@ -216,7 +216,7 @@ def test_names_that_differ_in_case_alone(
             raise FileExistsError(17, os.strerror(17), target)
         rename(source, target)
 
-    monkeypatch.setattr(swap, "rename_new", rename_new)
+    monkeypatch.setattr(replace_file, "rename_new", rename_new)
     theirs = root / "lessons/Mind-The-Lock.md"
     theirs.write_text("# Something else\n")
     with Brain.open(root) as brain:
@@ -224,6 +224,6 @@ def test_names_that_differ_in_case_alone(
         assert brain.create("MIND THE LOCK!", on_duplicate="new").id == "lessons/mind-the-lock-3.md"
         for path in (".GIT/hooks/x.md", ".Lessons/x.md", "lessons/../.gIt/x.md"):
             with pytest.raises(InputError):
-                files.create(str(root), path, b"x")
+                card_files.create(str(root), path, b"x")
     assert theirs.read_text() == "# Something else\n"
     figure("names differ in case alone (simulated)", "nothing overwritten; .GIT is .git")

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from lessons_kb.store import disk, files, swap, trash
+from lessons_kb.store import card_files, disk, replace_file, trash
 from lessons_kb.store import trash as displaced
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ AFTER = b" # seen\r\nx:   'y'\r\n---\r\n# Card\r\n" + bytes(range(128, 256)) * 2
 
 BUMP = """
 import sys
-from lessons_kb.store import files
+from lessons_kb.store import card_files
 
 def bump(data):
     head, _, rest = data.partition(b"occurrences: ")
@@ -31,7 +31,7 @@ def bump(data):
 
 root, times = sys.argv[1], int(sys.argv[2])
 for _ in range(times):
-    files.rewrite(root, "lessons/card.md", bump)
+    card_files.rewrite(root, "lessons/card.md", bump)
     print("bumped", flush=True)
 """
 
@@ -141,7 +141,7 @@ def test_a_kill_at_any_moment_leaves_the_old_card_or_the_new(root, counter, amou
         assert data.endswith(AFTER)
         count = int(data[len(BEFORE) : -len(AFTER)])
         assert count in (reported, reported + 1)
-        files.rewrite(root, "lessons/card.md", lambda data: data)
+        card_files.rewrite(root, "lessons/card.md", lambda data: data)
     left = set(os.listdir(f"{root}/lessons")) - {"card.md"}
     assert all(name.startswith(disk.TEMP_PREFIX) for name in left)
     assert trash.entries(root) == []
@@ -151,7 +151,7 @@ def test_a_kill_between_exchange_and_check_keeps_what_was_displaced(root, counte
     """The worst moment: the only copy of another program's save has a temporary name."""
     pid = os.fork()
     if pid == 0:
-        exchange = swap.exchange
+        exchange = replace_file.exchange
 
         def die(temp, target):
             with open(target, "wb") as file:
@@ -159,14 +159,14 @@ def test_a_kill_between_exchange_and_check_keeps_what_was_displaced(root, counte
             exchange(temp, target)
             os.kill(os.getpid(), signal.SIGKILL)
 
-        swap.exchange = die
-        files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
+        replace_file.exchange = die
+        card_files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
         os._exit(1)
     os.waitpid(pid, 0)
     assert read(counter) == BEFORE + b"0" + AFTER + b"x"
     now = time.time
     monkeypatch.setattr(displaced.time, "time", lambda: now() + 90_000)
-    files.rewrite(root, "lessons/card.md", lambda data: data + b"y")
+    card_files.rewrite(root, "lessons/card.md", lambda data: data + b"y")
     assert os.listdir(f"{root}/lessons") == ["card.md"]
     (kept,) = trash.entries(root)
     assert read(os.path.join(trash.trash_dir(root), kept.name, "card")) == b"someone's save"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import lessons_kb
-from lessons_kb.service.daemon_state import note_failure, read_record, start_daemon
+from lessons_kb.service.start_daemon import note_failure, read_record, start_daemon
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.user_state import make_private, state_dir
 

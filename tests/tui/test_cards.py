@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import trash
-from lessons_kb.tui.desk import Desk
+from lessons_kb.tui.row_source import Desk
 
 pytestmark = pytest.mark.slow
 

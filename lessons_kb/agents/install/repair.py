@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.health import find_gone, find_requests, find_route
-from lessons_kb.agents.install.places import Request
-from lessons_kb.agents.install.programs import find_entries, has_sdk
-from lessons_kb.agents.install.setup import install
-from lessons_kb.brain.health import Health
+from lessons_kb.agents.install.install_agent import install
+from lessons_kb.agents.install.installed_state import find_gone, find_requests, find_route
+from lessons_kb.agents.install.own_programs import find_entries, has_sdk
+from lessons_kb.agents.install.settings_files import Request
+from lessons_kb.brain.doctor_report import Health
 from lessons_kb.errors import LessonsError
-from lessons_kb.store.foreign import read_settings_file
+from lessons_kb.store.agent_settings import read_settings_file
 
 
 def mend_agents(project: str) -> list[Health]:

@@ -13,7 +13,7 @@ from math import exp, log, sqrt
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Hit
-from lessons_kb.search.engine import K1
+from lessons_kb.search.engine_protocol import K1
 
 NEAREST = 32
 """Cards that are looked at for their meaning alone."""

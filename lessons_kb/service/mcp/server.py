@@ -10,8 +10,8 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.types import Tool
 from pydantic import ValidationError
 
-from lessons_kb.brain.workspace import Workspace
-from lessons_kb.service.mcp.connections import connect
+from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.service.mcp.client_sessions import connect
 from lessons_kb.service.mcp.tools import UNLISTED, Answer, Tools
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.version import __version__

@@ -14,10 +14,11 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from lessons_kb import render
-from lessons_kb.brain.workspace import Workspace
+from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
 from lessons_kb.model import KINDS, NOTE
-from lessons_kb.service.mcp.answers import (
+from lessons_kb.service.mcp.client_sessions import session_of_call
+from lessons_kb.service.mcp.results import (
     RETROSPECTIVE,
     read_card,
     read_history,
@@ -26,8 +27,7 @@ from lessons_kb.service.mcp.answers import (
     show_row,
     substituted,
 )
-from lessons_kb.service.mcp.connections import session_of_call
-from lessons_kb.service.mcp.shapes import (
+from lessons_kb.service.mcp.schemas import (
     Block,
     Bumped,
     CardId,

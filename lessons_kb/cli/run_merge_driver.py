@@ -1,0 +1,51 @@
+"""What git runs for each card that two sides changed; it imports as little as a hook."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NAMES = ("%O", "%A", "%B", "%L", "%P", "%S", "%X", "%Y")
+"""What git puts in place of each: base, ours, theirs, marker size, path, and their labels."""
+_FILES = 3
+_USUAL_SIZE = 7
+
+
+def run(words: Sequence[str]) -> int:
+    """Merge as git asks, words in the order of ``_NAMES``, and return the exit code.
+
+    0: merged; 1: conflict markers stand in the file; 2: nothing was merged, our version stands.
+    Git takes anything but 0 for a conflict. An older git leaves names it does not know.
+    """
+    from lessons_kb.brain.git_merge_setup import merge_files
+    from lessons_kb.errors import LessonsError
+
+    if len(words) < _FILES:
+        print(
+            "lessons: merge-driver is run by git; `lessons install git` sets it up", file=sys.stderr
+        )
+        return 2
+    given = {name: word for name, word in zip(_NAMES, words, strict=False) if word != name}
+    base, ours, theirs = words[:_FILES]
+    size = given.get("%L", "")
+    try:
+        conflict = merge_files(
+            base,
+            ours,
+            theirs,
+            labels=[given.get(n) or usual for n, usual in _LABELS],
+            marker_size=int(size) if size.isdecimal() else _USUAL_SIZE,
+        )
+    except LessonsError as error:
+        from lessons_kb.text.escape_controls import visible
+
+        told = f"lessons: {given.get('%P', ours)} was not merged: {error}"
+        print(visible(told), file=sys.stderr)
+        return 2
+    return int(conflict)
+
+
+_LABELS = (("%X", "ours"), ("%S", "base"), ("%Y", "theirs"))

@@ -1,0 +1,95 @@
+"""A run that has gone silent, told apart from one that was cancelled and one that failed."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from lessons_kb.errors import InputError
+from lessons_kb.guards.guard_state import check_state
+from lessons_kb.model import Signal
+
+RUNNING = "running"
+COMPLETED = "completed"
+FAILED = "failed"
+CANCELLED = "cancelled"
+STALLED = "stalled"
+FINAL_STATES = (COMPLETED, FAILED, CANCELLED, STALLED)
+
+_MESSAGE = (
+    "No output for {silence:g} s: the run has stalled. It may wait for input, a lock or a network."
+    " Run it without prompts, in smaller parts or in the background, or allow it more time."
+)
+_USER_LINE = "No output for {silence:g} s — the run counts as stalled."
+
+
+class StallGuard:
+    """A deadline between chunks of output, armed again by each chunk.
+
+    Times are seconds of one monotonic clock, passed in. The first of ``check``, ``cancel`` and
+    ``finish`` to end the run decides its state; whatever comes later changes nothing.
+    """
+
+    def __init__(self, *, now: float, patience: float | None = 90.0) -> None:
+        """Arm the deadline ``patience`` seconds from ``now``; None waits for ever."""
+        if patience is not None and not patience > 0:
+            raise InputError(f"patience must be above 0 seconds, not {patience:g}; None = no limit")
+        self._patience = patience
+        self._heard = now
+        self._state = RUNNING
+
+    @property
+    def state(self) -> str:
+        """``running``, or how it ended: one of FINAL_STATES."""
+        return self._state
+
+    @property
+    def deadline(self) -> float | None:
+        """When the run will count as stalled; None = never, or it has ended."""
+        if self._patience is None or self._state != RUNNING:
+            return None
+        return self._heard + self._patience
+
+    def chunk(self, now: float) -> None:
+        """Note that output came: the deadline is armed again."""
+        self._heard = now
+
+    def check(self, now: float) -> Signal | None:
+        """End the run as stalled if its deadline has come; return the signal once."""
+        if self.deadline is None or now < self.deadline:
+            return None
+        silence = now - self._heard
+        self._state = STALLED
+        return Signal(
+            guard="stalls",
+            level="nudge",
+            message=_MESSAGE.format(silence=silence),
+            user_line=_USER_LINE.format(silence=silence),
+            record={"kind": "stall", "state": STALLED, "silence": silence},
+        )
+
+    def cancel(self) -> str:
+        """End the run as cancelled unless it has ended; return how it ended."""
+        return self._end(CANCELLED)
+
+    def finish(self, *, ok: bool) -> str:
+        """End the run by its own exit unless it has ended; return how it ended."""
+        return self._end(COMPLETED if ok else FAILED)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what is remembered as JSON data."""
+        return {"heard": float(self._heard), "state": self._state}
+
+    @classmethod
+    def from_state(cls, state: object, *, patience: float | None = 90.0) -> Self:
+        """Go on from ``to_state()``; InputError when it is something else."""
+        checked = check_state(state, {"heard": 0.0, "state": ""})
+        if checked["state"] not in (RUNNING, *FINAL_STATES):
+            raise InputError(f"unknown run state: {checked['state']!r:.60}")
+        guard = cls(now=checked["heard"], patience=patience)
+        guard._state = checked["state"]
+        return guard
+
+    def _end(self, state: str) -> str:
+        if self._state == RUNNING:
+            self._state = state
+        return self._state

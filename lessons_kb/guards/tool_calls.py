@@ -1,0 +1,242 @@
+"""What the tools of each coding agent do, as tables, and one call read by them.
+
+Names as the agents give them to their hooks (late 2026). ``create`` writes a file whole, as
+against ``edit``; looking into folders counts as ``read``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from lessons_kb.data import read_mapping, read_patterns
+from lessons_kb.guards.command_files import find_patched, find_touched, is_known, is_patch_command
+from lessons_kb.guards.file_names import join_path, relative_path
+from lessons_kb.model import CALLS, DONE, Event
+from lessons_kb.text.redact import redact
+
+TOOLS = {
+    agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.txt").items()
+}
+"""Agent → name → kind of event. Under "" stand names common in other tools and MCP servers.
+A tool in no table is a ``tool``."""
+
+SUBCOMMANDS: Mapping[str, str] = {
+    "view": "read",
+    "str_replace": "edit",
+    "insert": "edit",
+    "create": "create",
+    "undo_edit": "rollback",
+}
+TEXT_EDITORS = ("str_replace_based_edit_tool", "str_replace_editor", "text_editor")
+"""Tools whose ``command`` argument is one of SUBCOMMANDS."""
+
+MOVE_HEADER = "*** Move to: "
+PATCH_HEADERS: Mapping[str, str] = {
+    "*** Update File: ": "edit",
+    "*** Add File: ": "create",
+    "*** Delete File: ": "remove",
+    MOVE_HEADER: "create",
+}
+
+PATH_ARGUMENTS = (
+    *("file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file", "file"),
+    *("dir_path", "dirPath", "directory", "filename", "target_notebook", "relative_workspace_path"),
+    *("paths", "file_paths", "filePaths", "files"),
+)
+COMMAND_ARGUMENTS = ("command", "cmd", "script")
+FOLDER_ARGUMENTS = ("workdir", "dir_path", "cwd", "working_directory")
+"""Where a command runs, from the agent's directory."""
+PATCH_ARGUMENTS = ("input", "patch", "patchText", "command")
+COMMENTARY = ("description", "explanation", "instruction", "toolSummary")
+"""Arguments that say why a call is made. Of a command or an edit they make no other call."""
+
+FAILURE_TEXTS = tuple(
+    (words, kind) for kind, texts in read_patterns("failure_texts.txt").items() for words in texts
+)
+"""Words that agents use for a failed call, lower case → its kind; the first that fits decides."""
+
+_EXPLAINED = ("command", "edit")
+_FAILURE_CHARS = 400
+_SHORTEST = 3
+_BETWEEN = r"[/\\'\"\s]+"
+"""What the pieces of a path are parted by, as it is written in a command and as it is read."""
+
+
+def kind_of_tool(tool: str, *, agent: str = "") -> str:
+    """Return what a tool does: one of CALLS, ``tool`` when no table knows it.
+
+    The agent's own table decides. A tool it lacks is looked up in the others (one agent may run
+    another's hooks), a tool of an MCP server by its own name in the common table.
+    """
+    kind = TOOLS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
+    if kind:
+        return kind
+    for mark in ("__", ":"):
+        if mark in tool:
+            return TOOLS[""].get(tool.rsplit(mark, 1)[1], "tool")
+    return "tool"
+
+
+def kind_of_failure(text: str) -> str:
+    """Return which of FAILURES an agent's error text tells of; ``exec_error`` if none else."""
+    head = text[:_FAILURE_CHARS].lower()
+    for words, kind in FAILURE_TEXTS:
+        if words in head:
+            return kind
+    return "exec_error"
+
+
+def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
+    """Return a short digest, equal for arguments that mean the same call.
+
+    JSON text and the object it stands for are equal, so are dicts in another order; top-level
+    keys in ``ignore`` do not matter; "" for what is no JSON data. It tells the calls of one
+    session apart and is no cryptographic hash.
+    """
+    data = parse_arguments(arguments)
+    if isinstance(data, dict):
+        data = {key: value for key, value in data.items() if key not in ignore}
+    try:
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    raw = text.encode()
+    return f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+
+
+def parse_call(
+    call: Event,
+    arguments: Mapping[str, Any] | str,
+    *,
+    cwd: str = "",
+    kinds: Mapping[str, str] | None = None,
+    secrets: bool = False,
+) -> tuple[Event, ...]:
+    """Return a tool call as events: the call itself, then what else it touched.
+
+    ``call`` has what the arguments do not tell: tool, agent, scope, outcome and so on. A kind
+    other than ``tool`` is kept; ``kinds`` maps names of tools that no table knows. Relative
+    paths start at ``cwd``, the directory before the call, else at the scope. A call that did not
+    end well touched nothing else. A word of a command that something before it announces as a
+    secret is no path, unless ``secrets`` asks for those, too: alone it could not be told any more.
+    """
+    data = parse_arguments(arguments)
+    data = data if isinstance(data, dict) else {"input": data}
+    does = _kind(call, data, kinds or {})
+    command = find_command(data) if does == "command" else ""
+    if command:
+        cwd = find_folder(data, cwd)
+    if is_patch_command(command):
+        does, data = "edit", {"input": command}
+    touched = _patch(data) if does == "edit" else []
+    if command:
+        touched = [(kind, find_patched(command, paths)) for kind, paths in touched]
+    if touched:
+        does, targets = touched.pop(0)
+    else:
+        targets = () if command else tuple(_find_paths(data))
+        touched = find_touched(command)
+        touched = touched if secrets else _without_secrets(touched, command)
+    first = replace(
+        call,
+        kind=does if call.kind == "tool" else call.kind,
+        targets=_place(targets, call.scope, cwd),
+        arguments=digest_arguments(arguments, ignore=COMMENTARY if does in _EXPLAINED else ()),
+        text=call.text or command,
+    )
+    if call.outcome not in DONE or first.kind not in CALLS:
+        return (first,)
+    blank = replace(call, tool="", text="", output="", record={})
+    rest = (replace(blank, kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
+    return (first, *(event for event in rest if event.targets))
+
+
+def _without_secrets(
+    touched: list[tuple[str, tuple[str, ...]]], command: str
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what was touched without the paths of which a part is redacted in the command."""
+    left = redact(command) if touched else command
+    if left == command:
+        return touched
+
+    def is_left(path: str) -> bool:
+        pieces = re.split(_BETWEEN, path)
+        return all(piece in left for piece in pieces if len(piece) >= _SHORTEST)
+
+    return [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
+
+
+def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
+    """Return where a command runs that an agent calls from ``cwd``."""
+    folders = (arguments.get(key) for key in FOLDER_ARGUMENTS)
+    folder = next((value for value in folders if isinstance(value, str) and value), "")
+    return join_path(cwd, folder) if folder else cwd
+
+
+def _kind(call: Event, data: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
+    if call.tool in kinds:
+        return kinds[call.tool]
+    if call.tool in TEXT_EDITORS:
+        return SUBCOMMANDS.get(str(data.get("command")), "tool")
+    return kind_of_tool(call.tool, agent=call.agent)
+
+
+def parse_arguments(arguments: object) -> object:
+    """Return what a call's arguments stand for: of JSON text its value, else what was given."""
+    if isinstance(arguments, str):
+        try:
+            return json.loads(arguments)
+        except (ValueError, RecursionError):
+            return arguments
+    return arguments
+
+
+def find_command(data: Mapping[str, Any]) -> str:
+    """Return the command line among a call's arguments, "" if there is none."""
+    for key in COMMAND_ARGUMENTS:
+        value = data.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value:
+            words = [str(word) for word in value]
+            return " ".join(words[2:] if words[1:2] in (["-c"], ["-lc"]) else words)
+    return ""
+
+
+def _patch(data: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return (kind, paths) of a patch in the ``*** Update File:`` form, edits first."""
+    text = next((v for key in PATCH_ARGUMENTS if isinstance(v := data.get(key), str)), "")
+    found: dict[str, list[str]] = {kind: [] for kind in PATCH_HEADERS.values()}
+    for line in text.splitlines():
+        for header, kind in PATCH_HEADERS.items():
+            if line.startswith(header):
+                if header == MOVE_HEADER and found["edit"]:
+                    found["remove"].append(found["edit"].pop())
+                found[kind].append(line[len(header) :].strip())
+    return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
+
+
+def _find_paths(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths among the arguments, and among those of lists of smaller edits."""
+    lists = [value for value in data.values() if isinstance(value, list)]
+    for holder in (data, *(item for items in lists for item in items if isinstance(item, dict))):
+        for key in PATH_ARGUMENTS:
+            value = holder.get(key)
+            for path in value if isinstance(value, list) else (value,):
+                if isinstance(path, str) and path:
+                    yield path
+
+
+def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
+    placed = (relative_path(path, scope, cwd=cwd) for path in paths)
+    return tuple(dict.fromkeys(path for path in placed if path and is_known(path)))
+
+
+_ANY_AGENT: dict[str, str] = {}
+for _table in TOOLS.values():
+    _ANY_AGENT = {**_table, **_ANY_AGENT}

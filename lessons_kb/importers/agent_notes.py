@@ -1,0 +1,328 @@
+"""Lessons among the notes that people keep for agents: AGENTS.md, CLAUDE.md, tasks/lessons.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from lessons_kb.data import read_mapping, read_patterns
+from lessons_kb.importers.imported_lesson import (
+    CAUSE,
+    FIX,
+    MISTAKE,
+    PREVENTION,
+    SECTIONS,
+    SITUATION,
+    Incoming,
+    PassedOver,
+    Reading,
+    make_origin,
+)
+from lessons_kb.importers.markdown_blocks import HEADING, ITEM, ROW, Block, read_blocks
+from lessons_kb.importers.prose import checklist, fit_sections, split_date, split_lead, unmarked
+
+HEADINGS = read_patterns("import_note_labels.txt")["headings"]
+"""Words of a heading below which lessons stand; regular expressions, whole words in Latin."""
+FILE_NAMES = ("lessons", "learnings", "gotchas", "mistakes", "pitfalls", "lessons-learned")
+"""Names, without suffix, of files that hold nothing else."""
+
+LABELS = read_mapping("import_note_labels.txt")["labels"]
+"""What people write before a colon, or above a column → the section it belongs to."""
+
+_WORDS = re.compile(
+    "|".join(rf"\b(?:{w})\b" if w.isascii() else f"(?:{w})" for w in HEADINGS), re.IGNORECASE
+)
+_LABEL = re.compile(
+    r"(?:[*_]{1,2})?([^\W\d_][^:*_\n]{0,28}?)(?:[*_]{1,2})?:(?:[*_]{1,2})?(?:\s+|\Z)"
+)
+_BARE = re.compile(r"\W*(?:lessons?|gotcha|mistake|rule|no|l)?[\s#.-]*\d{0,4}\W*", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?:lesson|gotcha|mistake|rule|l)?[\s#-]*\d{1,4}\s*[:.)\u2014\u2013-]+\s*", re.IGNORECASE
+)
+_FORMAT = re.compile(
+    r"\W*(?:format|template|how to (?:use|add)|example|형식|양식)\b", re.IGNORECASE
+)
+_PLACEHOLDER = re.compile(
+    r"[\[({<][^\])}>]*[\])}>]\.?|(?:none|tbd|todo|n/a)\b.{0,40}", re.IGNORECASE
+)
+_GENERIC = re.compile(
+    r"\b(?:rules?|notes?|patterns?|general|misc|other|tips?|active)\b", re.IGNORECASE
+)
+_FORBIDS = re.compile(
+    r"\W*(?:please\s+)?(?:do\s*n[o'\u2019]?t|dont|don['\u2019]?ts|never|avoid|하지\s*말\s*것|금지)\W*",
+    re.IGNORECASE,
+)
+"""A heading, or a line above a list, that turns what stands below into its opposite."""
+_NEGATED = re.compile(r"\W*(?:do\s*n[o'\u2019]?t|never|avoid|no|not|nothing)\b", re.IGNORECASE)
+"""How an item begins that says "not" by itself."""
+_STATES = re.compile(
+    r"\W*(?:(?:because|since|so|otherwise|reason|e\.g|for example|it|they|he|she|this|that|these"
+    r"|those|there|we|i|you)\b(?!-)|[^.!?]*\b(?:was|were|had|happened|broke|deadlocked|hung|raced"
+    r"|took|became)\b|.*(?:때문|[았었했됐였]다|[았었했됐였]음|습니다)\W*\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How a line begins, or is built, that tells what was or is so."""
+_ASKS = re.compile(
+    r"\b(?:must|should|shall|never|always|needs?|has to|have to|do not|don['\u2019]?t)\b"
+    r"|해야|할 것|말 것|금지",
+    re.IGNORECASE,
+)
+"""What turns such a line into something to check all the same."""
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_MAX_TOPIC_WORDS = 3
+
+
+def read_memory(text: str, *, name: str) -> Reading:
+    """Return the lessons of a memory file; ``name`` is its path, for messages.
+
+    A file of another name has them under headings with one of HEADINGS in it: each list item,
+    table row, or section below such a heading is one.
+    """
+    base = re.split(r"[\\/]", name)[-1]
+    stem = base.rpartition(".")[0] or base
+    whole = stem.casefold().replace("_", "-") in FILE_NAMES
+    blocks = read_blocks(text)
+    lessons: list[Incoming] = []
+    passed: list[PassedOver] = []
+    for group in _groups(blocks, whole=whole):
+        for subject, parts in _entries(group):
+            found = _lesson(parts, subject, name, base)
+            if isinstance(found, PassedOver):
+                passed.append(found)
+            elif found is not None:
+                lessons.append(found)
+    notes: tuple[str, ...] = ()
+    if not lessons:
+        notes = (f"{name}: no list or section under a heading such as Lessons, Gotchas, Learned",)
+    return Reading(lessons=tuple(lessons), passed_over=tuple(passed), notes=notes)
+
+
+def _groups(blocks: Sequence[Block], *, whole: bool) -> Iterator[list[Block]]:
+    """Yield each heading that is about lessons with the blocks of its own text.
+
+    Headings below it begin groups of their own; without any, ``whole`` files are one group.
+    """
+    about = 1 if whole else 0
+    group: list[Block] = []
+    for block in blocks:
+        if block.kind != HEADING:
+            if about and (group or whole):
+                group.append(block)
+            continue
+        if about and group:
+            yield group
+        if about and block.level <= about and not whole:
+            about = 0
+        if not about and _WORDS.search(unmarked(block.text)):
+            about = block.level
+        group = [block] if about else []
+    if about and group:
+        yield group
+
+
+def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
+    """Yield (what it stands under, blocks) of each lesson of a group.
+
+    The heading comes first where it is the lesson's own title.
+    """
+    head, rest = group[0], list(group[1:])
+    if head.kind != HEADING:
+        rest = list(group)
+    elif _FORMAT.match(head.text):
+        return
+    elif rest and _is_one_lesson(head, rest):
+        yield "", [head, *rest]
+        return
+    subject = unmarked(head.text) if head.kind == HEADING else ""
+    for entry in _cut(_told_whole(head, rest)):
+        label = unmarked(entry[0].text)
+        topic = label.endswith(":") and len(label.split()) <= _MAX_TOPIC_WORDS
+        if topic and len(entry) > 1 and not _explains(entry[1]):
+            for nested in _cut(entry[1:]):
+                yield label.rstrip(":"), nested
+        else:
+            yield subject, entry
+
+
+def _explains(block: Block) -> bool:
+    """Return whether what stands below an item says more of it, rather than what to do."""
+    return (
+        block.kind != ITEM
+        or bool(_label(block.text))
+        or (bool(_STATES.match(block.text)) and not _ASKS.search(block.text))
+    )
+
+
+def _told_whole(head: Block, rest: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks; an item below "Don't:" says what it forbids by itself."""
+    forbids = bool(_FORBIDS.fullmatch(head.text)) and head.kind == HEADING
+    for block in rest:
+        if block.kind == ITEM and forbids:
+            yield replace(block, text=_forbid(block.text))
+        else:
+            if block.kind not in (ITEM, ROW):
+                forbids = bool(_FORBIDS.fullmatch(block.text))
+            yield block
+
+
+def _forbid(text: str) -> str:
+    if _NEGATED.match(text):
+        return unmarked(text)  # a "Never" in bold is no title
+    first, _, others = text.partition(" ")
+    if _HANGUL.search(first):
+        return f"하지 말 것: {text}"
+    if first[1:].islower():
+        first = first.lower()
+    start = "Avoid" if first.endswith("ing") else "Do not"
+    return f"{start} {first} {others}"
+
+
+def _cut(rest: Iterable[Block]) -> Iterator[list[Block]]:
+    """Yield each row or outermost item with what stands below it; prose between them is left."""
+    rest = list(rest)
+    entry: list[Block] = []
+    level = min((block.level for block in rest if block.kind == ITEM), default=0)
+    for block in rest:
+        starts = block.kind == ROW or (block.kind == ITEM and block.level <= level)
+        if starts:
+            if entry:
+                yield entry
+            entry = [block]
+        elif entry and entry[0].kind == ITEM and (block.kind == ITEM or block.level > level):
+            entry.append(block)
+        else:
+            if entry:
+                yield entry
+            entry = []
+    if entry:
+        yield entry
+
+
+def _is_one_lesson(head: Block, rest: Sequence[Block]) -> bool:
+    """Return whether a section tells one thing: it is labelled, or prose rather than a list."""
+    labelled = [block for block in rest if _label(block.text)]
+    if any(_label(block.text) != "title" for block in labelled) and len(labelled) > 1:
+        return True
+    prose = [block for block in rest if block.kind not in (ITEM, ROW)]
+    generic = _WORDS.search(unmarked(head.text)) and not _NUMBER.match(unmarked(head.text))
+    return bool(prose) and head.level > 1 and rest[0].kind not in (ITEM, ROW) and not generic
+
+
+def _lesson(
+    parts: Sequence[Block], subject: str, name: str, base: str
+) -> Incoming | PassedOver | None:
+    first = parts[0]
+    where = f"{name}:{first.line}"
+    if first.kind == ROW:
+        title, said = _from_row(first)
+        date = None
+    else:
+        date, text = split_date(first.text)
+        title, rest = ("", text)
+        if first.kind != HEADING and not _label(text):
+            text, more = _first_paragraph(text)
+            title, rest = split_lead(text)
+            rest = "\n\n".join(filter(None, (rest, more)))
+        elif first.kind == HEADING:
+            title, rest = unmarked(_NUMBER.sub("", text, count=1)), ""
+        said = [*_split(rest), *_said_below(parts[1:])]
+        title = title or _title_of(said)
+    if not title or _PLACEHOLDER.fullmatch(title) or _BARE.fullmatch(title):
+        title = _title_of(said)
+    if not title:
+        return PassedOver(title=first.text[:60], where=where, reason="no lesson in it")
+    said = [(heading, text) for heading, text in said if unmarked(text) != title]
+    sections = [(h, checklist(text.split("\n")) if h == PREVENTION else text) for h, text in said]
+    topic = "" if _WORDS.search(subject) or _GENERIC.search(subject) else subject
+    under = f" under “{subject}”" if subject else ""
+    sections.insert(0, (SITUATION, f"Noted in {base}{under}."))
+    return Incoming(
+        title=title,
+        where=where,
+        origin=make_origin("memory", base, title, *(text for _heading, text in said)),
+        sections=tuple(fit_sections(sections, SECTIONS)),
+        topics=(topic.casefold(),) if 0 < len(topic.split()) <= _MAX_TOPIC_WORDS else (),
+        created=date,
+        last_seen=date,
+    )
+
+
+def _first_paragraph(text: str) -> tuple[str, str]:
+    """Return what an item says before a blank line or a code block, and what follows."""
+    found = re.search(r"\n[ \t]*(?:\n|(?=```|~~~))", text)
+    return (text[: found.start()], text[found.end() :]) if found else (text, "")
+
+
+def _from_row(row: Block) -> tuple[str, list[tuple[str, str]]]:
+    """Return the title and what else a row says; its columns are named like labels."""
+    cells = [(column, cell) for column, cell in row.cells if cell and column not in ("#", "no")]
+    date = next((c for c in cells if split_date(c[1])[0] and not split_date(c[1])[1]), None)
+    named = [(LABELS.get(column, ""), cell) for column, cell in cells if (column, cell) != date]
+    place = next((n for n, (role, _) in enumerate(named) if role in ("title", "")), 0)
+    if not named:
+        return "", []
+    title, rest = split_lead(named[place][1])
+    others = [(role, cell) for n, (role, cell) in enumerate(named) if n != place]
+    said = [(role if role in SECTIONS else FIX, cell) for role, cell in others]
+    return title, [*([(MISTAKE, rest)] if rest else []), *said]
+
+
+def _said_below(parts: Sequence[Block]) -> Iterator[tuple[str, str]]:
+    """Yield what the blocks below a title say; items below a label are part of what it names."""
+    under: tuple[int, str] | None = None
+    for block in parts:
+        if under and block.kind == ITEM and block.level > under[0]:
+            yield under[1], block.text if under[1] == PREVENTION else f"- {block.text}"
+            continue
+        label = _label(block.text)
+        under = (block.level, label) if block.kind == ITEM and label in SECTIONS else None
+        yield from _pieces(block)
+
+
+def _pieces(block: Block) -> list[tuple[str, str]]:
+    """Return what a block of an entry says: labelled, an item to check, or prose."""
+    if block.kind == ROW:
+        return [(MISTAKE, "; ".join(unmarked(cell) for _column, cell in block.cells if cell))]
+    if _label(block.text) or block.kind != ITEM:
+        return _split(block.text)
+    if _explains(block):
+        return [(MISTAKE, f"- {block.text}")]
+    return [(PREVENTION, " ".join(block.text.split()))]
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    """Return (section, text) of a paragraph: cut where a line begins with a label."""
+    found: list[tuple[str, str]] = []
+    heading, fenced = MISTAKE, False
+    lines: list[str] = []
+    for line in [*text.split("\n"), None]:
+        label = _label(line) if line is not None and not fenced else ""
+        if line is None or label:
+            if body := "\n".join(lines).strip():
+                found.append((heading, body))
+            lines = []
+        if line is None:
+            break
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        if label:
+            match = _LABEL.match(line.strip())
+            heading = MISTAKE if label == "title" else label
+            lines = [line.strip()[match.end() :] if match else line]
+        else:
+            lines.append(line)
+    return found
+
+
+def _label(line: str) -> str:
+    """Return the section that a line announces, "" where it announces none."""
+    match = _LABEL.match(line.strip())
+    return LABELS.get(" ".join(match[1].casefold().split()), "") if match else ""
+
+
+def _title_of(said: Sequence[tuple[str, str]]) -> str:
+    for wanted in (MISTAKE, SITUATION, PREVENTION, FIX, CAUSE):
+        for heading, text in said:
+            if heading == wanted and (title := split_lead(text)[0]):
+                return title
+    return ""

@@ -1,0 +1,350 @@
+"""What a draft says before anybody has thought about it: the facts, and room for the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lessons_kb.learn.draft_triggers import (
+    INTERRUPT,
+    MISTAKES,
+    RED_GREEN,
+    REJECTION,
+    ROLLBACK,
+    STAGE,
+    Trigger,
+)
+from lessons_kb.learn.failure_output import error_excerpt, find_failing
+from lessons_kb.learn.feedback_phrases import FEEDBACK, REQUEST
+from lessons_kb.model import Event, Pattern
+from lessons_kb.text.sanitize import clean, clean_line
+
+if TYPE_CHECKING:
+    from lessons_kb.learn.mining_candidates import Candidate
+
+SITUATION = "Situation"
+FIX = "Fix"
+UNNAMED = "TODO name the mistake"
+"""How the title of a draft begins until somebody has named it."""
+
+MAX_DIFF = 4_000
+MAX_EXCERPT = 1_500
+Propose = Callable[[str], Sequence[Pattern]]
+"""Returns how the mistake may look that a unified diff put right."""
+_PROPOSAL = """\
+<!-- What this change removed looks like this. If it is the mistake, move it to the header: the
+     lesson then arrives before such code is written (`lessons detect` shows where it is now)."""
+_UNQUOTED = re.compile(r"[\n\r]|--")
+"""What would end the comment, or a line of it."""
+_DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
+_MAX_QUOTE = 500
+_MAX_HINT = 100
+_MAX_FILES = 12
+_MAX_PATHS = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sketch:
+    """The part of a card that can be told from what was observed."""
+
+    title: str
+    sections: dict[str, str]
+    """Heading → Markdown."""
+    paths: tuple[str, ...] = ()
+    stage: str | None = None
+    example: str = ""
+    """The task in which it happened, one line."""
+
+
+def _propose_nothing(_diff: str) -> Sequence[Pattern]:
+    return ()
+
+
+def sketch_trigger(
+    trigger: Trigger, *, diff: str = "", propose: Propose = _propose_nothing
+) -> Sketch:
+    """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
+
+    ``propose`` finds how the mistake looks in code.
+    """
+    files = trigger.files or tuple(filter(None, _names(diff)))
+    facts = [_asked(trigger.request), _headline(trigger)]
+    if trigger.failure is not None and trigger.kind != REJECTION:
+        passed = ", and later passed" if trigger.kind == RED_GREEN else ""
+        facts += [_failed(trigger.failure, passed), _failing(trigger.failure.output)]
+    facts.append(_changed(files))
+    change = diff or "\n".join(trigger.changes)
+    sections = {SITUATION: _paragraphs(facts)}
+    if change.strip():
+        sections[FIX] = _show_fix(_FIXES.get(trigger.kind, _CHANGED), change, propose)
+    return Sketch(
+        title=f"{UNNAMED} ({_hint(trigger)})",
+        sections=sections,
+        paths=_guarded(files),
+        stage=trigger.cause.stage,
+        example=_one_line(trigger.request or trigger.quote, _MAX_HINT),
+    )
+
+
+def sketch_session(
+    events: Sequence[Event], *, diff: str = "", title: str = "", propose: Propose = _propose_nothing
+) -> Sketch:
+    """Return what a session tells: its last request, its last failure, what it changed."""
+    asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
+    failures = [event for event in events if event.kind in _RUNS and event.outcome == "exec_error"]
+    files = _unique(path for event in events if event.kind in _CHANGES for path in event.targets)
+    request = asked[-1].text if asked else ""
+    facts = [_asked(request)]
+    if failures:
+        facts += [_failed(failures[-1]), _failing(failures[-1].output)]
+    fixed = tuple(filter(None, _names(diff)))
+    facts.append(_changed(files or fixed))
+    sections = {SITUATION: _paragraphs(facts)}
+    if diff.strip():
+        sections[FIX] = _show_fix(_CHANGED, diff, propose)
+    both = tuple(path for path in fixed if path in files)
+    return Sketch(
+        title=title or UNNAMED,
+        sections=sections,
+        paths=_guarded(both or fixed or files),
+        example=_one_line(request, _MAX_HINT),
+    )
+
+
+def sketch_diff(
+    path: str, hunks: str, *, line: int = 0, title: str = "", propose: Propose = _propose_nothing
+) -> Sketch:
+    """Return what a change of one file tells; ``line`` 0 means all of it."""
+    where = f"line {line} of `{path}`" if line else f"`{path}`"
+    return Sketch(
+        title=title or UNNAMED,
+        sections={
+            SITUATION: f"Seen at {where}.",
+            FIX: _show_fix(f"The change of {where}:", hunks, propose),
+        },
+        paths=(path,),
+    )
+
+
+def sketch_candidate(
+    candidate: Candidate, *, diff: str = "", propose: Propose = _propose_nothing
+) -> Sketch:
+    """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it."""
+    facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
+    for one in candidate.sightings[:2]:
+        facts += [_asked(one.prompts[0]) if one.prompts else ""]
+        facts.append(f"What was said:\n\n{_quoted(one.quote)}" if one.quote else "")
+        facts.append(f"What failed: {_code(one.command)}" if one.command else "")
+    excerpt = next((one.excerpt for one in candidate.sightings if one.excerpt), "")
+    facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
+    for commit in candidate.commits[:3]:
+        facts.append(f"Commit {_code(commit.id[:10])}: {_one_line(commit.subject, _MAX_QUOTE)}")
+    causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
+    if causes:
+        said = "\n".join(f"> {_one_line(cause, _MAX_QUOTE)}" for cause in causes)
+        facts.append(f"The fix explains itself:\n\n{said}")
+    sections = {SITUATION: _paragraphs(dict.fromkeys(facts))}
+    change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
+    if change.strip():
+        sections[FIX] = _show_fix("What fixed it:", change, propose)
+    request = next((p for one in candidate.sightings for p in one.prompts), "")
+    return Sketch(
+        title=f"{UNNAMED} ({_one_line(candidate.title, _MAX_HINT)})".replace("\n", " "),
+        sections=sections,
+        paths=_guarded(candidate.paths),
+        example=_one_line(request, _MAX_HINT),
+    )
+
+
+def _show_fix(introduction: str, diff: str, propose: Propose) -> str:
+    """Return a diff and, as a comment, the patterns of what it removed, for the header."""
+    shown = [introduction, fence(diff, "diff")]
+    patterns = [one for one in propose(diff) if not _UNQUOTED.search(one.text + one.unless)]
+    if patterns:
+        shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
+    return _paragraphs(shown)
+
+
+def _rows(pattern: Pattern) -> list[str]:
+    rows = [f"  - {pattern.kind}: {_single_quoted(pattern.text)}"]
+    rows += [f"    language: {pattern.language}"] if pattern.language else []
+    files = ", ".join(map(_single_quoted, pattern.files))
+    rows += [f"    files: [{files}]"] if files else []
+    return [*rows, f"    unless: {_single_quoted(pattern.unless)}"] if pattern.unless else rows
+
+
+def fill(template: str, sections: Mapping[str, str]) -> str:
+    """Return a card's text with the guidance under these level-2 headings replaced."""
+    kept: list[str] = []
+    skipping = False
+    for line in template.split("\n"):
+        if line.startswith("## "):
+            text = sections.get(line[3:].strip(), "").strip()
+            kept += [line, "", text, ""] if text else [line]
+            skipping = bool(text)
+        elif not skipping:
+            kept.append(line)
+    return "\n".join(kept).rstrip("\n") + "\n"
+
+
+def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
+    """Return a code block that its content cannot close, cut after ``limit`` characters."""
+    body = clean(text).strip("\n")
+    if len(body) > limit:
+        cut = body.rfind("\n", 0, limit)
+        body = body[: cut if cut > 0 else limit] + "\n…"
+    longest = max((len(run) for run in re.findall(r"`{3,}", body)), default=2)
+    ticks = "`" * (longest + 1)
+    return f"{ticks}{language}\n{body}\n{ticks}"
+
+
+def find_diff(text: str) -> str:
+    """Return the unified diff that a draft, or a card made of one, shows; "" if none."""
+    found = _DIFF.search(text)
+    return f"{found[2]}\n" if found else ""
+
+
+def format_patterns(patterns: Iterable[Pattern]) -> str:
+    """Return patterns as the key of a card's header."""
+    return "\n".join(("detect:", *(row for one in patterns for row in _rows(one))))
+
+
+def pick_hunks(diff: str, path: str, line: int = 0) -> str:
+    """Return a file's part of a unified diff, with ``line`` only the hunk it lies in; "" if none.
+
+    Lines are those of the new file.
+    """
+    for part in split_files(diff):
+        if path in names_of(part):
+            head, *hunks = re.split(r"(?m)^(?=@@ )", part)
+            if not line:
+                return part.rstrip("\n")
+            near = [hunk for hunk in hunks if _holds(hunk, line)]
+            return (head + "".join(near)).rstrip("\n") if near else ""
+    return ""
+
+
+def split_files(diff: str) -> list[str]:
+    """Return the parts of a unified diff, one a file."""
+    return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part.strip()]
+
+
+def _single_quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _names(diff: str) -> tuple[str, ...]:
+    return _unique(names_of(part)[-1] for part in split_files(diff))
+
+
+def names_of(part: str) -> tuple[str, ...]:
+    """Return the old and the new name of the file that a part of a diff is about, else ("",)."""
+    head = part.split("\n@@ ", 1)[0]
+    found = re.findall(r'(?m)^(?:---|\+\+\+) "?[ab]/(.+?)"?\t?$', head)
+    if not found:
+        found = re.findall(r"(?m)^(?:rename|copy) (?:from|to) (.+)$", head)
+    if not found and (match := re.match(r"diff --git a/(.+) b/(.+)", head)):
+        found = [match[1], match[2]]
+    return _unique(found) or ("",)
+
+
+_FIXES: Mapping[str, str] = {RED_GREEN: "The change that made it pass:"}
+_CHANGED = "What was changed:"
+_RUNS = ("test", "command")
+_CHANGES = ("edit", "create", "remove")
+
+
+def _headline(trigger: Trigger) -> str:
+    said = _quoted(_complaint(trigger) or trigger.quote)
+    command = _code(trigger.cause.text or trigger.cause.tool)
+    lines: Mapping[str, str] = {
+        FEEDBACK: f"The user said it went wrong:\n\n{said}",
+        REQUEST: f"The user asked to record it:\n\n{said}",
+        RED_GREEN: f"The user said:\n\n{said}" if said else "",
+        ROLLBACK: f"The change was rolled back: {command}",
+        REJECTION: _paragraphs([f"An action was refused: {command}", said]),
+        INTERRUPT: f"The user interrupted:\n\n{said}",
+        STAGE: f"The stage {trigger.cause.stage or ''} failed:\n\n{said}",
+        MISTAKES: f"Calls failed in a row until the turn was stopped; the last one: {command}",
+    }
+    return lines[trigger.kind]
+
+
+def _complaint(trigger: Trigger) -> str:
+    """Return all that a user said beside a complaint, where it is short: what broke, and how."""
+    spoken = trigger.kind in (FEEDBACK, REQUEST) and trigger.cause.text
+    return spoken if spoken and len(spoken) <= _MAX_QUOTE else ""
+
+
+def _hint(trigger: Trigger) -> str:
+    if trigger.kind == RED_GREEN:
+        output = trigger.failure.output if trigger.failure else ""
+        failing = find_failing(output)
+        what = f"{failing[0]} failed" if failing else f"{trigger.cause.text} failed"
+    elif trigger.quote:
+        what = trigger.quote
+    else:
+        what = trigger.cause.text or trigger.cause.tool or trigger.kind
+    return _one_line(what, _MAX_HINT)
+
+
+def _asked(request: str) -> str:
+    return f"The request:\n\n{_quoted(request)}" if request.strip() else ""
+
+
+def _failed(event: Event, passed: str = "") -> str:
+    excerpt = error_excerpt(event.output, limit=MAX_EXCERPT)
+    told = f"\n\n{fence(excerpt, 'text')}" if excerpt else ""
+    return f"What failed{passed}: {_code(event.text or event.tool)}{told}"
+
+
+def _failing(output: str) -> str:
+    names = find_failing(output)
+    return "Failing tests: " + ", ".join(map(_code, names)) if names else ""
+
+
+def _changed(files: Sequence[str]) -> str:
+    if not files:
+        return ""
+    more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
+    return "Changed files: " + ", ".join(map(_code, files[:_MAX_FILES])) + more
+
+
+def _guarded(files: Sequence[str]) -> tuple[str, ...]:
+    """Return the changed files that a card may guard: in the project, and no tests."""
+    inside = [path for path in files if not path.startswith(("/", "..")) and ":" not in path]
+    code = [path for path in inside if not re.search(r"(?:^|/)tests?/|test_|[._]test\.", path)]
+    return tuple((code or inside)[:_MAX_PATHS])
+
+
+def _quoted(text: str) -> str:
+    line = _one_line(text, _MAX_QUOTE)
+    return f"> “{line}”" if line else ""
+
+
+def _code(text: str) -> str:
+    line = _one_line(text, _MAX_QUOTE).replace("`", "'")
+    return f"`{line}`" if line else "(unknown)"
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = clean_line(text[: 4 * limit])
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _paragraphs(texts: Iterable[str]) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _holds(hunk: str, line: int) -> bool:
+    match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
+    if not match:
+        return False
+    start, length = int(match[1]), int(match[2] or 1)
+    return start <= line < start + max(length, 1)

@@ -1,0 +1,135 @@
+"""How the daemon's starts went, kept in the state folder, and starting one that is not there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from lessons_kb import hook_client
+from lessons_kb.brain.doctor_report import Health
+from lessons_kb.errors import LessonsError
+from lessons_kb.store.disk import read_regular
+from lessons_kb.store.locate import state_home
+from lessons_kb.store.user_state import make_private, write_private
+from lessons_kb.text.plurals import counted
+
+RECORD_NAME = "daemon.json"
+MOST_FAILURES = 3
+PAUSE_SECONDS = 900.0
+"""After three starts in a row that failed."""
+AGAIN_SECONDS = 5.0
+"""Between two starts, whoever asks: the first may not be listening yet."""
+_KEYS: Mapping[str, type] = {"failures": int, "error": str, "tried": float}
+_KEPT_VARIABLES = (
+    *("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
+    *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LESSONS_STATE_HOME"),
+    *("HF_HOME", "HF_HUB_CACHE"),
+)
+_SPARING = {"MALLOC_ARENA_MAX": "2"}
+"""glibc keeps freed memory for each thread apart: a quarter more for what is never used again."""
+
+
+def read_record() -> Mapping[str, Any]:
+    """Return ``failures`` (in a row), ``error`` (of the last) and ``tried`` (when, epoch)."""
+    with contextlib.suppress(OSError, ValueError, RecursionError, LessonsError):
+        found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
+        if isinstance(found, dict) and all(
+            isinstance(found.get(name, wanted()), wanted) for name, wanted in _KEYS.items()
+        ):
+            return found
+    return {}
+
+
+def note_start() -> None:
+    """Remember that the daemon listens. Raises StorageError where the state cannot be written."""
+    _write({"failures": 0, "error": "", "tried": 0.0})
+
+
+def note_failure(error: str) -> None:
+    """Remember that a start failed, and why."""
+    record = read_record()
+    with contextlib.suppress(LessonsError):
+        _write({**record, "failures": record.get("failures", 0) + 1, "error": error})
+
+
+def start_daemon(environment: Mapping[str, str]) -> bool:
+    """Start the daemon, detached, with nothing of this process; False when it is too early to.
+
+    The daemon's lock keeps it to one. Never raises: the next hook tries again.
+    """
+    record = read_record()
+    pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
+    if abs(time.time() - record.get("tried", 0.0)) < pause:
+        return False
+    try:
+        _write({**record, "tried": time.time()})
+        import subprocess
+
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-m", "lessons_kb.service.daemon"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,
+            env=_SPARING | {n: environment[n] for n in _KEPT_VARIABLES if n in environment},
+            start_new_session=True,
+            umask=0o077,
+        )
+        process.returncode = 0  # nobody waits for it
+    except (OSError, ValueError, LessonsError):
+        return False
+    return True
+
+
+def ask_daemon(request: bytes) -> dict[str, Any] | None:
+    """Return the running daemon's answer to ``?status`` or ``?stop``, None without a daemon."""
+    try:
+        answer = hook_client.ask(hook_client.identity(dict(os.environb)), request)
+        found: dict[str, Any] | None = json.loads(answer[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return found
+
+
+def check_daemon(environment: Mapping[str, str]) -> list[Health]:
+    """Return the doctor's line on the daemon; none where it is turned off."""
+    if environment.get("LESSONS_DAEMON") == "0":
+        return []
+    if (status := ask_daemon(b"?status")) is not None:
+        return [Health(level="ok", what="daemon", detail=describe(status))]
+    record = read_record()
+    if failures := record.get("failures", 0):
+        detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
+        mend = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
+        return [Health(level="warning", what="daemon", detail=detail, mend=mend)]
+    return [Health(level="ok", what="daemon", detail="not running; the next hook starts it")]
+
+
+def describe(status: Mapping[str, Any]) -> str:
+    """Return the daemon's answer to ``?status`` in one line."""
+    brains = status["brains"]
+    line = (
+        f"version {status['version']}, pid {status['pid']}, up {_age(status['seconds'])}, "
+        f"{status['memory_bytes'] / 1e6:.0f} MB, {counted(status['answered'], 'event')} answered, "
+        f"{counted(len(brains), 'brain')} open"
+    )
+    return f"{line}, last error: {status['last_error']}" if status["last_error"] else line
+
+
+def _age(seconds: float) -> str:
+    minutes, hours = divmod(seconds // 60, 60)[::-1]
+    return f"{hours:.0f} h {minutes:.0f} min" if hours else f"{minutes:.0f} min"
+
+
+def _path() -> str:
+    return os.path.join(state_home(), RECORD_NAME)
+
+
+def _write(record: Mapping[str, object]) -> None:
+    make_private(state_home())
+    write_private(_path(), json.dumps(record).encode())

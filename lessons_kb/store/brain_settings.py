@@ -1,0 +1,69 @@
+"""Read what a brain says about itself: ``lessons.toml`` and ``.lessonsignore``."""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
+from lessons_kb.errors import ConfigError, InputError
+from lessons_kb.store.locate import CONFIG_NAME
+from lessons_kb.store.scan import IGNORE_NAME
+from lessons_kb.text.globs import compile_globs
+from lessons_kb.text.sentence_patterns import check_pattern, check_sum
+
+
+def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
+    """Return the settings of the brain at ``root`` and the origin of each key it sets.
+
+    Raises ConfigError naming the line.
+    """
+    text = _read(root, CONFIG_NAME)
+    settings, origins = parse_settings(text, name=CONFIG_NAME)
+    if settings.triggers.patterns:
+        _check_patterns(settings.triggers.patterns, origins["triggers.patterns"], text)
+    return settings, origins
+
+
+def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
+    """Return the compiled globs of ``.lessonsignore``; ConfigError when one is malformed."""
+    try:
+        return compile_globs(_read(root, IGNORE_NAME).splitlines())
+    except InputError as error:
+        raise ConfigError(f"{IGNORE_NAME}: {error}") from None
+
+
+def _check_patterns(patterns: tuple[str, ...], where: str, text: str) -> None:
+    for pattern in patterns:
+        if why := check_pattern(pattern):
+            at = _place_of(pattern, where, text)
+            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} is not usable: {why}")
+    if why := check_sum(patterns):
+        raise ConfigError(f"{where}: {why}")
+
+
+def _place_of(pattern: str, where: str, text: str) -> str:
+    """Return ``name:line`` of an item of the list that begins at ``where``, or ``where``."""
+    name, _, first = where.rpartition(":")
+    written = (pattern, pattern.replace("\\", "\\\\"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if number >= int(first) and any(form and form in line for form in written):
+            return f"{name}:{number}"
+    return where
+
+
+def _read(root: str, name: str) -> str:
+    path = os.path.join(root, name)
+    try:
+        if not os.path.isfile(path):  # a FIFO would keep us waiting
+            return ""
+        with open(path, "rb") as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror}; grant yourself read access") from None
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigError(f"{name}: more than {MAX_CONFIG_BYTES:,} bytes; shorten it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{name}:{line}: not UTF-8; save the file as UTF-8") from None

@@ -1,0 +1,209 @@
+"""Read and write card files: no lost update, no torn file, nothing of another program's gone."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable
+
+from lessons_kb.errors import DuplicateCard, StorageError
+from lessons_kb.store import disk, replace_file
+from lessons_kb.store.locks import locked
+from lessons_kb.store.replace_file import read_settled
+from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
+
+MAX_BYTES = 100_000_000
+"""No file beyond this is rewritten: it is read whole."""
+
+_PATIENCE_SECONDS = 1.0
+"""How long one rewrite waits, in all, for programs that are in the middle of a save."""
+_TRIES = 20
+_RACE = "another program saved it at the same moment"
+_DISPLACED = "another program wrote to the replaced file"
+
+
+def read_bytes(root: str, path: str, *, limit: int) -> bytes:
+    """Read a file of a brain whole; ``path`` is POSIX and relative, ``limit`` in bytes.
+
+    No link is followed; folders, FIFOs and devices are refused, never waited for. Raises
+    StorageError, or InputError for a path that leaves the brain by its form.
+    """
+    try:
+        return disk.read_inside(root, path, limit=limit)
+    except OSError as error:
+        raise disk.storage_error(error, path) from None
+
+
+def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
+    """Replace a card's bytes by ``change(bytes)`` and return what the card now holds.
+
+    One step for all who look on: a reader, or a kill at any moment, finds the old file or the
+    new one, mode, owner and extended attributes kept; nothing is written through a link.
+    Rewrites of one file follow one another. If another program saves meanwhile, the change is
+    made again on what it saved (``change`` may be called several times and must be pure); if it
+    saves in the very moment of the exchange, its version is kept in the trash too. What
+    ``change`` raises is raised, and the card stays as it was. Raises StorageError.
+    """
+    full = disk.resolve(root, path, writing=True)
+    quiet = sweep(root)
+    with locked(full):
+        try:
+            data = _Rewrite(root, full, change).run()
+        except OSError as error:
+            raise disk.storage_error(error, path) from None
+    if quiet:
+        adopt_leftovers(root, os.path.dirname(full))
+    return data
+
+
+def create(root: str, path: str, data: bytes) -> str:
+    """Write a new file with all its content at once and return its path.
+
+    Missing folders are made. Raises DuplicateCard when something has that name, StorageError.
+    """
+    full = disk.resolve(root, path, follow=False, writing=True)
+    folder = os.path.dirname(full)
+    try:
+        _make_folders(folder)
+        temp = disk.write_temp(folder, data)
+        try:
+            replace_file.rename_new(temp, full)
+        except BaseException:
+            disk.discard(temp, data)
+            raise
+        disk.sync_folder(folder)
+    except FileExistsError:
+        raise _taken(path) from None
+    except OSError as error:
+        raise disk.storage_error(error, path) from None
+    return disk.relative(root, full)
+
+
+def move(root: str, source: str, target: str) -> str:
+    """Rename a card (a link as a link) within its brain and return its new path.
+
+    Missing folders are made. Raises DuplicateCard when ``target`` exists, StorageError.
+    """
+    old = disk.resolve(root, source, follow=False, writing=True)
+    new = disk.resolve(root, target, follow=False, writing=True)
+    with locked(old):
+        try:
+            if not os.path.lexists(old):
+                raise FileNotFoundError(2, os.strerror(2))
+            _make_folders(os.path.dirname(new))
+            replace_file.rename_new(old, new)
+            disk.sync_folder(os.path.dirname(new))
+            disk.sync_folder(os.path.dirname(old))
+        except FileExistsError:
+            raise _taken(target) from None
+        except OSError as error:
+            raise disk.storage_error(error, source) from None
+    return disk.relative(root, new)
+
+
+def _make_folders(folder: str) -> None:
+    """Make a folder and those above it; NotADirectoryError where something else has the name."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
+
+
+def _taken(path: str) -> DuplicateCard:
+    return DuplicateCard(f"{disk.shown(path)} exists; choose another name", existing=path)
+
+
+class _Rewrite:
+    """One rewrite of one file, its lock held."""
+
+    def __init__(self, root: str, full: str, change: Callable[[bytes], bytes]) -> None:
+        self.root = root
+        self.full = full
+        self.folder = os.path.dirname(full)
+        self.path = disk.relative(root, full)
+        self.change = change
+        self.until = time.monotonic() + _PATIENCE_SECONDS
+
+    def run(self) -> bytes:
+        base = self.read(self.full)
+        for left in reversed(range(_TRIES)):
+            data = self.change(base)
+            if data == base:
+                return base
+            if not os.stat(self.full).st_mode & stat.S_IWUSR:
+                raise StorageError(
+                    f"{disk.shown(self.path)}: read-only; `chmod u+w` it and run this again"
+                )
+            temp = self.write(data)
+            try:
+                now = self.read(self.full)
+                # Against a program that saves without a pause the comparison would never hold;
+                # in the end the exchange decides, which loses nothing either.
+                if now == base or not left:
+                    self.exchange(temp)
+                    break
+            except BaseException:
+                disk.discard(temp, data)
+                raise
+            disk.discard(temp, data)
+            base = now
+        found = self.read(temp)
+        if found == base:
+            self.put_aside(temp, expected=base)
+            return data
+        return self.merge(temp, found, data)
+
+    def merge(self, temp: str, found: bytes, data: bytes) -> bytes:
+        """Make the change on what another program saved between comparison and exchange.
+
+        ``temp`` is its file with the bytes ``found``; ``data`` stands at the card for now.
+        """
+        try:
+            put_aside(self.root, self.path, temp, expected=None, why=_RACE)
+        except StorageError:
+            self.exchange(temp)  # its version has no other place: it stands again, ours goes
+            disk.discard(temp, data)
+            raise
+        failure = None
+        try:
+            again = self.change(found)
+        except Exception as error:
+            again, failure = found, error  # as ever when a change is refused: the card stays
+        second = self.write(again)
+        try:
+            mine = self.read(self.full) == data
+            if mine:
+                self.exchange(second)
+        except BaseException:
+            disk.discard(second, again)
+            raise
+        if mine:
+            self.put_aside(second, expected=data)
+        else:  # a save upon our change: both are in it, or its author left ours out
+            disk.discard(second, again)
+        if failure is not None:
+            raise failure
+        return again if mine else data
+
+    def read(self, full: str) -> bytes:
+        return read_settled(full, until=self.until, limit=MAX_BYTES, name=self.path)
+
+    def write(self, data: bytes) -> str:
+        temp = disk.write_temp(self.folder, data, like=os.stat(self.full))
+        disk.copy_attributes(self.full, temp)
+        return temp
+
+    def exchange(self, temp: str) -> None:
+        replace_file.exchange(temp, self.full)
+        # Also gives a program that was just opening the old file the time to be seen.
+        disk.sync_folder(self.folder)
+
+    def put_aside(self, temp: str, *, expected: bytes) -> None:
+        try:
+            put_aside(self.root, self.path, temp, expected=expected, why=_DISPLACED)
+        except StorageError:
+            # The state folder is full, say. The bytes we had read are in the card or known;
+            # any others stay in place, and adopt_leftovers() finds them.
+            disk.discard(temp, expected)

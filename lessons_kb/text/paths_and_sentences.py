@@ -1,0 +1,329 @@
+"""What a prompt or an answer mentions: file paths and sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from lessons_kb.data import read_words
+
+MAX_PATHS = 200
+"""A log may name thousands; the first ones are those it is about."""
+MAX_PATH = 400
+
+_FILES = read_words("file_names.txt")
+EXTENSIONS = _FILES["extensions"]
+FILE_NAMES = _FILES["file names"]
+"""Files known by their whole name."""
+NOT_FILES = _FILES["not files"]
+_SYSTEM_ROOTS = _FILES["system roots"]
+_NO_FILES = ("/dev/", "/proc/", "/sys/")
+_DOMAINS = _FILES["domains"]
+
+_URL = r"\b(?:https?|wss?|ftps?|s3|gs|git|ssh|git\+ssh|redis|postgres(?:ql)?|mysql)://[^\s\"'`<>]*+"
+_LOCAL_URL = r"\b(?:file|webpack(?:-internal)?|vite|ng|turbopack)://(?:/(?=[A-Za-z]:/|\.\./|\./))?"
+_DIFF_HEADER = r"^([ >]{0,8}(?:\+\+\+|---) )[ab]/|^([ >]{0,8}diff --git )a/(\S+) b/"
+_QUOTED = r"(?:(?<=File )\"|\"(?=[A-Za-z]:[\\/]|\.{0,2}/|~/))[^\"\n]{1,400}\""
+_BLANK = "\0"
+"""Stands for a blank inside a quoted path while a text is taken apart at its blanks."""
+_DELIMITERS = "\"'`,;|<>=\u3001\u3002\u300c\u300d\u300e\u300f\u201c\u201d\u2018\u2019\uff08\uff09"
+_TO_BLANKS = dict.fromkeys(map(ord, _DELIMITERS), " ")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_OPENING = {close: opening for opening, close in _CLOSING.items()}
+_TRAILING = ".,:;!?*_~)]}\u2026"
+_LONGEST_EXTENSION = 12
+_NEVER_IN_PATHS = ("*", "{", "}", "$", "%", "//", "...")
+
+
+MAX_QUERY_CHARS = 60_000
+"""Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
+
+
+_MAX_QUESTION = 600
+"""Characters; a longer prompt tells more than it asks."""
+_QUESTION_MARKS = ("?", "\uff1f")
+_ASKS = (
+    r"^\W*(?:what|what's|where|when|which|who|whose|why|how|is|are|was|were|do|does|did|has|have"
+    r"|explain|describe|summari[sz]e|show|list|tell me|walk me|look at)\b"
+)
+_REQUESTS = (
+    r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bhow about\b|\bwhy (?:not|don't)\b"
+    r"|\b(?:and|then|so that) (?:fix|change|add|remove|rename|update|make)\b"
+    r"|줄래|줄 수|주세요|주시|해\s?줘|바꿔|고쳐|수정|추가|삭제"
+)
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a short text only asks: nothing in it requests a change."""
+    if len(text) > _MAX_QUESTION or "```" in text:
+        return False
+    sentences = split_sentences(text)
+    if re.search(_REQUESTS, text, re.IGNORECASE):
+        return False
+    return bool(sentences) and all(
+        sentence.rstrip("\"')]* ").endswith(_QUESTION_MARKS)
+        or re.match(_ASKS, sentence, re.IGNORECASE)
+        for sentence in sentences
+    )
+
+
+def cut_middle(text: str, most: int = MAX_QUERY_CHARS) -> str:
+    """Return a text, or its two ends if it is longer: a question stands before a log or after."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}\n{text[-(most // 2) :]}"
+
+
+def find_paths(text: str) -> tuple[str, ...]:
+    """Return the file paths a text mentions: POSIX, each once, in order, at most MAX_PATHS.
+
+    Prose, code spans, stack traces, compiler messages and diffs; line numbers, a leading ``./``
+    and the ``a/`` and ``b/`` of a diff are taken off. No URLs, dates, fractions or versions. A
+    bare word is a path only with the extension or the name of a known kind of file. Time grows
+    with the length of the text, about 0.1 s for a megabyte.
+    """
+    if not ("/" in text or "." in text or "\\" in text or any(map(text.count, FILE_NAMES))):
+        return ()
+    if "://" in text:
+        text = re.sub(_LOCAL_URL, "", re.sub(_URL, " ", text))
+    if "--" in text or "+++" in text:
+        text = re.sub(_DIFF_HEADER, r"\1\2\3 ", text, flags=re.MULTILINE)
+    if '"' in text:
+        text = re.sub(_QUOTED, _join_quoted, text)
+    found: dict[str, None] = {}
+    for token in dict.fromkeys(text.translate(_TO_BLANKS).split()):
+        if len(token) <= MAX_PATH:
+            found |= dict.fromkeys(filter(None, map(_path_of, _pieces(token))))
+            if len(found) >= MAX_PATHS:
+                break
+    return tuple(found)[:MAX_PATHS]
+
+
+def _join_quoted(quoted: re.Match[str]) -> str:
+    name = quoted[0]
+    return name.replace(" ", _BLANK) if _has_extension(name.strip('"')) else name
+
+
+def _pieces(token: str) -> Iterator[str]:
+    """Take a word apart where calls, links, line numbers and keys are glued to a path."""
+    if not ("/" in token or "." in token or "\\" in token):
+        if token.rstrip(_TRAILING) in FILE_NAMES:
+            yield token
+        return
+    host, at, _ = token.partition(":")[0].partition("@")
+    if "://" in token or (at and host and "/" not in host and ":" in token):
+        return  # a URL, git@host:owner/name
+    for link in token.split("]("):
+        word = link.lstrip("*_")
+        while word and word[0] in _CLOSING and _CLOSING[word[0]] not in word[1:-1]:
+            word = word[1:]
+        drive = word[:2] if _has_drive(word) else ""
+        for part in word[len(drive) :].split(":"):
+            yield from _callees(drive + part)
+            drive = ""
+
+
+def _callees(part: str) -> Iterator[str]:
+    """Part a name from what stands in round brackets behind it, (group)/ folders apart."""
+    cut = next((i for i, char in enumerate(part) if char == "(" and part[i - 1 : i] != "/"), -1)
+    if cut < 0:
+        yield part
+        return
+    name, rest = part[:cut], part[cut + 1 :]
+    if "/" in name or "\\" in name or not rest or rest[0].isdigit():
+        yield name
+    yield rest
+
+
+def _path_of(name: str) -> str:
+    for mark in "?#":
+        before, found, after = name.partition(mark)
+        if found and after and (_has_extension(before) or before.startswith("../")):
+            name = before
+    name = _strip_end(name)
+    if name[:1] == "@" and name[1:2] not in ("@", "/"):  # how agents let a file be named
+        name = name[1:]
+    if "\\" in name:
+        if not (_has_drive(name) or _has_extension(name.replace("\\", "/"))):
+            return ""
+        name = re.sub("/{2,}", "/", name.replace("\\", "/"))
+    while name.startswith("./"):
+        name = name[2:]
+    if not name.isascii():
+        name = _strip_particle(name)
+    return name.replace(_BLANK, " ") if _is_path(name) else ""
+
+
+def _strip_end(name: str) -> str:
+    while name and name[-1] in _TRAILING:
+        opening = _OPENING.get(name[-1])
+        if opening and name.count(opening) >= name.count(name[-1]):
+            break
+        name = name[:-1]
+    return name.rstrip("/")
+
+
+def _strip_particle(name: str) -> str:
+    """Cut what Korean or Japanese writes right behind an extension: main.py를."""
+    stem, point, extension = name.rpartition(".")
+    length = next((i for i, char in enumerate(extension) if not char.isascii()), len(extension))
+    return stem + point + extension[:length] if length else name
+
+
+def _has_drive(name: str) -> bool:
+    return name[1:2] == ":" and name[2:3] in ("/", "\\") and name[0].isascii() and name[0].isalpha()
+
+
+def _is_path(name: str) -> bool:
+    if any(map(name.count, _NEVER_IN_PATHS)) or not any(map(str.isalpha, name)):
+        return False
+    first, *rest = name.split("/")
+    if not rest:
+        return name in FILE_NAMES or (
+            _has_extension(name)
+            and name.lower() not in NOT_FILES
+            and name[0] not in ".-+@"
+            and not name.startswith(("this.", "self."))
+            and (name[-2] != "." or name.rfind(".") == name.find(".") > 1)  # p.x, a.b.c are code
+            and all(char.isalnum() or char in "_.+-@" for char in name)
+        )
+    if not first:
+        if len(rest) > 1 and rest[0] in _SYSTEM_ROOTS:
+            return not name.startswith(_NO_FILES)
+        return _has_extension(name)
+    if first in ("~", "..") or _has_drive(name):
+        return True
+    if "." in first.strip(".") and first.rsplit(".", 1)[1].lower() in _DOMAINS:
+        return False
+    return _has_extension(name) or _has_odd_extension(name)
+
+
+def _extension(name: str) -> str:
+    """Return what stands behind the last point of a file's name, "" if it could be no extension."""
+    last = name[name.rfind("/") + 1 :]
+    stem, _, extension = last.rpartition(".")
+    return extension if stem and extension.isidentifier() and extension.isascii() else ""
+
+
+def _has_extension(name: str) -> bool:
+    last = name[name.rfind("/") + 1 :]
+    return last in FILE_NAMES or _extension(name).lower() in EXTENSIONS
+
+
+def _has_odd_extension(name: str) -> bool:
+    """Accept an extension no table knows in a path that is deep enough to be one."""
+    extension = _extension(name)
+    return extension.islower() and len(extension) <= _LONGEST_EXTENSION and name.count("/") > 1
+
+
+_ABBREVIATIONS = read_words("abbreviations.txt")
+ABBREVIATIONS = _ABBREVIATIONS["always"]
+"""A point behind one of these ends no sentence."""
+BEFORE_A_NUMBER = _ABBREVIATIONS["before a number"]
+"""A point behind one of these ends none if a number follows: No. 5."""
+
+_END = r"(?<![.!?])[.!?]++[\"')\]*_]*+(?=\s|$)"
+_WIDE_ENDS = "\u3002\uff01\uff1f\uff61"
+_WIDE_QUOTES = "\u300d\u300f\uff09\u201d)"
+_KOREAN_ENDS = "\ub2e4\uc694\uc8e0\uae4c\uc74c\ud568\ub428"
+"""Syllables a Korean sentence ends with: a point behind one needs no blank after it."""
+_BLOCK = r"\s*(?:[-*+>|#]|\d{1,3}[.)]\s|```|~~~|$)"
+_WRAPPED = 50
+"""A line at least this long that ends in the middle of a sentence was wrapped."""
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text in English, Korean, Japanese or Chinese, without blanks.
+
+    List items, headings and lines of fenced code stand alone; a wrapped paragraph is joined.
+    Abbreviations, numbers, versions and code spans are not split.
+    """
+    return list(_sentences(text))
+
+
+def first_sentence(text: str) -> str:
+    """Return the first of ``split_sentences``, "" if there is none; no further one is read."""
+    return next(_sentences(text), "")
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for paragraph in _paragraphs(text):
+        start = 0
+        for end in [*_ends(paragraph), len(paragraph)]:
+            if sentence := paragraph[start:end].strip():
+                yield sentence
+            start = end
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    waiting: list[str] = []
+    fenced = False
+    lines = text.splitlines()
+    for line, following in pairwise([*lines, ""]):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        fenced ^= is_fence
+        if is_fence or fenced:
+            if not is_fence:
+                yield line.strip()
+            continue
+        waiting.append(line.strip())
+        if not _is_wrapped(line.strip(), following):
+            yield " ".join(waiting)
+            waiting = []
+    yield " ".join(waiting)
+
+
+def _is_wrapped(line: str, following: str) -> bool:
+    if not line or line.startswith("#") or re.match(_BLOCK, following):
+        return False
+    ended = line.rstrip("\"'*_)`")[-1:] in (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f")
+    return not ended and len(line) >= _WRAPPED
+
+
+def _ends(paragraph: str) -> Iterator[int]:
+    """Yield where a sentence ends, in order."""
+    ends = [found.end() for found in re.finditer(_END, paragraph)]
+    if not paragraph.isascii():
+        ends += _wide_ends(paragraph)
+    seen = ticks = 0
+    all_ticks = paragraph.count("`")
+    for end in sorted(ends):
+        ticks += paragraph.count("`", seen, end)
+        seen = end
+        inside_code = ticks % 2 == 1 and ticks < all_ticks
+        if not inside_code and not _goes_on(paragraph, end):
+            yield end
+
+
+def _wide_ends(paragraph: str) -> Iterator[int]:
+    for place, (char, after) in enumerate(pairwise(f"{paragraph} "), 1):
+        if char in _WIDE_ENDS and after not in _WIDE_ENDS:
+            quoted = place
+            while paragraph[quoted : quoted + 1] in tuple(_WIDE_QUOTES):
+                quoted += 1
+            # a quotation that hiragana follows is only a part of its sentence
+            if quoted == place or not "\u3041" <= paragraph[quoted : quoted + 1] <= "\u309f":
+                yield quoted
+        elif (
+            char == "."
+            and "\uac00" <= after <= "\ud7a3"
+            and paragraph[place - 2 : place - 1] in tuple(_KOREAN_ENDS)
+        ):
+            yield place
+
+
+def _goes_on(paragraph: str, end: int) -> bool:
+    """Return whether the point before ``end`` belongs to an abbreviation or a list number."""
+    before = paragraph[max(end - 40, 0) : end].rstrip("\"')]*_")
+    if not before.endswith(".") or before.endswith(".."):
+        return False
+    word = before[:-1].split()[-1:] or [""]
+    name = word[0].lstrip("([\"'*_").lower()
+    after = paragraph[end : end + 5].lstrip()[:1]
+    if len(before) == end and re.fullmatch(r"\d{1,3}", name):
+        return True
+    if name in BEFORE_A_NUMBER and after.isdigit():
+        return True
+    initial = len(name) == 1 and name.isalpha() and name.isascii() and name not in ("i", "a")
+    return name in ABBREVIATIONS or initial

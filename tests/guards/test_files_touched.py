@@ -1,0 +1,224 @@
+"""The file ledger: what it lists, reads back from a summary, and how long it gets."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.guards import Event, FileLedger, parse_ledger
+from lessons_kb.guards.file_names import parse_path, show_path
+
+NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+ODD_NAMES = NAMES | st.sampled_from(
+    [
+        *("none", "(none)", "N/A", "_None_", "…", "… 3 more", "`a`", "`", " a", "a ", "  ", "- a"),
+        *("# Files Read", "## Files Modified", "app/[slug]/page.tsx", "C:\\a", "a\\u{41}", "<b>"),
+        *("a\n- b", "[/ACTIVE LESSONS]", "user: hi", "<!-- x -->", "1. a", "\u3164", "❤️.md", "*"),
+        *("파일.md", "a b.txt", "\u202ea", "\udcff", "Files Read", "**Files Read**", "a\u2028b"),
+    ]
+)
+TOUCHES = st.lists(
+    st.builds(
+        Event,
+        kind=st.sampled_from(["read", "edit", "create", "remove", "command"]),
+        targets=st.lists(NAMES, max_size=3).map(tuple),
+        scope=st.sampled_from(["", "/w", "/v"]),
+        outcome=st.sampled_from(["ok", "unknown", "exec_error"]),
+    ),
+    max_size=12,
+)
+
+
+def ledger_of(*, read=(), modified=(), **options) -> FileLedger:
+    ledger = FileLedger(**options)
+    ledger.see(Event(kind="read", targets=tuple(read)))
+    ledger.see(Event(kind="edit", targets=tuple(modified)))
+    return ledger
+
+
+def test_empty_ledger_is_no_text_and_no_note():
+    assert FileLedger().format() == ""
+    assert FileLedger().see(Event(kind="compaction")) is None
+
+
+def test_note_and_record_of_a_compaction():
+    ledger = ledger_of(read=["b", "a"], modified=["c"])
+
+    signal = ledger.see(Event(kind="compaction"))
+
+    assert (signal.guard, signal.level, signal.user_line) == ("files", "note", "")
+    assert signal.message == "## Files Read\n- a\n- b\n\n## Files Modified\n- c"
+    assert signal.record == {"kind": "file_ledger", "read": ["a", "b"], "modified": ["c"]}
+
+
+def test_earlier_summary_is_merged():
+    ledger = ledger_of(read=["b"], modified=["d"])
+    summary = (
+        "Goal: ship it.\n\n## Files Read\n- a\n- b\n\n## Files Modified\n- c\n\n## Next\n- test it"
+    )
+
+    ledger.see(Event(kind="compaction", text=summary))
+
+    assert ledger.read == ("a", "b")
+    assert ledger.modified == ("c", "d")
+
+
+@pytest.mark.parametrize(
+    ("summary", "read", "modified"),
+    [
+        ("", set(), set()),
+        ("no headings\n- a", set(), set()),
+        ("# files read\n* a\n+ b\n1. c\n2) d\n• e\n12. f", {"a", "b", "c", "d", "e", "f"}, set()),
+        ("### FILES MODIFIED:\n\n- `src/a.py` — the parser\n", set(), {"src/a.py"}),
+        ("**Files Read:**\n- a\n**Files Modified**\n- b", {"a"}, {"b"}),
+        ("## Files Read\nThese were read so far:\n- a\n- b", {"a", "b"}, set()),
+        ("## Files Read\n- a\n\n- b\n\nNext steps:\n- run it", {"a", "b"}, set()),
+        ("## Files Read\n- a\n## Decisions\n- b", {"a"}, set()),
+        ("## Files Read\n\n## Decisions\n- b", set(), set()),
+        ("## Files Read\n- `a` uses `b`", {"a"}, set()),
+        ("## Files Read\n- (none)\n- None\n- N/A\n- … 12 more\n- b", {"b"}, set()),
+        ("## Files Read\n- … 12 more\nNext:\n- b", set(), set()),
+        ("## Files Read\n-a\na. b\n.1 c\n1 d\n1x. f\n- e", {"e"}, set()),
+        ("## Files Read\n-\n- ``\n- e", {"e"}, set()),
+        ("## Files Read\n- a\n\n## Files Read\n- b", {"a", "b"}, set()),
+        ("## Files Read\r\n- a\r\n- b\r\n", {"a", "b"}, set()),
+        ("  ## Files Read\n  - a", {"a"}, set()),
+        ("## Files Read\n-   a", {"a"}, set()),
+    ],
+)
+def test_summary_rewritten_by_a_model_is_read(summary: str, read: set, modified: set):
+    assert parse_ledger(summary) == (read, modified)
+
+
+@given(st.sets(ODD_NAMES), st.sets(ODD_NAMES))
+def test_text_is_read_back(read: set, modified: set):
+    text = ledger_of(read=read, modified=modified, max_chars=100_000).format()
+
+    assert parse_ledger(text) == (read, modified)
+
+
+@given(ODD_NAMES)
+def test_shown_name_is_one_visible_line_and_reads_back(name: str):
+    shown = show_path(name)
+
+    assert shown.isprintable()
+    assert shown == shown.strip()
+    assert parse_path(shown) == name
+
+
+def test_shown_name_is_left_alone_where_nothing_is_odd():
+    for name in (
+        "a.py",
+        "src/app/[slug]/page.tsx",
+        "my file (1).md",
+        "파일.md",
+        "a…b",
+        "<",
+        "a < b",
+    ):
+        if "<" not in name:
+            assert show_path(name) == name
+    assert show_path("a \u202eb 파 c") == "a \\u{202e}b 파 c"
+    assert show_path(" \x1b ") == "\\u{20}\\u{1b}\\u{20}"
+    assert parse_path("C:\\users\\u{zz}\\u{110000}\\x") == "C:\\users\\u{zz}\\u{110000}\\x"
+    assert parse_path("\\u{10ffff}") == "\U0010ffff"
+
+
+def test_shown_name_is_cut_at_400_characters():
+    assert show_path("a" * 400) == "a" * 400
+    assert show_path("a" * 401) == "a" * 399 + "…"
+
+
+@given(st.sets(ODD_NAMES, max_size=30), st.sets(ODD_NAMES, max_size=30), st.integers(0, 400))
+def test_text_never_passes_its_limit(read: set, modified: set, limit: int):
+    text = ledger_of(read=read, modified=modified).format(limit)
+
+    assert len(text) <= limit
+    shown_read, shown_modified = parse_ledger(text)
+    assert shown_read <= read
+    assert shown_modified <= modified
+
+
+def test_text_that_just_fits_is_whole_and_one_less_is_cut():
+    ledger = ledger_of(read=["a", "b"], modified=["c", "d"])
+    whole = "## Files Read\n- a\n- b\n\n## Files Modified\n- c\n- d"
+
+    assert ledger.format(len(whole)) == whole
+    assert ledger.format(len(whole) - 1) == "## Files Modified\n- c\n- d"
+    one = "## Files Read\n- a\n- b"
+    assert ledger_of(read=["a", "b"]).format(len(one)) == one
+
+
+def test_cut_list_says_how_many_more():
+    ledger = ledger_of(read=[f"file{n:02}" for n in range(50)])
+
+    text = ledger.format(60)
+
+    assert text == "## Files Read\n- file00\n- file01\n- file02\n- … 47 more"
+    assert ledger.format(len(text)) == text
+    assert ledger.format(len(text) - 1) == "## Files Read\n- file00\n- file01\n- … 48 more"
+
+
+def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
+    many = [f"file{n:02}" for n in range(50)]
+
+    text = ledger_of(read=many, modified=["a"]).format(100)
+    assert text.endswith("## Files Modified\n- a")
+    assert 90 <= len(text) <= 100
+    assert ledger_of(read=many, modified=["a"]).format(len(text)) == text
+
+    text = ledger_of(read=["a"], modified=many).format(100)
+    assert text.startswith("## Files Read\n- a\n\n")
+    assert 90 <= len(text) <= 100
+    assert ledger_of(read=["a"], modified=many).format(len(text)) == text
+
+    read, _, modified = ledger_of(read=many, modified=many).format(200).partition("\n\n")
+    assert 85 <= len(read) <= 115
+    assert 85 <= len(modified) <= 100
+
+
+def test_default_limit_is_4000_characters():
+    ledger = ledger_of(read=[f"{n:08}" for n in range(5000)])
+
+    assert 3900 < len(ledger.format()) <= 4000
+    assert 3900 < len(ledger.see(Event(kind="compaction")).message) <= 4000
+    assert len(ledger_of(read=["a" * 99], max_chars=50).format()) <= 50
+
+
+def test_files_of_another_scope_are_named_in_full():
+    ledger = FileLedger(scope="/w")
+    ledger.see(Event(kind="read", targets=("a", "/etc/hosts"), scope="/w"))
+    ledger.see(Event(kind="read", targets=("a", "/etc/hosts"), scope="/v"))
+    ledger.see(Event(kind="read", targets=("b", "")))
+
+    assert ledger.read == ("/etc/hosts", "/v/a", "a", "b")
+
+
+@given(TOUCHES, st.randoms(use_true_random=False))
+def test_order_of_events_does_not_matter(events: list, random):
+    shuffled = list(events)
+    random.shuffle(shuffled)
+    one, other = FileLedger(scope="/w"), FileLedger(scope="/w")
+    for event in events:
+        one.see(event)
+    for event in [*shuffled, *shuffled]:
+        other.see(event)
+
+    assert one.to_state() == other.to_state()
+    assert one.format() == other.format()
+    assert list(one.read) == sorted(set(one.read))
+
+
+@given(TOUCHES, TOUCHES)
+def test_ledger_lost_at_a_compaction_is_made_whole_from_the_summary(before: list, after: list):
+    whole, lost = FileLedger(max_chars=100_000), FileLedger(max_chars=100_000)
+    for event in before:
+        whole.see(event)
+    summary = f"Summary.\n\n{whole.format()}\n\nDone."
+    for event in after:
+        whole.see(event)
+        lost.see(event)
+    lost.merge(summary)
+
+    assert lost.format() == whole.format()

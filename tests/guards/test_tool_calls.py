@@ -1,0 +1,390 @@
+"""Tool calls of each agent as events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.guards import Event, digest_arguments, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.guards.file_names import relative_path
+from lessons_kb.guards.tool_calls import FAILURE_TEXTS, TOOLS
+from lessons_kb.model import CALLS, FAILURES
+
+PATCH = """*** Begin Patch
+*** Update File: src/a.py
+@@
+-x
++*** Update File: no
+*** Add File: src/new.py
++y
+*** Update File: src/old.py
+*** Move to: src/moved.py
+*** Delete File: gone.py
+*** Update File: b.py
+*** End Patch
+"""
+
+
+def events(tool: str, arguments, **fields) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return (kind, tool, targets) of a call's events."""
+    options = {key: fields.pop(key) for key in ("cwd", "kinds") if key in fields}
+    call = Event(**{"kind": "tool", "tool": tool, "scope": "/w", **fields})
+    return [(e.kind, e.tool, e.targets) for e in parse_call(call, arguments, **options)]
+
+
+@pytest.mark.parametrize(
+    ("agent", "tool", "arguments", "kind", "targets"),
+    [
+        ("claude-code", "Read", {"file_path": "/w/a.py", "offset": 3}, "read", ("a.py",)),
+        ("claude-code", "Grep", {"pattern": "x", "path": "/w/src"}, "read", ("src",)),
+        ("claude-code", "Glob", {"pattern": "**/*.py"}, "read", ()),
+        ("claude-code", "Edit", {"file_path": "/w/a.py", "old_string": "x"}, "edit", ("a.py",)),
+        ("claude-code", "Write", {"file_path": "/w/b.py", "content": "x"}, "create", ("b.py",)),
+        ("claude-code", "NotebookEdit", {"notebook_path": "/w/n.ipynb"}, "edit", ("n.ipynb",)),
+        ("claude-code", "Bash", {"command": "pytest -q", "description": "x"}, "command", ()),
+        ("claude-code", "Task", {"description": "x", "prompt": "y"}, "tool", ()),
+        ("codex", "Bash", {"command": "ls"}, "command", ()),
+        ("codex", "shell", {"command": ["bash", "-lc", "ls"]}, "command", ()),
+        ("codex", "exec_command", {"cmd": "ls"}, "command", ()),
+        ("gemini-cli", "read_file", {"file_path": "a.py"}, "read", ("a.py",)),
+        ("gemini-cli", "read_many_files", {"paths": ["a", "b"]}, "read", ("a", "b")),
+        ("gemini-cli", "replace", {"file_path": "a.py", "instruction": "x"}, "edit", ("a.py",)),
+        ("gemini-cli", "write_file", {"file_path": "a.py"}, "create", ("a.py",)),
+        ("gemini-cli", "run_shell_command", {"command": "exit 3"}, "command", ()),
+        ("cursor", "Write", {"file_path": "/w/a"}, "edit", ("a",)),
+        ("cursor", "Delete", {"path": "a"}, "remove", ("a",)),
+        ("cursor", "Shell", {"command": "x"}, "command", ()),
+        ("copilot-cli", "view", {"path": "/w/a"}, "read", ("a",)),
+        ("copilot-cli", "create", {"path": "/w/a"}, "create", ("a",)),
+        ("vscode", "replace_string_in_file", {"filePath": "/w/a"}, "edit", ("a",)),
+        ("vscode", "editFiles", {"files": ["/w/a", "/w/b"]}, "edit", ("a", "b")),
+        (
+            *("vscode", "multi_replace_string_in_file"),
+            {"replacements": [{"filePath": "/w/a"}, {"filePath": "/w/b"}, {"filePath": "/w/a"}, 3]},
+            *("edit", ("a", "b")),
+        ),
+        ("opencode", "read", {"filePath": "/w/a"}, "read", ("a",)),
+        ("opencode", "write", {"filePath": "/w/a"}, "create", ("a",)),
+        ("opencode", "bash", {"command": "exit 3", "description": "x"}, "command", ()),
+        ("vscode", "Edit", {"file_path": "/w/a"}, "edit", ("a",)),
+        ("", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+        ("another-agent", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+        ("gemini-cli", "run_shell_command", {"command": "x", "dir_path": "src"}, "command", ()),
+        ("claude-code", "mcp__filesystem__read_file", {"path": "/w/a"}, "read", ("a",)),
+        ("cursor", "MCP:write_file", {"path": "/w/a"}, "create", ("a",)),
+        ("claude-code", "mcp__github__create", {"path": "/w/a"}, "tool", ("a",)),
+        ("x", "str_replace_based_edit_tool", {"command": "view", "path": "/w/a"}, "read", ("a",)),
+        ("x", "str_replace_editor", {"command": "insert", "path": "/w/a"}, "edit", ("a",)),
+        ("x", "text_editor", {"command": "undo_edit", "path": "/w/a"}, "rollback", ("a",)),
+        ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
+        ("", "render", {"path": "/w/a"}, "tool", ("a",)),
+    ],
+)
+def test_call(agent: str, tool: str, arguments: dict, kind: str, targets: tuple):
+    assert events(tool, arguments, agent=agent) == [(kind, tool, targets)]
+
+
+def test_arguments_may_be_json_text():
+    (event,) = parse_call(Event(kind="tool", tool="Bash"), '{"command": "make"}')
+
+    assert (event.kind, event.text) == ("command", "make")
+    assert event.arguments == digest_arguments({"command": "make"})
+
+
+@pytest.mark.parametrize("arguments", ["", "no json", "[1]", "3", "null", "[" * 100_000])
+def test_odd_arguments_are_survived(arguments: str):
+    assert [kind for kind, *_ in events("Read", arguments)] == ["read"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"file_path": 3}, {"file_path": None}, {"paths": [None, 1, ""]}, {"files": {"a": 1}}, {}],
+)
+def test_odd_paths_are_passed_over(arguments: dict):
+    assert events("Read", arguments) == [("read", "Read", ())]
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"command": None}, {"command": []}, {"command": {"a": 1}}]
+)
+def test_odd_commands_are_survived(arguments: dict):
+    assert events("Bash", arguments) == [("command", "Bash", ())]
+    assert parse_call(Event(kind="tool", tool="Bash"), arguments)[0].text == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"command": ["bash", "-lc", "cat a | wc"]}, "cat a | wc"),
+        ({"command": ["sh", "-c", "cat a"]}, "cat a"),
+        ({"command": ["cat", "a"]}, "cat a"),
+        ({"command": [], "cmd": "cat a"}, "cat a"),
+        ({"script": "cat a"}, "cat a"),
+    ],
+)
+def test_command_line_of_a_call(arguments: dict, text: str):
+    first, read = parse_call(Event(kind="tool", tool="shell"), arguments)
+
+    assert first.text == text
+    assert (read.kind, read.targets) == ("read", ("a",))
+
+
+def test_what_the_adapter_knows_is_kept():
+    call = Event(
+        kind="tool",
+        tool="Bash",
+        agent="codex",
+        scope="/w",
+        session="s",
+        id="1",
+        at=3.0,
+        stage="DEV",
+        output="ok",
+    )
+
+    first, read = parse_call(call, {"command": "cat a.py"})
+
+    assert first == replace(
+        call, kind="command", text="cat a.py", arguments=digest_arguments({"command": "cat a.py"})
+    )
+    assert read == replace(call, kind="read", tool="", targets=("a.py",), output="")
+
+
+def test_own_text_is_kept_and_own_kinds_count():
+    (event,) = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "make"})
+    assert event.text == "mine"
+    _, read = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "cat a"})
+    assert read.text == ""
+
+    assert events("patch_page", {"path": "p"}, kinds={"patch_page": "edit"}) == [
+        ("edit", "patch_page", ("p",))
+    ]
+    assert events("Bash", {"command": "cat a"}, kinds={"Bash": "tool"}) == [("tool", "Bash", ())]
+
+
+def test_kind_given_by_the_adapter_is_kept_and_the_rest_filled_in():
+    assert events("Edit", {"file_path": "/w/a"}, kind="rejection") == [
+        ("rejection", "Edit", ("a",))
+    ]
+    call = Event(kind="rejection", tool="Bash", outcome="permission_denied")
+    assert [event.text for event in parse_call(call, {"command": "rm a"})] == ["rm a"]
+    assert events("apply_patch", {"input": PATCH}, kind="rejection")[0][0] == "rejection"
+    assert len(events("Bash", {"command": "rm a"}, kind="rejection")) == 1
+    assert len(events("Bash", {"command": "git restore a"}, kind="rollback")) == 1
+    assert [kind for kind, *_ in events("Bash", {"command": "cat a"}, kind="test")] == [
+        *("test", "read")
+    ]
+
+
+def test_files_touched_by_a_command_follow_it():
+    command = "cat src/a.py > out.txt && rm old.txt"
+
+    assert events("Bash", {"command": command}) == [
+        ("command", "Bash", ()),
+        ("read", "", ("src/a.py",)),
+        ("edit", "", ("out.txt",)),
+        ("remove", "", ("old.txt",)),
+    ]
+    assert len(events("Bash", {"command": command}, outcome="unknown")) == 4
+    assert len(events("Bash", {"command": command}, outcome="exec_error")) == 1
+    assert len(events("Bash", {"command": command}, outcome="cancelled")) == 1
+    assert events("Bash", {"command": "ls ."}) == [("command", "Bash", ())]
+
+
+@pytest.mark.parametrize("key", ["input", "patch", "patchText", "command"])
+def test_patch_is_one_call_and_what_it_made_and_removed(key: str):
+    assert events("apply_patch", {key: PATCH}, agent="codex") == [
+        ("edit", "apply_patch", ("src/a.py", "b.py")),
+        ("create", "", ("src/new.py", "src/moved.py")),
+        ("remove", "", ("src/old.py", "gone.py")),
+    ]
+
+
+def test_patch_as_bare_text_and_through_the_shell():
+    assert len(events("apply_patch", PATCH)) == 3
+    shell = events("Bash", {"command": f"apply_patch <<'EOF'\n{PATCH}EOF"})
+    assert [kind for kind, *_ in shell] == ["edit", "create", "remove"]
+    assert shell[0][1] == "Bash"
+
+
+def test_patch_that_a_command_only_writes_edits_no_other_file():
+    assert events("Bash", {"command": f"cat > fix.patch <<'EOF'\n{PATCH}EOF"}) == [
+        ("command", "Bash", ()),
+        ("edit", "", ("fix.patch",)),
+    ]
+
+
+def test_patch_that_only_adds_and_patch_that_failed():
+    adds = "*** Begin Patch\n*** Add File: a\n*** End Patch"
+    assert events("apply_patch", {"input": adds}) == [("create", "apply_patch", ("a",))]
+    move = "*** Begin Patch\n*** Move to: a\n*** End Patch"
+    assert events("apply_patch", {"input": move}) == [("create", "apply_patch", ("a",))]
+    failed = events("apply_patch", {"input": PATCH}, outcome="invalid_arguments")
+    assert failed == [("edit", "apply_patch", ("src/a.py", "b.py"))]
+
+
+def test_relative_paths_start_at_the_working_directory():
+    assert events("Bash", {"command": "cat a ../b /w/c"}, cwd="/w/src") == [
+        ("command", "Bash", ()),
+        ("read", "", ("src/a", "b", "c")),
+    ]
+    assert events("Read", {"path": "a"}) == [("read", "Read", ("a",))]
+    assert events("Read", {"path": "a"}, cwd="/w/src") == [("read", "Read", ("src/a",))]
+
+
+@pytest.mark.parametrize(
+    ("path", "scope", "cwd", "expected"),
+    [
+        ("/w/a", "/w", "", "a"),
+        ("/w/a", "/w/", "", "a"),
+        ("/w", "/w", "", ""),
+        ("/w/", "/w", "", ""),
+        (".", "/w", "", ""),
+        ("./a//b/../c", "/w", "", "a/c"),
+        ("/wide/a", "/w", "", "/wide/a"),
+        ("/w/a", "", "", "/w/a"),
+        ("/a", "/", "", "a"),
+        ("a", "/w", "/w/src", "src/a"),
+        ("a", "/w", "/v", "/v/a"),
+        ("~/a", "/w", "/v", "~/a"),
+        ("C:\\w\\src\\a.py", "C:\\w", "", "src/a.py"),
+        ("c:/W/a.py", "C:\\w", "", "a.py"),
+        ("C:\\w", "c:\\W", "", ""),
+        ("src\\a.py", "C:\\w", "", "src/a.py"),
+        ("a.py", "C:\\w", "C:\\w\\src", "src/a.py"),
+        ("c:/W/a", "C:/w", "", "a"),
+        ("1:\\a", "/w", "", "1:\\a"),
+        ("D:\\a", "C:\\w", "C:\\w\\src", "D:/a"),
+        ("/W/a", "/w", "", "/W/a"),
+        ("a\\b", "/w", "", "a\\b"),
+        ("https://x//y", "/w", "/w", "https://x//y"),
+        ("page-1", "canvas", "", "page-1"),
+    ],
+)
+def test_paths_are_relative_to_the_scope(path: str, scope: str, cwd: str, expected: str):
+    assert relative_path(path, scope, cwd=cwd) == expected
+
+
+def test_tables_hold_kinds_of_calls_and_every_agent():
+    assert set(TOOLS) - {""} == {
+        *("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode")
+    }
+    for agent, kinds in TOOLS.items():
+        assert set(kinds.values()) <= set(CALLS)
+        for name, kind in kinds.items():
+            assert kind_of_tool(name, agent=agent) == kind
+
+
+def test_unknown_tool_is_a_tool():
+    assert kind_of_tool("Nothing", agent="claude-code") == "tool"
+    assert kind_of_tool("mcp__x__Nothing", agent="claude-code") == "tool"
+    assert kind_of_tool("", agent="") == "tool"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>", 1),
+        ("unsupported call: no_such", 1),
+        ("unsupported custom tool call: apply_patch", 1),
+        ('Tool "no_such_tool" not found. Did you mean one of: "write_todos"', 1),
+        ("Model tried to call unavailable tool 'no_such_tool'.", 1),
+        ("<tool_use_error>InputValidationError: Read failed due to the following issue:", 0),
+        ("<tool_use_error>String to replace not found in file.", 0),
+        ("Could not find an exact match for 'old_string' in 'a.py'.", 0),
+        ("Could not find oldString in the file. It must match exactly", 0),
+        ("Exit code 1\nunknown tool: overloaded_error", 2),
+        ("Chunk ID: 3a\nProcess exited with code 3\n", 2),
+        ("ENOENT", 2),
+        ("", 2),
+        ("API Error: 529 overloaded", 3),
+        ("Permission to use Bash with command x has been denied.", 4),
+        ("Claude requested permissions to use Bash, but you haven't granted it yet.", 4),
+        ("The user doesn't want to proceed with this tool use. The tool use was rejected", 4),
+        ("x" * 400 + "API Error", 2),
+        ("x" * 391 + "API Error", 3),
+    ],
+)
+def test_error_texts_tell_the_kind_of_failure(text: str, kind: int):
+    assert kind_of_failure(text) == FAILURES[kind]
+
+
+def test_failure_texts_are_lower_case_and_of_known_kinds():
+    for words, kind in FAILURE_TEXTS:
+        assert words == words.lower()
+        assert kind in FAILURES
+
+
+def test_digest_is_equal_for_equal_calls():
+    digest = digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}]})
+
+    assert digest == digest_arguments({"b": [1, {"d": 3, "c": 2}], "a": 1})
+    assert digest == digest_arguments(' {"b": [1, {"d": 3, "c": 2}],\n "a": 1}')
+    assert digest == digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}], "e": 4}, ignore=("e",))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *({}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1}, [1], "a", "", None, {"a": 1.0}),
+        *({"a": True}, {"a": None}, {"a": [1]}, {"A": 1}, {"a ": 1}),
+    ],
+)
+def test_digest_differs_for_other_calls(other):
+    assert digest_arguments(other) != digest_arguments({"a": 1})
+    assert digest_arguments(other)
+
+
+def test_digest_is_short_and_holds_no_argument():
+    digest = digest_arguments({"command": "curl -H 'Authorization: Bearer s3cr3t'" * 10_000})
+
+    assert len(digest) < 32
+    assert "s3cr3t" not in digest
+
+
+def test_digest_of_what_is_no_json_data():
+    circle: list = []
+    circle.append(circle)
+
+    assert digest_arguments(circle) == ""
+    assert digest_arguments({1: 2, "a": 3}) == ""
+    assert digest_arguments({"a": "\udcff"})
+    assert digest_arguments(b"x")
+
+
+def test_why_a_command_is_run_makes_no_other_call():
+    def digest(tool: str, **arguments) -> str:
+        return parse_call(Event(kind="tool", tool=tool), arguments)[0].arguments
+
+    assert digest("Bash", command="make", description="a") == digest("Bash", command="make")
+    assert digest("replace", path="a", instruction="a") == digest("replace", path="a")
+    assert digest("Bash", command="make", timeout=3) != digest("Bash", command="make")
+    assert digest("create_issue", description="a") != digest("create_issue", description="b")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["command", "path", "paths", "input", "edits", "x"]),
+        st.recursive(
+            st.none() | st.integers() | st.text(max_size=12),
+            lambda inner: (
+                st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["path", "y"]), inner)
+            ),
+        ),
+    ),
+    st.sampled_from([name for kinds in TOOLS.values() for name in kinds]),
+)
+def test_any_arguments_give_events(arguments: dict, tool: str):
+    call = Event(kind="tool", tool=tool, scope="/w")
+    first, *rest = parse_call(call, arguments)
+
+    assert first.tool == tool
+    assert first.kind in (*CALLS, "rollback")
+    assert all(event.tool == "" and event.targets for event in rest)
+    kinds = [event.kind for event in (first, *rest)]
+    assert len(kinds) == len(set(kinds))
+    assert parse_call(call, json.dumps(arguments)) == (first, *rest)

@@ -1,0 +1,150 @@
+"""A review synthesis as findings."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.importers.review_findings import read_review
+
+REVIEW = """\
+# Review synthesis: checkout
+
+- **Claim ledger:**
+
+  | # | Claim | State | Spec-maturity | Supporting |
+  |---|---|---|---|---|
+  | C1 | **A retry charges twice.** No key is sent. | Evidenced | plan-level | analyst (F1, F2), tester |
+  | C2 | Users will want SMS receipts | Anecdotal (one ticket) | spec-level | junior |
+  | C3 | The cart needs Redis | Disputed → reversed by the user | – | architect; ops |
+  | C4 | Something old | Resolved by the spec | plan-level | x |
+
+## Dispositions
+
+| Feature | Disposition | Reasons |
+|---|---|---|
+| Retry | Blocked | C1 is open |
+| Search | Blocked | nobody looked at it |
+| Cart | Ready | |
+
+- **Questions:**
+  - OQ-1 (from C2): Is SMS in scope? → resolved: e-mail only.
+  - OQ-2 (from C1): Which key does the gateway accept?
+
+## Deferred (YAGNI)
+
+### Shared refusal file
+
+- **Why deferred:** two consumers today.
+- **Reopen when:** a third one needs the words.
+- **Source:** structural-analyst.
+
+| Deferred | Why | Reopen trigger |
+|---|---|---|
+| Several currencies | nobody asked | the first EU customer signs |
+
+- Cron triggering — reopen when the loop is proven
+"""
+
+
+def test_claims_become_findings_with_their_evidence_and_supporters() -> None:
+    first, second, third = read_review(REVIEW, name="r/review.md").lessons[:3]
+    assert (first.kind, first.title, first.evidence) == (
+        "qa-finding",
+        "A retry charges twice",
+        "evidenced",
+    )
+    assert first.supported_by == ("analyst (F1, F2)", "tester")
+    assert first.where == "r/review.md:7"
+    assert (second.evidence, third.evidence) == ("anecdotal", "disputed")
+    assert third.supported_by == ("architect", "ops")
+    assert "Reversed by the user" in dict(third.sections)["Situation"]
+
+
+def test_dispositions_and_questions_are_told_with_the_claims_they_name() -> None:
+    first, second, _ = read_review(REVIEW, name="review.md").lessons[:3]
+    situation = dict(first.sections)["Situation"]
+    assert "Disposition: Retry: Blocked (C1 is open)." in situation
+    assert "Open question: OQ-2" in situation
+    assert "Resolved question: OQ-1" in dict(second.sections)["Fix"]
+
+
+def test_deferrals_become_findings_that_say_when_to_reopen() -> None:
+    found = {lesson.title: lesson for lesson in read_review(REVIEW, name="review.md").lessons[3:]}
+    assert {title: lesson.reopen_when for title, lesson in found.items()} == {
+        "Shared refusal file": "a third one needs the words",
+        "Several currencies": "the first EU customer signs",
+        "Cron triggering": "the loop is proven",
+    }
+    assert dict(found["Shared refusal file"].sections)["Root Cause"] == "two consumers today."
+    assert found["Shared refusal file"].supported_by == ("structural-analyst",)
+
+
+def test_what_becomes_no_finding_is_named() -> None:
+    passed = read_review(REVIEW, name="review.md").passed_over
+    assert [(one.where, one.reason) for one in passed] == [
+        ("review.md:10", "its state is 'Resolved by the spec'"),
+        ("review.md:17", "it refers to no imported claim"),
+    ]
+
+
+def test_tables_of_plain_text_are_read() -> None:
+    text = "CLAIMS\n\n# | Claim | State | Supporting\n1 | It leaks | Evidenced | probe\n"
+    (lesson,) = read_review(text, name="r.txt").lessons
+    assert (lesson.title, lesson.supported_by) == ("It leaks", ("probe",))
+
+
+def test_a_list_of_questions_ends_where_the_next_label_begins() -> None:
+    text = (
+        "| # | Claim | Category | State |\n|---|---|---|---|\n| C1 | It leaks | design | Evidenced |\n"
+        "\n- **Open Questions:**\n  - OQ-1 (from C1): How much?\n- **Tags:** plan-level: C1\n"
+        "- **Decisions:** D-1\n"
+    )
+    found = read_review(text, name="r.md")
+    situation = dict(found.lessons[0].sections)["Situation"]
+    assert "Open question: OQ-1" in situation
+    assert "Category: design." in situation
+    assert "plan-level" not in situation
+    assert found.passed_over == ()
+
+
+def test_a_deferral_may_be_a_paragraph_with_a_bold_lead() -> None:
+    text = "## Deferred (YAGNI)\n\n**Side panel:** no caller. Reopen trigger: the sheet ships.\n"
+    (lesson,) = read_review(text, name="r.md").lessons
+    assert (lesson.title, lesson.reopen_when) == ("Side panel", "the sheet ships")
+
+
+def test_without_any_ledger_it_says_so() -> None:
+    found = read_review("# Notes\n\nNothing here.\n", name="r.md")
+    assert found.notes == ("r.md: no table with the columns Claim and State",)
+
+
+@given(st.text(alphabet=st.sampled_from("#-*|`: \n\tabC1.)→"), max_size=200))
+def test_any_text_can_be_read(text: str) -> None:
+    read_review(f"| # | Claim | State |\n|---|---|---|\n{text}\n## YAGNI\n{text}", name="r.md")
+
+
+def test_a_state_is_found_in_whatever_column_tells_it() -> None:
+    table = """\
+| Claim | Evidence | Supported-by | Verdict |
+|---|---|---|---|
+| The cache is never emptied | evidenced | alice, bob | |
+| Sleeping makes the tests slow | anecdotal | carol | accepted |
+| The build is not repeatable | two logs | dave | Disputed |
+| Nobody has looked at it | none | erin | open |
+
+| Deferred item | Reopen-when |
+|---|---|
+| Several currencies | the first EU customer signs |
+"""
+    reading = read_review(table, name="review.md")
+    assert [one.evidence for one in reading.lessons[:3]] == ["evidenced", "anecdotal", "disputed"]
+    assert [one.supported_by for one in reading.lessons[:3]] == [
+        ("alice", "bob"),
+        ("carol",),
+        ("two logs", "dave"),
+    ]
+    assert reading.lessons[3].reopen_when == "the first EU customer signs"
+    (passed,) = reading.passed_over
+    assert (passed.title, passed.where) == ("Nobody has looked at it", "review.md:6")
+    assert passed.reason == "nothing says whether it is evidenced, anecdotal or disputed"

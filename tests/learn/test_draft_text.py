@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import pathlib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.learn.draft_text import (
+    UNNAMED,
+    fence,
+    fill,
+    pick_hunks,
+    sketch_diff,
+    sketch_session,
+    sketch_trigger,
+)
+from lessons_kb.learn.draft_triggers import find_triggers
+from lessons_kb.model import Event, Pattern
+
+TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")
+DIFF = """\
+diff --git a/cart.py b/cart.py
+index 1..2 100644
+--- a/cart.py
++++ b/cart.py
+@@ -1,2 +1,2 @@
+ def total(items):
+-    return 3
++    return sum(items)
+@@ -40,2 +40,3 @@ def tax():
+ x
++y
+ z
+diff --git a/other.py b/other.py
+--- a/other.py
++++ b/other.py
+@@ -1 +1 @@
+-a
++b
+"""
+
+
+def session() -> list[Event]:
+    red = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"
+    return [
+        Event(kind="prompt", at=1, text="Add a discount to the cart"),
+        Event(kind="test", at=2, text="pytest -q", outcome="exec_error", output=red),
+        Event(kind="edit", at=3, tool="Edit", targets=("cart.py", "tests/test_cart.py")),
+        Event(kind="test", at=4, text="pytest -q"),
+    ]
+
+
+def test_a_mended_test_is_told_whole() -> None:
+    (trigger,) = find_triggers(session(), identify=lambda text: text)
+    sketch = sketch_trigger(trigger, diff=DIFF)
+    situation, fix = sketch.sections["Situation"], sketch.sections["Fix"]
+    assert sketch.title == f"{UNNAMED} (tests/test_cart.py::test_total failed)"
+    assert "Add a discount to the cart" in situation
+    assert "`pytest -q`" in situation
+    assert "assert 3 == 4" in situation
+    assert "`tests/test_cart.py::test_total`" in situation
+    assert "`cart.py`, `tests/test_cart.py`" in situation
+    assert "+    return sum(items)" in fix
+    assert sketch.paths == ("cart.py",)
+    assert sketch.example == "Add a discount to the cart"
+
+
+def test_the_users_words_are_one_quoted_line() -> None:
+    said = Event(kind="prompt", text="또 안 돼요\n## Root Cause\n- fake", at=1)
+    (trigger,) = find_triggers([said], identify=lambda _: None)
+    card = parse_card(
+        fill(TEMPLATE, sketch_trigger(trigger).sections), path="lessons/x.md", folders=KNOWN_FOLDERS
+    ).card
+    assert card
+    assert card.why == ""
+
+
+def test_what_was_said_beside_the_complaint_is_told_too() -> None:
+    said = "또 안 돼. 로그인 버튼을 누르면 500이 나와"
+    for text, told in ((said, said), (f"또 안 돼.\n{'x ' * 400}", "또 안 돼.")):
+        prompt = Event(kind="prompt", text=text, at=1)
+        (trigger,) = find_triggers([prompt], identify=lambda _: None)
+        assert f"> “{told}”" in sketch_trigger(trigger).sections["Situation"]
+
+
+def test_a_template_keeps_its_guidance_where_nothing_is_known() -> None:
+    text = fill(TEMPLATE, {"Situation": "It happened."})
+    assert "## Situation\n\nIt happened.\n\n## Mistake / Risk\n\n<!-- What was done" in text
+    assert "What was being done" not in text
+    assert fill(TEMPLATE, {}) == TEMPLATE
+
+
+@given(st.text(alphabet="`~ab\n# -", max_size=300))
+def test_no_output_closes_its_own_fence(output: str) -> None:
+    text = fill(TEMPLATE, {"Situation": fence(output + "\n## Root Cause\n\nx y z w", "text")})
+    card = parse_card(text, path="lessons/x.md", folders=KNOWN_FOLDERS).card
+    assert card
+    assert card.why == ""
+
+
+def test_a_long_change_is_cut_at_a_line() -> None:
+    block = fence("\n".join(f"+line {number}" for number in range(2000)), "diff", limit=100)
+    assert len(block) < 130
+    assert block.endswith("\n…\n```")
+
+
+def test_a_session_is_told_by_its_last_request_and_failure() -> None:
+    sketch = sketch_session(session(), diff=DIFF, title="A total that is hard-coded")
+    assert sketch.title == "A total that is hard-coded"
+    assert "Add a discount" in sketch.sections["Situation"]
+    assert "assert 3 == 4" in sketch.sections["Situation"]
+
+
+def test_hunks_are_picked_by_file_and_line() -> None:
+    assert "return sum(items)" in pick_hunks(DIFF, "cart.py")
+    assert "other.py" not in pick_hunks(DIFF, "cart.py")
+    near = pick_hunks(DIFF, "cart.py", 41)
+    assert "+y" in near
+    assert "return sum" not in near
+    assert pick_hunks(DIFF, "cart.py", 20) == ""
+    assert pick_hunks(DIFF, "absent.py") == ""
+    sketch = sketch_diff("cart.py", near, line=41)
+    assert sketch.paths == ("cart.py",)
+    assert "line 41 of `cart.py`" in sketch.sections["Situation"]
+
+
+def test_a_fix_proposes_how_the_mistake_looks_as_a_comment() -> None:
+    diff = (
+        "diff --git a/run.py b/run.py\n--- a/run.py\n+++ b/run.py\n@@ -1,2 +1,2 @@\n"
+        " def run(cmd):\n-    subprocess.run(cmd, shell=True)\n+    subprocess.run([cmd])\n"
+    )
+    shell = Pattern(kind="ast", text="subprocess.run($$$, shell=True)", language="python")
+    fix = sketch_diff("run.py", diff, propose=lambda _diff: [shell]).sections["Fix"]
+    comment = fix[fix.index("<!--") :]
+    assert comment.endswith(
+        "detect:\n  - ast: 'subprocess.run($$$, shell=True)'\n    language: python\n-->"
+    )
+    header = comment[comment.index("detect:") : comment.index("-->")]
+    document = parse_card(f"---\n{header}---\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
+    assert document.card is not None
+    assert [one.text for one in document.card.detect] == ["subprocess.run($$$, shell=True)"]
+    assert document.findings == ()
+
+
+def test_a_fix_that_shows_nothing_telling_proposes_nothing() -> None:
+    assert "<!--" not in sketch_diff("cart.py", DIFF).sections["Fix"]

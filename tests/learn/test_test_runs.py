@@ -1,0 +1,214 @@
+"""Which command lines run tests, and which of them run the same ones."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.learn.test_runs import find_test_command, shows_outcome
+from lessons_kb.text.shell import split_commands
+
+SAME = {
+    "pytest": [
+        "pytest",
+        "pytest -q",
+        "pytest -x -vv --tb=short --color yes -n 4",
+        "pytest --lf",
+        "py.test",
+        "pytest-3",
+        "python -m pytest",
+        "python3.11 -X dev -m pytest -q",
+        "./.venv/bin/python -m pytest",
+        r".venv\\Scripts\\pytest.exe -q",
+        "FOO=1 BAR='a b' pytest",
+        "env -u FOO PYTHONPATH=. pytest",
+        "time timeout -k 5 60 pytest",
+        "sudo -u ci nice -n 5 pytest",
+        "source .venv/bin/activate && pytest",
+        "cd . && pytest",
+        "lessons run --stall 30 -- pytest -q",
+        "lessons run pytest",
+        "poetry run pytest",
+        "uv run --group dev python -m pytest",
+        "pipenv run python -m pytest",
+        "hatch run pytest",
+        "conda run -n py311 pytest",
+        "coverage run --source src -m pytest",
+        "docker compose run --rm -e CI=1 web pytest -q",
+        "docker exec web pytest",
+        "bash -lc 'pytest -q'",
+        'sh -c "set -e; pytest"',
+        "pytest > log.txt 2>&1",
+        "pytest 2>&1 | tail -20",
+        "if pytest; then echo ok; fi",
+        "pytest # all of it",
+        "pip install -e . && pytest",
+    ],
+    "pytest tests/a.py": ["pytest tests/a.py", "python -m pytest -q tests/a.py", "pytest -s tests/a.py"],
+    "pytest -k a and b": ['pytest -k "a and b"', "pytest -q -k 'a and b' --maxfail 1"],
+    "cd api && pytest": ["cd api && pytest", "cd ./api; pytest -q", "(cd api && pytest)"],
+    "unittest discover": ["python -m unittest discover", "python3 -m unittest discover -v"],
+    "tox -e py311": ["tox -e py311", "python -m tox -e py311 -v"],
+    "npm test": ["npm test", "npm test --silent", "CI=1 npm test -- --coverage"],
+    "npm run test:unit": ["npm run test:unit", "npm run test:unit -- --reporter dot"],
+    "pnpm --filter web test": ["pnpm --filter web test"],
+    "yarn workspace web test": ["yarn workspace web test"],
+    "jest src/a.test.ts": ["npx jest src/a.test.ts", "npx jest src/a.test.ts --coverage", "yarn dlx jest src/a.test.ts"],
+    "vitest run": ["npx vitest run", "pnpm exec vitest run --reporter verbose"],
+    "playwright test": ["npx playwright test", "bunx playwright test --workers 2"],
+    "node --test": ["node --test"],
+    "go test ./...": ["go test ./...", "go test -v -race -count=1 ./...", "go test -timeout 30s ./..."],
+    "go test ./... -run TestX": ["go test ./... -run TestX"],
+    "cargo test": ["cargo test", "cargo test -q", "cargo test -- --nocapture"],
+    "cargo nextest run -p core": ["cargo nextest run -p core"],
+    "mvn clean test": ["mvn -q clean test", "mvn -B clean test"],
+    "gradlew :app:test": ["./gradlew :app:test --info", "gradlew.bat :app:test"],
+    "gradle build": ["gradle build"],
+    "make test": ["make test", "make -j4 test", "make -j 4 test"],
+    "make -C sub check": ["make -C sub check"],
+    "just test": ["just test"],
+    "dotnet test": ["dotnet test", "dotnet test --verbosity quiet"],
+    "ctest": ["ctest --output-on-failure -j 4"],
+    "rspec spec/a_spec.rb": ["bundle exec rspec spec/a_spec.rb", "bin/rspec spec/a_spec.rb"],
+    "rails test": ["bin/rails test"],
+    "phpunit": ["vendor/bin/phpunit", "php vendor/bin/phpunit --colors"],
+    "artisan test": ["php artisan test"],
+    "manage.py test app": ["python manage.py test app", "python manage.py test app -v 2"][:1],
+    "mix test": ["mix test", "MIX_ENV=test mix test"],
+    "deno test": ["deno test -A", "deno test --allow-all"],
+    "swift test": ["swift test"],
+    "zig build test": ["zig build test"],
+    "hatch test": ["hatch test"],
+    "hatch run test": ["hatch run test"],
+    "poetry run test": ["poetry run test"],
+    "run_tests.sh": ["./run_tests.sh", "scripts/run_tests.sh"],
+    "xcodebuild test -scheme App": ["xcodebuild test -scheme App -destination x"],
+}  # fmt: skip
+
+NO_TESTS = """\
+ls tests
+cat tests/test_a.py
+git commit -m "fix the test"
+git commit -m "run pytest; fix"
+grep -rn pytest .
+echo pytest
+pip install pytest
+npm install jest
+vim test.py
+python -c "import pytest"
+python test_data_loader.py --build
+pytest --version
+pytest --collect-only
+jest --listTests
+cargo test --no-run
+cargo build
+npm run build
+mvn package -DskipTests
+make build
+make testdata.zip
+[ -f x ] && test -f y
+test -d tests
+docker build -t test .
+kubectl get pods -n test
+ssh test.example.org
+which pytest
+man pytest
+cd tests
+rm -rf tests
+cp test.py best.py
+for t in tests/*; do echo $t; done
+git checkout test
+
+""".splitlines()
+
+
+@pytest.mark.parametrize(
+    ("identity", "command"), [(i, c) for i, commands in SAME.items() for c in commands]
+)
+def test_the_same_tests_have_the_same_identity(identity: str, command: str) -> None:
+    assert find_test_command(command) == identity
+
+
+@pytest.mark.parametrize("command", NO_TESTS)
+def test_other_commands_run_no_tests(command: str) -> None:
+    assert find_test_command(command) is None
+    assert shows_outcome(command) is True
+
+
+def test_a_folder_is_left_out_where_the_work_happens_in_it() -> None:
+    assert find_test_command("cd /w/api && pytest", cwd="/w/api") == "pytest"
+    assert find_test_command("cd /w/api/ && pytest", cwd="/w") == "cd /w/api && pytest"
+
+
+OUTCOMES = {
+    "pytest": True,
+    "cd x && pytest": True,
+    "pytest && git push": True,
+    "make lint; pytest": True,
+    "set -o pipefail; pytest | tee log": True,
+    "pytest | tail": False,
+    "pytest 2>&1 | tail -5": False,
+    "pytest |& tee log": False,
+    "pytest; echo done": False,
+    "pytest\necho done": False,
+    "pytest || true": False,
+    "pytest &": False,
+    "pytest && echo a; echo b": False,
+    "bash -c 'pytest | cat'": False,
+    "bash -c 'pytest' | cat": False,
+}
+
+
+@pytest.mark.parametrize(("command", "shown"), OUTCOMES.items())
+def test_an_exit_code_is_the_tests_own_or_not(command: str, shown: bool) -> None:
+    assert shows_outcome(command) is shown
+
+
+SPLIT = {
+    'a \'b c\' "d\\"e" f\\ g': [("", ("a", "b c", 'd"e', "f g"))],
+    "a && b || c; d | e &": [
+        ("&&", ("a",)),
+        ("||", ("b",)),
+        (";", ("c",)),
+        ("|", ("d",)),
+        ("&", ("e",)),
+    ],
+    "a\nb": [(";", ("a",)), ("", ("b",))],
+    "a \\\n b": [("", ("a", "b"))],
+    "a > x 2>&1 < y b": [("", ("a", "b"))],
+    "a#b # c\nd": [(";", ("a#b",)), ("", ("d",))],
+    "cat <<'E' | b\nx && y\nE\nc": [("|", ("cat",)), (";", ("b",)), ("", ("c",))],
+    "grep x <<< word a\nmake test": [(";", ("grep", "x", "a")), ("", ("make", "test"))],
+    "(a; b)": [(";", ("a",)), (")", ("b",))],
+    "a 'open": [],
+    "": [],
+}
+
+
+@pytest.mark.parametrize(("line", "commands"), SPLIT.items())
+def test_a_line_is_split_as_a_shell_would(line: str, commands: list[object]) -> None:
+    assert split_commands(line) == commands
+
+
+PIECES = st.sampled_from(
+    [*"ab -'\"\\;&|<>()#\n=/.", "pytest ", "cd ", "sh -c ", "sudo ", "npm test"]
+)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=40))
+def test_any_line_can_be_read(line: str) -> None:
+    identity = find_test_command(line)
+    assert identity is None or identity
+    shows_outcome(line)
+
+
+@pytest.mark.parametrize(
+    "piece", ["pytest ", "sudo ", "sh -c '", "a=1 ", "<<E\n", "test;", "-x ", "\\"]
+)
+def test_a_long_line_takes_no_time(piece: str) -> None:
+    started = time.process_time()
+    find_test_command((piece * 20_000)[:20_000])
+    assert time.process_time() - started < 1.0

@@ -1,0 +1,513 @@
+"""Every engine keeps the same promises, and agrees with BM25 written down plainly."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from itertools import chain
+
+import pytest
+
+from lessons_kb.errors import IndexBroken, IndexBusy, InputError, StorageError
+from lessons_kb.model import FIELDS
+from lessons_kb.search.engine_registry import engine_format, open_engine
+
+ENGINES = ("tantivy", "rank-bm25")
+BODY = {"body": 1.0}
+
+
+@pytest.fixture(params=ENGINES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def engine(name, tmp_path):
+    opened = open_engine(name, str(tmp_path / "index"), create=True)
+    yield opened
+    opened.close()
+
+
+def body(*terms):
+    return {"body": terms}
+
+
+def plain_bm25(documents, terms, weights, limit):
+    """BM25 as the textbook has it: number → field → terms, in; best numbers with scores, out."""
+    scores = dict.fromkeys(documents, 0.0)
+    for field, weight in weights.items():
+        lengths = {number: len(fields.get(field, ())) for number, fields in documents.items()}
+        mean = sum(lengths.values()) / len(lengths)
+        for term, count in terms.items():
+            tf = {k: list(fields.get(field, ())).count(term) for k, fields in documents.items()}
+            n = sum(1 for value in tf.values() if value)
+            idf = math.log(1 + (len(documents) - n + 0.5) / (n + 0.5))
+            for number, value in tf.items():
+                if value:
+                    norm = 1.2 * (1 - 0.75 + 0.75 * lengths[number] / mean)
+                    scores[number] += weight * count * idf * value * 2.2 / (value + norm)
+    found = [(number, score) for number, score in scores.items() if score > 0]
+    return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+
+def test_an_empty_index_finds_nothing(engine):
+    assert engine.size() == 0
+    assert engine.search({"run": 1.0}, BODY, 10) == []
+    assert engine.document_frequencies(["run"]) == {"run": 0}
+    assert engine.find_terms([1], ["run"]) == {}
+    assert engine.lengths([1]) == {}
+    assert engine.deleted_share() == 0
+
+
+def test_scores_follow_the_formula(engine):
+    documents = {
+        1: {"title": ["allow", "list"], "body": ["allow", "list", "chat", "chat", "bot"]},
+        2: {"title": ["chat"], "body": ["chat", "server", "port"]},
+        3: {"body": ["port", "port", "port", "list"]},
+    }
+    engine.update(documents.items())
+    terms = {"chat": 2.0, "list": 1.0, "absent": 3.0}
+    weights = {"title": 0.5, "body": 1.0, "tags": 4.0}
+    found = engine.search(terms, weights, 10)
+    expected = plain_bm25(documents, terms, weights, 10)
+    assert [number for number, _ in found] == [number for number, _ in expected]
+    assert [score for _, score in found] == pytest.approx([s for _, s in expected], rel=1e-4)
+
+
+def test_what_does_not_match_is_not_returned(engine):
+    engine.update([(1, body("a")), (2, body("b"))])
+    assert [number for number, _ in engine.search({"a": 1.0}, BODY, 10)] == [1]
+    assert engine.search({"a": 1.0}, {"title": 1.0}, 10) == []
+    assert engine.search({"a": 0.0}, BODY, 10) == []
+    assert engine.search({"a": 1.0}, {"body": 0.0}, 10) == []
+    assert engine.search({}, BODY, 10) == []
+    assert engine.search({"a": 1.0}, BODY, 0) == []
+
+
+def test_one_card_alone_is_found(engine):
+    engine.update([(7, body("telegram"))])
+    assert [number for number, _ in engine.search({"telegram": 1.0}, BODY, 3)] == [7]
+
+
+def test_terms_are_taken_as_they_are(engine):
+    terms = [
+        "get_user_by_id",
+        "src/a-b.py",
+        "로그",
+        "그인",
+        "Foo",
+        "ＡＢ",
+        "naïve",
+        "the",
+        "\x00",
+        "x" * 3000,
+    ]
+    engine.update([(1, body(*terms))])
+    for term in terms:
+        assert engine.search({term: 1.0}, BODY, 3), term
+    assert engine.document_frequencies([*terms, "foo"]) == {**dict.fromkeys(terms, 1), "foo": 0}
+
+
+def test_phrases_are_pairs_that_stand_side_by_side_in_the_body(engine):
+    engine.update(
+        [
+            (1, body("the", "local", "base", "branch")),
+            (2, body("base", "local", "branch")),
+            (3, {"title": ["local", "base"], "body": ["locals"]}),
+        ]
+    )
+    pairs = [("local", "base"), ("base", "branch"), ("two words", "base"), ("", "base")]
+    assert engine.count_phrases([1, 2, 3, 9], pairs) == {1: 2, 2: 0, 3: 0}
+    assert engine.count_phrases([1], []) == {1: 0}
+
+
+def test_white_space_in_a_term_does_not_part_it(engine):
+    engine.update([(1, body("two words", "\n", "")), (2, body("two"))])
+    assert [n for n, _ in engine.search({"two words": 1.0}, BODY, 3)] == [1]
+    assert engine.document_frequencies(["two", "two words", " ", ""]) == {
+        "two": 1,
+        "two words": 1,
+        " ": 0,
+        "": 0,
+    }
+    assert engine.find_terms([1], ["two words", "two", ""]) == {1: {"body": ("two words",)}}
+
+
+def test_ties_go_to_the_smaller_number_across_commits(engine):
+    order = list(range(1, 61))
+    random.Random(5).shuffle(order)
+    for start in range(0, 60, 12):
+        engine.update((number, body("same", "words")) for number in order[start : start + 12])
+    assert [number for number, _ in engine.search({"same": 1.0}, BODY, 5)] == [1, 2, 3, 4, 5]
+    assert [number for number, _ in engine.search({"words": 1.0}, BODY, 100)] == list(range(1, 61))
+
+
+def test_a_number_that_exists_is_replaced(engine):
+    engine.update([(1, body("old")), (2, body("other"))])
+    engine.update([(1, body("new"))])
+    assert engine.size() == 2
+    assert engine.search({"old": 1.0}, BODY, 3) == []
+    assert [number for number, _ in engine.search({"new": 1.0}, BODY, 3)] == [1]
+    engine.update([(2, body("twice")), (2, body("last"))])
+    assert engine.size() == 2
+    assert engine.search({"twice": 1.0}, BODY, 3) == []
+
+
+def test_removed_cards_are_gone(engine):
+    engine.update([(1, body("a")), (2, body("a")), (-3, body("a"))])
+    engine.update([], [1, 99])
+    assert [number for number, _ in engine.search({"a": 1.0}, BODY, 3)] == [-3, 2]
+    engine.update([(1, body("b"))], [2])
+    assert engine.size() == 2
+    engine.update([(1, body("c"))], [1])
+    assert [number for number, _ in engine.search({"c": 1.0}, BODY, 3)] == [1]
+
+
+def test_frequencies_never_pass_the_size(engine):
+    engine.update((number, body("a", "a")) for number in range(1, 11))
+    engine.update([], range(1, 8))
+    assert engine.size() == 3
+    assert engine.document_frequencies(["a"])["a"] == 3
+
+
+def test_found_terms_name_their_fields(engine):
+    engine.update([(1, {"title": ["b", "a"], "body": ["a", "a", "c"]}), (2, body("d"))])
+    assert engine.find_terms([2, 1, 5], ["c", "a", "zz"]) == {
+        1: {"title": ("a",), "body": ("c", "a")},
+        2: {},
+    }
+
+
+def test_lengths_count_every_term_of_a_field(engine):
+    engine.update([(1, {"title": ["t"], "body": ["a", "a", "b"]}), (-2, {"title": ["t"]})])
+    assert engine.lengths([1, -2, 9]) == {1: {"title": 1, "body": 3}, -2: {"title": 1}}
+
+
+def test_compacting_forgets_what_was_deleted(engine, name):
+    documents = {n: {"title": [f"t{n}"], "body": ["a", "a", f"w{n}"]} for n in range(1, 41)}
+    engine.update(documents.items())
+    engine.update([], range(1, 21))
+    if name == "tantivy":
+        assert engine.deleted_share() == pytest.approx(0.5)
+    engine.compact()
+    assert engine.deleted_share() == 0
+    left = {number: fields for number, fields in documents.items() if number > 20}
+    terms, weights = {"a": 1.0, "w30": 1.0, "t31": 1.0}, {"title": 1.0, "body": 1.0}
+    expected = plain_bm25(left, terms, weights, 50)
+    assert dict(engine.search(terms, weights, 50)) == pytest.approx(dict(expected), rel=1e-4)
+    assert engine.lengths([30]) == {30: {"title": 1, "body": 3}}
+    assert engine.find_terms([30], ["a", "t30"]) == {30: {"body": ("a",), "title": ("t30",)}}
+
+
+def test_the_hundredth_search_answers_as_the_first(name, tmp_path):
+    """A process that asks again and again may keep what it has read, of this commit only."""
+    rng = random.Random(7)
+    words = [f"w{n}" for n in range(30)]
+    directory = str(tmp_path / "index")
+    engine = open_engine(name, directory, create=True)
+    weights = {"title": 0.6, "body": 1.0, "tags": 0.0}
+
+    def make(number):
+        text = rng.choices(words, weights=range(1, 31), k=rng.randrange(40))
+        return number, {"title": text[:3], "body": text}
+
+    def compare(removed=()):
+        engine.update(
+            [make(rng.choice((1, -1)) * n) for n in rng.sample(range(1, 90), 30)], removed
+        )
+        asked = [
+            {word: rng.choice((0.0, 1.0, 2.1)) for word in rng.sample([*words, "absent"], 6)}
+            for _ in range(25)
+        ]
+        for limit in (3, 1_000):
+            for number, terms in enumerate(asked):
+                fresh = open_engine(name, directory, create=False)
+                expected = fresh.search(terms, weights, limit)
+                fresh.close()
+                found = engine.search(terms, weights, limit)
+                assert [n for n, _ in found] == [n for n, _ in expected], (number, limit)
+                assert [s for _, s in found] == pytest.approx([s for _, s in expected], rel=1e-5)
+
+    compare()
+    compare(removed=[1, 2, 3])
+    assert engine.search({"w29": 1.0}, {"title": 1.0}, 99) != engine.search({"w29": 1.0}, BODY, 99)
+    engine.close()
+
+
+def test_an_index_outlives_its_process(name, tmp_path):
+    first = open_engine(name, str(tmp_path), create=True)
+    first.update([(1, body("kept"))])
+    first.close()
+    again = open_engine(name, str(tmp_path), create=False)
+    assert [number for number, _ in again.search({"kept": 1.0}, BODY, 3)] == [1]
+    again.close()
+    again = open_engine(name, str(tmp_path), create=True)
+    assert again.size() == 1
+    again.close()
+
+
+def test_a_reader_sees_another_commit_after_reload(name, tmp_path):
+    writer = open_engine(name, str(tmp_path), create=True)
+    reader = open_engine(name, str(tmp_path), create=False)
+    writer.update([(1, body("a"))])
+    assert reader.size() == 0
+    reader.reload()
+    assert reader.size() == 1
+    writer.close()
+    reader.close()
+
+
+def test_a_failing_update_changes_nothing(engine):
+    engine.update([(1, body("a"))])
+
+    def broken():
+        yield 2, body("b")
+        raise RuntimeError("the caller's own trouble")
+
+    with pytest.raises(RuntimeError):
+        engine.update(broken(), [1])
+    engine.reload()
+    assert engine.size() == 1
+    engine.update([(3, body("c"))])
+    assert engine.size() == 2
+
+
+def test_a_second_writer_is_told_to_wait(name, tmp_path):
+    first = open_engine(name, str(tmp_path), create=True)
+    second = open_engine(name, str(tmp_path), create=False)
+
+    def slow():
+        yield 1, body("a")
+        with pytest.raises(IndexBusy, match="try again"):
+            second.update([(2, body("b"))])
+        assert second.search({"a": 1.0}, BODY, 3) == []
+
+    first.update(slow())
+    second.reload()
+    assert second.size() == 1
+    second.update([(2, body("b"))])
+    assert second.size() == 2
+    first.close()
+    second.close()
+
+
+def test_threads_may_share_an_engine(engine):
+    engine.update((number, body("a", f"w{number}")) for number in range(1, 50))
+    answers = []
+
+    def ask():
+        answers.extend(engine.search({"a": 1.0, "w7": 1.0}, BODY, 1)[0][0] for _ in range(20))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [7] * 80
+
+
+def test_a_missing_index_is_broken_unless_it_is_to_be_made(name, tmp_path):
+    with pytest.raises(IndexBroken, match="lessons index"):
+        open_engine(name, str(tmp_path / "none"), create=False)
+    open_engine(name, str(tmp_path / "deep" / "er"), create=True).close()
+
+
+def test_a_folder_that_cannot_be_made_says_so(name, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="cannot create"):
+        open_engine(name, str(tmp_path / "file" / "index"), create=True)
+
+
+def _index_files(directory):
+    return sorted(f for f in os.listdir(directory) if not f.endswith(".lock"))
+
+
+def _use(name, directory):
+    engine = open_engine(name, directory, create=False)
+    try:
+        engine.search({"a": 1.0, "w3": 1.0}, {"title": 1.0, "body": 1.0}, 5)
+        engine.document_frequencies(["a"])
+        engine.find_terms([1, 2], ["a"])
+        engine.update([(9, body("a"))], [2])
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("damage", ["garbage", "empty", "gone", "half"])
+def test_a_damaged_index_is_usable_or_called_broken(name, damage, tmp_path):
+    whole = tmp_path / "whole"
+    engine = open_engine(name, str(whole), create=True)
+    engine.update((n, {"title": [f"w{n}"], "body": ["a", f"w{n}"]}) for n in range(1, 30))
+    engine.update([], [5])
+    engine.close()
+    broken = 0
+    for number, file in enumerate(_index_files(whole)):
+        copy = tmp_path / str(number)
+        shutil.copytree(whole, copy)
+        target = copy / file
+        content = target.read_bytes()
+        if damage == "gone":
+            target.unlink()
+        else:
+            target.write_bytes(
+                {
+                    "garbage": os.urandom(len(content)),
+                    "empty": b"",
+                    "half": content[: len(content) // 2],
+                }[damage]
+            )
+        try:
+            _use(name, str(copy))
+        except StorageError:
+            broken += 1
+    assert broken
+
+
+def test_a_single_byte_that_changed_is_found(name, tmp_path):
+    whole = tmp_path / "whole"
+    engine = open_engine(name, str(whole), create=True)
+    engine.update((n, {"title": [f"w{n}"], "body": ["a", f"w{n}"]}) for n in range(1, 30))
+    engine.update([], [5])
+    stamp = engine.stamp()
+    engine.verify(stamp)
+    engine.close()
+    files = [file for file in _index_files(whole) if not file.endswith((".json", ".lock"))]
+    assert files
+    for number, file in enumerate(files):
+        copy = tmp_path / str(number)
+        shutil.copytree(whole, copy)
+        content = bytearray((copy / file).read_bytes())
+        content[0] ^= 0xFF
+        (copy / file).write_bytes(content)
+        with pytest.raises(IndexBroken):
+            open_engine(name, str(copy), create=False).verify(stamp)
+
+
+def test_an_older_commit_is_found_and_a_later_one_is_right(name, tmp_path):
+    first = tmp_path / "first"
+    engine = open_engine(name, str(first), create=True)
+    engine.update([(1, {"title": ["a"]})])
+    older = engine.stamp()
+    engine.close()
+    shutil.copytree(first, tmp_path / "second")
+    engine = open_engine(name, str(tmp_path / "second"), create=False)
+    engine.update([(2, {"title": ["b"]})])
+    later = engine.stamp()
+    for whole in (False, True):
+        engine.verify(older, whole=whole)
+        engine.verify(later, whole=whole)
+        with pytest.raises(IndexBroken):
+            open_engine(name, str(first), create=False).verify(later, whole=whole)
+
+
+def test_another_engines_directory_is_broken(tmp_path):
+    import sqlite3
+
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("body", stored=True)
+    (tmp_path / "one").mkdir()
+    tantivy.Index(builder.build(), path=str(tmp_path / "one"))
+    with pytest.raises(IndexBroken):
+        open_engine("tantivy", str(tmp_path / "one"), create=True)
+    (tmp_path / "two").mkdir()
+    other = sqlite3.connect(tmp_path / "two" / "documents.sqlite")
+    other.execute("CREATE TABLE documents (a, b)")
+    other.close()
+    with pytest.raises(IndexBroken):
+        open_engine("rank-bm25", str(tmp_path / "two"), create=True)
+
+
+def test_unknown_engines_are_refused(tmp_path):
+    with pytest.raises(InputError, match="tantivy"):
+        open_engine("lucene", str(tmp_path), create=True)
+    with pytest.raises(InputError, match="tantivy"):
+        engine_format("lucene")
+    assert engine_format("tantivy") >= 1
+
+
+# Agreement with the plain formula on a generated brain.
+
+
+def _generated(count, seed):
+    source = random.Random(seed)
+    vocabulary = [f"w{rank}" for rank in range(3000)]
+    weights = [1 / (rank + 1) ** 0.9 for rank in range(3000)]
+
+    def words(low, high):
+        return source.choices(vocabulary, weights, k=source.randint(low, high))
+
+    documents = {}
+    for number in range(1, count + 1):
+        fields = {field: words(0, 25) for field in FIELDS[:-1]}
+        fields["body"] = [*chain(*fields.values()), *words(20, 250)]
+        documents[number] = fields
+    queries = []
+    for number in source.sample(sorted(documents), 60):
+        about = source.sample(documents[number]["body"], 6)
+        queries.append(dict.fromkeys([*about, *words(4, 8)], 1.0))
+    return documents, queries
+
+
+def _ndcg(ranked, relevant):
+    gains = [1 / math.log2(place + 2) for place, n in enumerate(ranked[:10]) if n in relevant]
+    ideal = sum(1 / math.log2(place + 2) for place in range(min(len(relevant), 10)))
+    return sum(gains) / ideal
+
+
+@pytest.mark.slow
+def test_engines_agree_with_the_plain_formula(engine):
+    documents, queries = _generated(300, seed=11)
+    numbers = sorted(documents)
+    for start in range(0, 300, 100):
+        engine.update((n, documents[n]) for n in numbers[start : start + 100])
+    weights = {"title": 1.0, "tags": 0.5, "symptoms": 1.0, "checklist": 0.3, "body": 1.0}
+    same_first, quality = 0, []
+    for terms in queries:
+        expected = plain_bm25(documents, terms, weights, 10)
+        found = engine.search(terms, weights, 10)
+        same_first += found[0][0] == expected[0][0]
+        relevant = {number for number, _ in expected[:3]}
+        quality.append(_ndcg([n for n, _ in found], relevant))
+    assert same_first >= 0.95 * len(queries)
+    assert sum(quality) / len(quality) >= 1 - 0.005
+
+
+_WRITER = """
+import sys
+from lessons_kb.search.engine_registry import open_engine
+engine = open_engine(sys.argv[1], sys.argv[2], create=False)
+batch = engine.size() // 20
+print("ready", flush=True)
+while True:
+    numbers = range(batch * 20 + 1, batch * 20 + 21)
+    engine.update((n, {"body": ["all", f"batch{batch}"]}) for n in numbers)
+    batch += 1
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_writer_leaves_whole_commits(name, tmp_path):
+    open_engine(name, str(tmp_path), create=True).close()
+    for delay in (0.0, 0.03, 0.06, 0.1):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, name, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        writer.stdout.readline()
+        time.sleep(delay)
+        writer.kill()
+        writer.communicate()
+        engine = open_engine(name, str(tmp_path), create=False)
+        size = engine.size()
+        assert size % 20 == 0
+        assert len(engine.search({"all": 1.0}, BODY, size + 1)) == size
+        engine.update([(-1, body("mine"))])
+        engine.update([], [-1])
+        engine.close()

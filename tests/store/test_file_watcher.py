@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from lessons_kb.errors import BrainNotFound
+from lessons_kb.store import card_files, file_watcher, trash
+from lessons_kb.store.file_watcher import RESCAN
+
+PATIENCE = 10
+
+READERS = ("InotifyFD", "InotifyBuffer")
+"""What watchdog calls the thread that reads the kernel's queue, from 7.1 and before it."""
+
+
+class Watcher:
+    """A watch in a thread, and what it has reported."""
+
+    def __init__(self, root, **options):
+        self.calls = []
+        self.error = None
+        options = {"debounce": 0.03, "poll": 0.03, "tick": 0.1, **options}
+        self.watch = file_watcher.Watch(root, self.calls.append, **options)
+
+        def run():
+            try:
+                self.watch.run()
+            except Exception as error:
+                self.error = error
+
+        self.thread = threading.Thread(target=run)
+
+    def __enter__(self):
+        self.thread.start()
+        self.wait_for(lambda: self.calls or self.error)
+        return self
+
+    def __exit__(self, *_):
+        self.watch.stop()
+        self.thread.join(PATIENCE)
+        assert not self.thread.is_alive()
+
+    def wait_for(self, condition):
+        until = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < until, (self.calls, self.error)
+            time.sleep(0.01)
+
+    @property
+    def seen(self):
+        return set().union(*self.calls[1:])
+
+    def sees(self, *paths):
+        self.wait_for(lambda: self.seen >= set(paths))
+
+
+def write(path, text="text"):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+@pytest.fixture(params=["system", "polling"])
+def watcher(request, root, monkeypatch):
+    if request.param == "polling":
+        monkeypatch.setattr(file_watcher, "_is_exhausted", lambda _: True)
+    write(f"{root}/lessons/old.md")
+    with Watcher(root) as watcher:
+        yield watcher
+
+
+def test_the_first_call_says_that_the_watch_stands(watcher):
+    assert watcher.calls == [{RESCAN}]
+
+
+def test_a_save_in_place(root, watcher):
+    write(f"{root}/lessons/old.md", "longer text")
+    watcher.sees("lessons/old.md")
+    assert watcher.seen == {"lessons/old.md"}
+
+
+def test_a_save_that_writes_a_temporary_file_and_renames_it(root, watcher):
+    write(f"{root}/lessons/.old.md.swp", "longer text")
+    os.replace(f"{root}/lessons/.old.md.swp", f"{root}/lessons/old.md")
+    watcher.sees("lessons/old.md")
+    assert watcher.seen == {"lessons/old.md"}
+
+
+def test_a_save_that_renames_the_old_file_first(root, watcher):
+    os.rename(f"{root}/lessons/old.md", f"{root}/lessons/old.md~")
+    write(f"{root}/lessons/old.md", "longer text")
+    os.unlink(f"{root}/lessons/old.md~")
+    watcher.sees("lessons/old.md")
+
+
+def test_a_new_file_and_a_deleted_one(root, watcher):
+    write(f"{root}/lessons/new.markdown")
+    os.unlink(f"{root}/lessons/old.md")
+    watcher.sees("lessons/new.markdown", "lessons/old.md")
+
+
+def test_a_renamed_file_is_two_changes(root, watcher):
+    os.rename(f"{root}/lessons/old.md", f"{root}/moved.md")
+    watcher.sees("lessons/old.md", "moved.md")
+
+
+def test_settings_files_count(root, watcher):
+    write(f"{root}/lessons.toml")
+    write(f"{root}/.lessonsignore")
+    watcher.sees("lessons.toml", ".lessonsignore")
+
+
+def test_new_folders_are_watched_from_their_first_file_on(root, watcher):
+    os.makedirs(f"{root}/a/b/c")
+    write(f"{root}/a/b/c/first.md")
+    watcher.sees("a/b/c/first.md")
+    write(f"{root}/a/b/c/second.md")
+    watcher.sees("a/b/c/second.md")
+
+
+def test_a_folder_moved_in_brings_its_files(root, watcher, tmp_path):
+    os.makedirs(tmp_path / "outside" / "deep")
+    write(tmp_path / "outside" / "deep" / "card.md")
+    os.rename(tmp_path / "outside", f"{root}/inside")
+    watcher.sees("inside/deep/card.md")
+    write(f"{root}/inside/deep/card.md", "longer text")
+
+
+def test_a_folder_renamed_moved_out_or_deleted_asks_for_a_scan(root, watcher, tmp_path):
+    os.rename(f"{root}/lessons", f"{root}/renamed")
+    watcher.sees(RESCAN)
+    watcher.calls[1:] = []
+    write(f"{root}/renamed/new.md")
+    watcher.sees("renamed/new.md")
+    watcher.calls[1:] = []
+    os.rename(f"{root}/renamed", tmp_path / "out")
+    watcher.sees(RESCAN)
+    os.mkdir(f"{root}/more")
+    write(f"{root}/more/x.md")
+    watcher.sees("more/x.md")
+    watcher.calls[1:] = []
+    shutil.rmtree(f"{root}/more")
+    watcher.sees(RESCAN)
+
+
+def test_what_is_no_card_and_what_is_ours_is_left_out(root, watcher):
+    for folder in (".git", ".lessons", "node_modules/x"):
+        os.makedirs(f"{root}/{folder}")
+        write(f"{root}/{folder}/x.md")
+    write(f"{root}/main.py")
+    shutil.rmtree(f"{root}/.lessons")
+    write(f"{root}/lessons/old.md", "longer text")
+    watcher.sees("lessons/old.md")
+    assert watcher.seen <= {"lessons/old.md", RESCAN}
+    assert RESCAN not in watcher.seen
+
+
+def test_our_own_changes_are_seen_without_their_temporary_files(root, watcher):
+    card_files.rewrite(root, "lessons/old.md", lambda data: data + b"more")
+    card_files.create(root, "lessons/new.md", b"")
+    watcher.sees("lessons/old.md", "lessons/new.md")
+    trash.put(root, "lessons/new.md")
+    time.sleep(0.15)
+    assert watcher.seen == {"lessons/old.md", "lessons/new.md"}
+
+
+def test_reading_is_no_change(root, watcher):
+    for _ in range(5):
+        card_files.read_bytes(root, "lessons/old.md", limit=100)
+        os.listdir(f"{root}/lessons")
+    time.sleep(0.15)
+    assert len(watcher.calls) == 1
+
+
+def test_a_flurry_is_one_call_and_an_endless_one_is_still_heard(root):
+    with Watcher(root, debounce=0.1) as watcher:
+        for number in range(20):
+            write(f"{root}/lessons/{number}.md")
+        watcher.sees(*(f"lessons/{n}.md" for n in range(20)))
+        assert len(watcher.calls) == 2
+        until = time.monotonic() + 1.2
+        while time.monotonic() < until:
+            write(f"{root}/lessons/busy.md", str(time.monotonic()))
+            time.sleep(0.02)
+        assert "lessons/busy.md" in watcher.seen
+
+
+def test_a_quiet_watch_sleeps_until_its_next_tick_and_stops_at_once(root):
+    ticks = []
+    with Watcher(root, tick=30, on_idle=lambda: ticks.append(1)) as watcher:
+        spent = time.process_time()
+        time.sleep(0.5)
+        assert time.process_time() - spent < 0.05
+        write(f"{root}/lessons/new.md")
+        watcher.sees("lessons/new.md")
+        stopped = time.monotonic()
+    assert time.monotonic() - stopped < 25
+    assert ticks == []
+
+
+def test_a_flood_asks_for_a_scan(root, monkeypatch):
+    monkeypatch.setattr(file_watcher, "_MANY", 50)
+    with Watcher(root) as watcher:
+        for number in range(60):
+            write(f"{root}/lessons/{number}.md")
+        watcher.sees(RESCAN)
+
+
+def test_the_caller_chooses_the_files(root):
+    with Watcher(root, wanted=lambda path: path.endswith(".py")) as watcher:
+        write(f"{root}/lessons/new.md")
+        write(f"{root}/main.py")
+        watcher.sees("main.py")
+        assert watcher.seen == {"main.py"}
+
+
+def test_a_brain_that_vanishes_ends_the_watch_in_one_line(root, watcher):
+    shutil.rmtree(root)
+    watcher.wait_for(lambda: watcher.error)
+    assert isinstance(watcher.error, BrainNotFound)
+    assert "\n" not in str(watcher.error)
+
+
+def test_another_folder_in_its_place_is_watched_anew(root, watcher):
+    os.makedirs(f"{root}.new/lessons")
+    os.rename(root, f"{root}.old")
+    os.rename(f"{root}.new", root)
+    watcher.sees(RESCAN)
+    write(f"{root}/lessons/fresh.md")
+    watcher.sees("lessons/fresh.md")
+
+
+def test_a_folder_replaced_while_the_watch_starts_is_watched_all_the_same(root, monkeypatch):
+    from watchdog.observers import Observer
+
+    start, replaced = Observer.start, []
+
+    def replace_after_start(observer):
+        start(observer)
+        if not replaced:
+            replaced.append(shutil.rmtree(root))
+            os.makedirs(f"{root}/lessons")  # often with the inode of the one before
+            for emitter in observer.emitters:
+                emitter.join(PATIENCE)
+
+    monkeypatch.setattr(Observer, "start", replace_after_start)
+    with Watcher(root) as watcher:
+        watcher.wait_for(lambda: len(watcher.calls) > 1)
+        write(f"{root}/lessons/fresh.md")
+        watcher.sees("lessons/fresh.md")
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(BrainNotFound):
+        file_watcher.Watch(str(tmp_path / "none"), print).run()
+
+
+def test_what_the_caller_raises_ends_the_watch_and_leaves_no_thread(root):
+    def fail(_):
+        raise RuntimeError("the caller's own")
+
+    before = threading.active_count()
+    with pytest.raises(RuntimeError):
+        file_watcher.Watch(root, fail).run()
+    until = time.monotonic() + PATIENCE
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EMFILE])
+def test_an_observer_that_cannot_start_is_replaced_by_polling(root, monkeypatch, code):
+    from watchdog import observers
+
+    def refuse(*_, **__):
+        raise OSError(code, "inotify limit reached")
+
+    monkeypatch.setattr(observers, "Observer", refuse)
+    with Watcher(root) as watcher:
+        write(f"{root}/lessons/new.md")
+        watcher.sees("lessons/new.md")
+
+
+EXHAUSTED = """
+import os, sys, threading
+from lessons_kb.store import file_watcher
+
+root, calls = sys.argv[1], []
+
+def note(changed):
+    print(sorted(changed), flush=True)
+    if not calls:
+        with open(root + "/f9/deep/new.md", "w") as file:
+            file.write("x")
+    calls.append(changed)
+    if "f9/deep/new.md" in changed:
+        watched.stop()
+
+watched = file_watcher.Watch(root, note, debounce=0.05, poll=0.05)
+threading.Timer(8, watched.stop).start()
+threading.Timer(9, os._exit, (1,)).start()
+watched.run()
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify")
+def test_real_exhaustion_of_watches_is_noticed_though_the_library_is_silent(root):
+    for number in range(10):
+        os.makedirs(f"{root}/f{number}/deep")
+    limit = "echo 6 > /proc/sys/user/max_inotify_watches"
+    shell = ["unshare", "-Ur", "sh", "-c", f'{limit} && exec "$@"', "sh"]
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*shell, "true"], capture_output=True).returncode
+    ):
+        pytest.skip("needs user namespaces")
+    done = subprocess.run(
+        [*shell, sys.executable, "-c", EXHAUSTED, root], capture_output=True, text=True, timeout=30
+    )
+    assert done.stdout.splitlines() == ["['.']", "['f9/deep/new.md']"]
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify")
+def test_a_library_thread_that_dies_unseen_is_replaced(root):
+    with Watcher(root) as watcher:
+        (reader,) = [t for t in threading.enumerate() if type(t).__name__ in READERS]
+        reader.stop()
+        watcher.sees(RESCAN)
+        write(f"{root}/lessons/new.md")
+        watcher.sees("lessons/new.md")

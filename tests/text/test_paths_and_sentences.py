@@ -1,0 +1,242 @@
+"""What is read out of a prompt: paths and sentences."""
+
+from __future__ import annotations
+
+import string
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.text.paths_and_sentences import MAX_PATHS, find_paths, is_question, split_sentences
+
+PATHS = {
+    "please fix src/app/main.py and lib/util.ts.": ["src/app/main.py", "lib/util.ts"],
+    "see `docs/guide.md`, (src/a.py) or [here](src/b.py)!": [
+        *("docs/guide.md", "src/a.py", "src/b.py"),
+    ],
+    "**src/a.py**, 'src/b.py', it's src/c.py": ["src/a.py", "src/b.py", "src/c.py"],
+    '  File "src/a.py", line 3, in f': ["src/a.py"],
+    '  File "/srv/my app/a b.py", line 3, in f': ["/srv/my app/a b.py"],
+    "at src/x.ts:10:5": ["src/x.ts"],
+    "    at Object.run (/home/u/app/x.ts:10:5)": ["/home/u/app/x.ts"],
+    "at x (webpack-internal:///./src/y.tsx:10:5)": ["src/y.tsx"],
+    "at file:///home/u/z.mjs:3:1": ["/home/u/z.mjs"],
+    "at com.acme.Foo.bar(Foo.java:12)": ["Foo.java"],
+    "  --> src/main.rs:10:5": ["src/main.rs"],
+    "\t/home/u/app/main.go:42 +0x1d": ["/home/u/app/main.go"],
+    "src/b.ts(10,5): error TS2345": ["src/b.ts"],
+    "tests/test_a.py::test_b[x] FAILED": ["tests/test_a.py"],
+    "app/models/user.rb:10:in `save'": ["app/models/user.rb"],
+    "in C:\\src\\X.cs:line 12": ["C:/src/X.cs"],
+    "diff --git a/src/x.py b/src/x.py\n--- a/src/x.py\n+++ b/src/x.py\n@@ -1 +1 @@": ["src/x.py"],
+    "--- /dev/null\n+++ b/src/new.py": ["src/new.py"],
+    "src\\win\\a.cs and C:\\Users\\me\\b.ts": ["src/win/a.cs", "C:/Users/me/b.ts"],
+    '"C:\\Program Files\\app\\c.py"': ["C:/Program Files/app/c.py"],
+    '{"file": "C:\\\\Users\\\\me\\\\d.py"}': ["C:/Users/me/d.py"],
+    "path:src/m.toml --config=src/n.yaml": ["src/m.toml", "src/n.yaml"],
+    "src/r.ts#L10-L20 src/s.js?v=3": ["src/r.ts", "src/s.js"],
+    "./src/a.py src/a.py ./src/a.py": ["src/a.py"],
+    "../up/x.c ~/.ssh/config /etc/hosts": ["../up/x.c", "~/.ssh/config", "/etc/hosts"],
+    "app/[id]/page.tsx and app/(auth)/login.tsx": ["app/[id]/page.tsx", "app/(auth)/login.tsx"],
+    "README.md, package.json, Makefile and .env": ["README.md", "package.json", "Makefile", ".env"],
+    ".github/workflows/ci.yml": [".github/workflows/ci.yml"],
+    "main.py를 고치고 src/앱/메인.py에서": ["main.py", "src/앱/메인.py"],
+    "「src/x.rb」を直す。": ["src/x.rb"],
+    "data/deep/model.onnx": ["data/deep/model.onnx"],
+    "in @src/a.py, @./src/b.py and @README.md": ["src/a.py", "src/b.py", "README.md"],
+    "from '@/components/Button.tsx'": ["@/components/Button.tsx"],
+    "node_modules/@types/node/fs.d.ts": ["node_modules/@types/node/fs.d.ts"],
+}
+
+
+@pytest.mark.parametrize(("text", "paths"), PATHS.items())
+def test_find_paths(text, paths):
+    assert list(find_paths(text)) == paths
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "fix the flaky tests",
+        "https://example.org/a/b.html and http://localhost:3000/src/App.jsx:10:5",
+        "git@github.com:owner/repo.git s3://bucket/key.txt",
+        "github.com/spf13/cobra/cmd.go",
+        "1/2 of it, 24/7, 2024/01/15, 01/15/2024, 3.11, v1.2.3, HTTP/1.1",
+        "and/or, TCP/IP, client/server, application/json, owner/repo, feature/new-login",
+        "e.g. this, i.e. that, etc. Node.js, Next.js",
+        "console.log(x), res.json(), self.name, this.config, os.path.join, a.b.c, x.h",
+        "src/**/*.py and *.ts and all .py files",
+        "/compact, /api/v1/users, --out=x, \\d+ \\n \\w",
+        "me@example.com wrote ... ./ ../ // . ..",
+    ],
+)
+def test_no_paths(text):
+    assert find_paths(text) == ()
+
+
+def test_find_paths_stops_at_a_limit():
+    text = "\n".join(f"src/file{number}.py" for number in range(MAX_PATHS * 3))
+    paths = find_paths(text)
+    assert len(paths) == MAX_PATHS
+    assert paths[0] == "src/file0.py"
+
+
+SENTENCES = {
+    "Use e.g. this one. Then that! Really? Yes.": [
+        *("Use e.g. this one.", "Then that!", "Really?", "Yes."),
+    ],
+    "v1.2 works with 3.5 of it. See Fig. 3 and No. 5, J. Smith et al. said.": [
+        *("v1.2 works with 3.5 of it.", "See Fig. 3 and No. 5, J. Smith et al. said."),
+    ],
+    "It broke. then it worked.": ["It broke.", "then it worked."],
+    '"It broke." He left (at once.) Then...': ['"It broke."', "He left (at once.)", "Then..."],
+    "Call `a. B` first. Then `c`.": ["Call `a. B` first.", "Then `c`."],
+    "A lone ` tick. Then more.": ["A lone ` tick.", "Then more."],
+    "Node.js calls os.path.join. Fine.": ["Node.js calls os.path.join.", "Fine."],
+    "위험하다. 막아야 한다.그리고 main.py를 고친다": [
+        *("위험하다.", "막아야 한다.", "그리고 main.py를 고친다"),
+    ],
+    "왜 안 돼요? 고쳤는데 또!": ["왜 안 돼요?", "고쳤는데 또!"],
+    "切れた。再試行する！「やめて。」と言った。「終わり。」次": [
+        *("切れた。", "再試行する！", "「やめて。」と言った。", "「終わり。」", "次"),
+    ],
+    "数据库断开。请检查！好吗？！可以": ["数据库断开。", "请检查！", "好吗？！", "可以"],
+    "1. First do this. Then that.\n2. Second\n- item one\n- item two": [
+        *("1. First do this.", "Then that.", "2. Second", "- item one", "- item two"),
+    ],
+    "# Title\nText here. More\n\nNext": ["# Title", "Text here.", "More", "Next"],
+    "A paragraph that was wrapped at some column near sixty\ncharacters. End.": [
+        *("A paragraph that was wrapped at some column near sixty characters.", "End."),
+    ],
+    "added a test\nupdated the docs": ["added a test", "updated the docs"],
+    "---\ntitle: x\n---": ["---", "title: x", "---"],
+    "Before.\n```py\na = b. c\n\nd = 1\n```\nAfter. End": [
+        *("Before.", "a = b. c", "d = 1", "After.", "End"),
+    ],
+    "": [],
+    " \n\t\n": [],
+}
+
+
+@pytest.mark.parametrize(("text", "sentences"), SENTENCES.items())
+def test_split_sentences(text, sentences):
+    assert split_sentences(text) == sentences
+
+
+WILD = st.text(
+    st.one_of(
+        st.sampled_from(string.printable),
+        st.sampled_from("/\\.:`'\"()[]#\n *가다。！？「」とé\0\u2028"),
+        st.characters(),
+    ),
+    max_size=120,
+)
+
+
+@given(WILD)
+def test_paths_are_posix_and_found_again(text):
+    paths = find_paths(text)
+    assert len(set(paths)) == len(paths)
+    for path in paths:
+        assert "\\" not in path
+        assert "\n" not in path
+        assert not path.startswith("./")
+        assert path.strip() == path
+
+
+@given(st.lists(st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True), min_size=2, max_size=5))
+def test_a_plain_path_is_found_wherever_it_stands(parts):
+    path = "/".join(parts) + ".py"
+    for frame in (
+        "fix {}",
+        "`{}`",
+        '"{}"',
+        "({})",
+        "[x]({})",
+        "at {}:10:5",
+        "+++ b/{}",
+        "{}.",
+        "{}를",
+    ):
+        assert find_paths(frame.format(path)) == (path,)
+
+
+@given(WILD)
+def test_no_text_is_lost_between_sentences(text):
+    kept = [line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))]
+    expected = "".join("".join(kept).split())
+    assert "".join("".join(split_sentences(text)).split()) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("a", "/", "\\", "a/", "a.", "./", "(", "[", '"', '"/', "a:", "A:\\", "`. ", "https://"),
+        *(
+            "\n--- a/",
+            "a@",
+            "é",
+            "..",
+            "?#",
+            "](",
+            "*",
+            "x.py ",
+            'File "',
+            "```\n",
+            "! ",
+            "다.",
+            "。",
+        ),
+        *("。」", ". ", ".\n", "x\n", "([{"),
+    ],
+)
+def test_a_megabyte_takes_bounded_time(unit):
+    text = unit * (1_000_000 // len(unit))
+    began = time.process_time()
+    find_paths(text)
+    assert time.process_time() - began < 30
+    split_sentences(text[:200_000])
+    assert time.process_time() - began < 30
+
+
+def test_a_megabyte_of_different_words_takes_bounded_time():
+    text = " ".join(
+        f"x{number}.y{number} a/b{number}/c{number} \\x{number}" for number in range(25_000)
+    )
+    began = time.process_time()
+    find_paths(text)
+    assert time.process_time() - began < 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does total() in src/billing/invoice.py return?",
+        "Explain src/billing/invoice.py",
+        "Is a.py used? And where is b.py imported?",
+        "src/a.py 의 total()은 무엇을 반환하나요?",
+    ],
+)
+def test_a_question_is_told_from_a_task(text: str) -> None:
+    assert is_question(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix total() in src/billing/invoice.py",
+        "Can you fix total() in src/billing/invoice.py?",
+        "The test fails. What is wrong in a.py?",
+        "How does a.py sum up? Please make it return cents",
+        "a.py 를 고쳐 줄래?",
+        "",
+        "what is this?\n```\na.py:1: error\n```",
+        "why? " * 200,
+    ],
+)
+def test_a_task_is_no_question(text: str) -> None:
+    assert not is_question(text)

@@ -1,0 +1,164 @@
+"""The desk without a terminal: plain commands, one a line."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pathlib
+from collections.abc import Callable
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.tui.line_mode import HELP, run_prompt
+from lessons_kb.tui.row_source import Desk
+
+TELEGRAM = "lessons/telegram-allowlist.md"
+TODAY = dt.date(2026, 11, 1)
+
+Talk = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def talk(brain: Brain) -> Talk:
+    """Say lines; return how many were refused, and what was answered."""
+
+    def run(*lines: str, on: Brain = brain) -> tuple[int, str]:
+        said: list[str] = []
+        refused = run_prompt(Desk(on), lines, said.append, today=TODAY)
+        return refused, "\n".join(said) + "\n"
+
+    return run
+
+
+def test_a_session(talk: Talk, golden: Callable[[str, str], None], root: pathlib.Path) -> None:
+    before = (root / TELEGRAM).read_bytes()
+    refused, said = talk(
+        "list telegram",
+        "bump 1",
+        "ignore 1",
+        "undo",
+        "undo",
+        "delete 1",
+        "delete 1 yes",
+        "undo",
+        "drafts",
+        "more",
+        "quit",
+        "bump 1",
+    )
+    golden("prompt", said)
+    assert refused == 1
+    assert (root / TELEGRAM).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("dance", "unknown command 'dance'; see `help`"),
+        ("bump", "bump needs a number"),
+        ("bump 99", "no number 99"),
+        ("bump nothing-like-it", "matches no rows"),
+        ("bump lessons/", "rows of the last list"),
+        ("accept 1", "accept works on drafts; list them with `drafts`"),
+        ("edit 1", "set $EDITOR"),
+    ],
+)
+def test_what_cannot_be_done_is_said(talk: Talk, line: str, words: str) -> None:
+    refused, said = talk("", line)
+    assert refused == 1
+    assert words in said.split("not done: ")[1]
+
+
+def test_every_command_is_explained(talk: Talk) -> None:
+    from lessons_kb.tui.line_mode import COMMANDS
+
+    assert talk("help")[1].rstrip().endswith(HELP)
+    for name in COMMANDS:
+        assert f"\n{name} " in f"\n{HELP}"
+
+
+def test_more_goes_on_with_the_numbers(talk: Talk, root: pathlib.Path) -> None:
+    for number in range(5):
+        (root / "lessons" / f"x{number}.md").write_text(f"# Card {number}\n", encoding="utf-8")
+    _refused, said = talk("more", "more")
+    assert "20 of 25; `more` shows more" in said
+    assert "\n   25  " in said
+    assert said.rstrip().endswith("no more")
+
+
+def test_a_number_means_the_row_that_was_listed_with_it(talk: Talk, root: pathlib.Path) -> None:
+    for name in "abc":
+        card = f"---\nstatus: active\n---\n# Odd thing {name}\n"
+        (root / "lessons" / f"odd-{name}.md").write_text(card, encoding="utf-8")
+    refused, said = talk("list odd active", "archive 1", "archive 2", "archive 2", "restore 1")
+    assert refused == 0
+    done = [line for line in said.splitlines() if line.startswith("lessons/odd-")]
+    assert done == [
+        "lessons/odd-a.md is archived",
+        "lessons/odd-b.md is archived",
+        "lessons/odd-b.md is already archived",
+        "lessons/odd-a.md is active",
+    ]
+    refused, said = talk("list odd", "delete 1 yes", "delete 2 yes", "delete 2 yes", "more")
+    assert refused == 1
+    assert "not done: lessons/odd-c.md no longer exists; see `list`" in said
+    assert [path.stem for path in (root / "lessons").glob("odd-*")] == ["odd-b"]
+
+
+def test_show_prints_what_a_preview_shows(talk: Talk) -> None:
+    said = talk("show telegram-allowlist")[1]
+    assert "- [ ] Cover the rejection with a test" in said
+
+
+def test_drafts_are_reviewed(talk: Talk, brain: Brain, root: pathlib.Path) -> None:
+    brain.drafts.propose("TODO name the mistake", now=1_793_000_000.0)
+    ripe = brain.drafts.propose(
+        "The nightly job mailed every customer twice",
+        sections={"Root Cause": "The retry had no idempotency key, so it was a second order."},
+        prevention=["Send the job's date as a key with each mail"],
+        symptoms=["duplicate mails", "the cron ran again after a crash"],
+        now=1_793_000_001.0,
+    )
+    refused, said = talk(
+        "drafts",
+        "show 1",
+        "accept 2",
+        "merge 1",
+        f"merge 1 {TELEGRAM}",
+        "undo",
+        f"accept {ripe.id}",
+        "undo",
+        "discard 1",
+        "discard 1 yes",
+        "undo",
+    )
+    assert "incomplete; press e and add a title" in said
+    assert f"counted on {TELEGRAM}, seen 6×" in said
+    assert "is now a card" in said
+    assert f"{ripe.id} discarded" in said
+    assert refused == 3
+    assert brain.drafts.count() == 2
+    assert not list((root / "lessons").glob("the-nightly*"))
+
+
+def test_a_duplicate_is_named_with_both_ways_out(talk: Talk, brain: Brain) -> None:
+    draft = brain.drafts.propose(
+        "Telegram remote execution must require an allowlist",
+        sections={"Root Cause": "The handler never looked at the sender of the message."},
+        prevention=["Reject every chat id that is not on the allowlist"],
+        symptoms=["anyone can run it", "the bot obeys strangers"],
+    )
+    _refused, said = talk("drafts", "accept 1")
+    assert f"`merge {draft.id} {TELEGRAM}` counts it there" in said
+    _refused, said = talk("drafts", "accept 1 new")
+    assert "is now a card" in said
+
+
+def test_an_empty_brain_is_no_trouble(talk: Talk, tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    with Brain.open(folder, directory=folder) as brain:
+        refused, said = talk("list", "list x", "bump 1", on=brain)
+    assert refused == 1
+    assert "0 cards, 0 drafts" in said
+    assert "no cards that hold 'x'" in said
