@@ -63,7 +63,7 @@ class PreflightSettings:
     budget: int = 3200
     """Tokens in all."""
     lesson_share: float = 0.25
-    """Part of the budget reserved for lessons."""
+    """Part of the budget that lessons may fill beside notes; without notes all of it is theirs."""
     max_lessons: int = 2
     weakest: float = 0.15
     """A lesson whose odds are below this part of the first one's is left out."""

@@ -347,8 +347,9 @@ class Event:
     output: str = ""
     """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
     record: dict[str, object] = field(default_factory=dict)
-    """Plain JSON data beyond this: ``before`` (what an edit replaced), ``run`` (how a captured command ended), ``signals`` (what the
-    guards said, their records), ``lessons`` (what was given for a prompt and what held back)."""
+    """Plain JSON data beyond this: ``before`` (what an edit replaced), ``run`` (how a captured
+    command ended), ``signals`` (what the guards said, their records), ``lessons`` (what was given
+    for a prompt and what held back)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

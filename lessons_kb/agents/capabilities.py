@@ -147,7 +147,7 @@ AGENTS: Mapping[str, Agent] = {
             **{n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
             "PreCompact": "compact",
         },
-        context=("SessionStart", "PostToolUse"),
+        context=("SessionStart", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
         ask=("PreToolUse",),
         stop=("PreToolUse",),

@@ -267,8 +267,12 @@ class Layers:
         limit: int = HIT_LIMIT,
     ) -> Query:
         text = cut_middle(text)
-        # A question about a file changes none: what guards it comes with the change.
-        mentioned = () if is_question(text) else find_paths(text)
+        mentioned = find_paths(text)
+        if mentioned and is_question(text):
+            # It changes no file: what guards one, or is named like it, comes with the change.
+            for path in mentioned:
+                text = text.replace(path, " ")
+            mentioned = ()
         named = [_relative(path, self.directory) for path in (*paths, *mentioned)]
         return Query(
             text=text,

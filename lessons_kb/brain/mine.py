@@ -127,8 +127,9 @@ def mine(
     """Look through the past of the project around a brain for what may be worth a lesson.
 
     ``comments`` are files of review comments, as GitHub or GitLab export them: InputError names
-    one that is none. Nothing is written but what was found, redacted, into the user's state: what was read once is
-    not read again. An interrupt loses only what is being read. Raises StorageError.
+    one that is none. Nothing is written but what was found, redacted, into the user's state: what
+    was read once is not read again. An interrupt loses only what is being read. Raises
+    StorageError.
     """
     directory = brain.directory
     reviewed = [

@@ -51,7 +51,10 @@ def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]
 
 
 def parse_pattern(data: Mapping[str, object]) -> Pattern:
-    """Return the pattern that ``{"regex": …, "files": […]}`` says; InputError tells what is wrong."""
+    """Return the pattern that ``{"regex": …, "files": […]}`` describes.
+
+    Raises InputError, which says what is wrong.
+    """
     values: list[tuple[str, str | tuple[str, ...] | None]] = []
     for name, value in data.items():
         if isinstance(value, (list, tuple)):

@@ -200,12 +200,17 @@ class _Session:
             request=self._before if complaint else self._request,
             quote=quote,
             files=names,
-            changes=tuple(_show_edit(edit) for edit in edits if edit.output),
+            changes=tuple(shown for edit in edits if (shown := _show_edit(edit))),
         )
+
+
+_PATCH = r"(?ms)^\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)"
 
 
 def _show_edit(edit: Event) -> str:
     """Return an edit as a diff where the journal has both sides, else as it stands there."""
+    if not edit.output and (patch := re.search(_PATCH, edit.text)):  # run as a command
+        return patch[1].rstrip()
     before = edit.record.get("before")
     if not isinstance(before, str) or not before or not edit.targets or "\n@@ " in edit.output:
         return edit.output

@@ -79,6 +79,8 @@ def pack(
         return weigh_terms(query, frequencies, size)
 
     block = _Block(settings, counter, max_chars, weigh, closings)
+    if not block.is_wanted(notes, in_context):
+        block.share = block.budget
     block.add_lessons(hits, in_context)
     block.add_notes(notes, in_context, alone=alone, sources=sources)
     return Preflight(
@@ -123,6 +125,11 @@ class _Block:
     def withhold(self, hit: Hit, reason: str) -> None:
         self.withheld.append(replace(hit, reason=reason))
 
+    def is_wanted(self, notes: Sequence[tuple[Hit, str]], in_context: Collection[str]) -> bool:
+        """Tell whether a note wants a place: without one, lessons need not leave room."""
+        chosen = self.settings.context and self.settings.max_notes > 0
+        return chosen and any(hit.passed and shown_name(hit) not in in_context for hit, _ in notes)
+
     def add_lessons(self, hits: Sequence[Hit], in_context: Collection[str]) -> None:
         """Give the hits their places in order; a smaller one may fit where a larger did not."""
         places = self.settings.max_lessons
@@ -141,7 +148,10 @@ class _Block:
             elif shown_name(hit) in in_context:
                 self.withhold(hit, IN_CONTEXT)
                 places -= 1
-            elif self._add_lesson(hit):
+            elif self._add_lesson(hit, self.share) or (
+                # The share is what lessons are sure of beside notes: the first may need more.
+                not self.lessons and self._add_lesson(hit, self.budget)
+            ):
                 places -= 1
             else:
                 self.withhold(hit, self._too_large(f"a budget of {self.share} tokens for lessons"))
@@ -194,14 +204,14 @@ class _Block:
         characters = "" if self.max_chars is None else f" and {self.max_chars} characters"
         return f"does not fit into {tokens}{characters}"
 
-    def _add_lesson(self, hit: Hit) -> bool:
+    def _add_lesson(self, hit: Hit, limit: int) -> bool:
         last = [self.closings, LESSONS_CLOSE] if self.closings else [LESSONS_CLOSE]
         before = self.lines[: -len(last)] or [LESSONS_OPEN]
         form = _Form(hit, len(self.lessons) + 1, labelled=bool(self.closings))
 
         def attempt(shown: Sequence[int], *, why: bool = True) -> bool:
             lines = [*before, *form.lines(shown, why=why), *last]
-            if fitting := self._fits(lines, self.share):
+            if fitting := self._fits(lines, limit):
                 self.lines = lines
             return fitting
 

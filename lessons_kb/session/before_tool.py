@@ -64,10 +64,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     """
     if capabilities.stop and (stop := _take_stop(open_session, hook_event)):
         return Answer(stop=stop)
-    if hook_event.spawns is not None:
-        with turn_state(open_session.journal, hook_event.context) as state:
-            state.spawned.append(list(hook_event.spawns))
-        return NOTHING
+    _note_spawned(open_session, hook_event)
     call = _read_call(open_session, hook_event)
     if not (call.touched or call.changes or call.commands):
         return NOTHING
@@ -145,6 +142,13 @@ def _take_stop(open_session: OpenSession, hook_event: HookEvent) -> str:
         _step, line = state.stopping
         state.stopping = []
     return line
+
+
+def _note_spawned(open_session: OpenSession, hook_event: HookEvent) -> None:
+    """Keep what a subagent is asked: the event with which it begins does not say."""
+    if hook_event.spawns is not None:
+        with turn_state(open_session.journal, hook_event.context) as state:
+            state.spawned.append(list(hook_event.spawns))
 
 
 def _note_asked(

@@ -14,7 +14,7 @@ from lessons_kb.brain.run_judge import judge
 from lessons_kb.brain.work_done import find_session_evidence, is_change
 from lessons_kb.check.item_closings import read_closings
 from lessons_kb.check.item_states import check_items
-from lessons_kb.model import OPEN, Card
+from lessons_kb.model import CONTRADICTED, Card
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.session.lesson_outcomes import note_effects
 from lessons_kb.session.record_event import find_missed, journal_missed
@@ -72,8 +72,10 @@ def _checked(
         said = replace(said, trouble=check.trouble)
     if not is_changed:
         return said
-    if answer.text.rstrip().endswith("?"):  # the turn goes on: what is open may still be done
-        check = replace(check, items=tuple(item for item in check.items if item.state != OPEN))
+    if answer.text.rstrip().endswith("?"):
+        # The turn goes on, and the user is asked: only what is wrong by now is worth a line.
+        wrong = tuple(item for item in check.items if item.state == CONTRADICTED)
+        check = replace(check, items=wrong)
     language = layers[0].settings.language
     return replace(said, check=check, language=language) if check.unaddressed else said
 

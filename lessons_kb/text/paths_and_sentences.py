@@ -42,6 +42,7 @@ MAX_QUERY_CHARS = 60_000
 
 _MAX_QUESTION = 600
 """Characters; a longer prompt tells more than it asks."""
+_QUESTION_MARKS = ("?", "\uff1f")
 _ASKS = (
     r"^\W*(?:what|what's|where|when|which|who|whose|why|how|is|are|was|were|do|does|did|has|have"
     r"|explain|describe|summari[sz]e|show|list|tell me|walk me|look at)\b"
@@ -61,7 +62,8 @@ def is_question(text: str) -> bool:
     if re.search(_REQUESTS, text, re.IGNORECASE):
         return False
     return bool(sentences) and all(
-        sentence.rstrip("\"')]* ").endswith(("?", "？")) or re.match(_ASKS, sentence, re.IGNORECASE)
+        sentence.rstrip("\"')]* ").endswith(_QUESTION_MARKS)
+        or re.match(_ASKS, sentence, re.IGNORECASE)
         for sentence in sentences
     )
 

@@ -179,6 +179,20 @@ def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, dr
     assert draft.title == "TODO name the mistake (add() is broken again)"
 
 
+def test_so_does_that_of_a_patch_run_as_a_command(repository, tell, drafted) -> None:
+    tell("UserPromptSubmit", agent="codex", prompt="Fix the rounding in add()", turn_id="t1")
+    patch = "*** Begin Patch\n*** Update File: cart.py\n@@\n-a = round(x)\n+a = x\n*** End Patch"
+    call = {"tool_name": "Bash", "tool_input": {"command": f"apply_patch <<'EOF'\n{patch}\nEOF"}}
+    tell("PostToolUse", agent="codex", tool_use_id="e1", tool_response="", **call)
+    tell("Stop", agent="codex", last_assistant_message="Done.")
+    tell("UserPromptSubmit", agent="codex", prompt="add() is broken again", turn_id="t2")
+    tell("Stop", agent="codex", last_assistant_message="Sorry.")
+    drafted()
+    with Brain.open(repository) as brain:
+        (draft,) = [draft for draft in brain.drafts.all() if draft.kind == "feedback"]
+    assert "-a = round(x)\n+a = x" in draft.text
+
+
 def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted) -> None:
     sessions = [f"s{number}" for number in range(4)]
     for session in sessions:

@@ -24,6 +24,12 @@ FILES = {
     "opencode": ".config/opencode/commands/{}.md",
 }
 
+
+@pytest.fixture
+def home(_own_home: pathlib.Path) -> pathlib.Path:
+    return _own_home
+
+
 Ask = Callable[..., Request]
 
 
@@ -45,11 +51,11 @@ def header(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_each_agent_gets_two_commands_and_gives_them_back(
-    agent: str, ask: Ask, _own_home: pathlib.Path
+    agent: str, ask: Ask, home: pathlib.Path
 ) -> None:
     install(ask(agent))
     for name in ("lesson", "lessons-review"):
-        text = (_own_home / FILES[agent].format(name)).read_text("utf-8")
+        text = (home / FILES[agent].format(name)).read_text("utf-8")
         if agent == "gemini-cli":
             data = tomllib.loads(text)
             assert data["description"]
@@ -63,16 +69,16 @@ def test_each_agent_gets_two_commands_and_gives_them_back(
         assert ("'/opt/our tools/lessons' review --accept ID" in body) == (name != "lesson")
         assert "{{" not in body.replace("{{args}}", "")
     uninstall(ask(agent))
-    left = [path for path in _own_home.rglob("*lesson*") if ".local" not in path.parts]
+    left = [path for path in home.rglob("*lesson*") if ".local" not in path.parts]
     assert left == []
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "copilot-cli"])
 def test_the_model_pays_nothing_until_the_user_calls(
-    agent: str, ask: Ask, _own_home: pathlib.Path
+    agent: str, ask: Ask, home: pathlib.Path
 ) -> None:
     install(ask(agent))
-    path = _own_home / FILES[agent].format("lesson")
+    path = home / FILES[agent].format("lesson")
     if agent == "codex":
         policy = yaml.safe_load((path.parent / "agents" / "openai.yaml").read_text("utf-8"))
         assert policy == {"policy": {"allow_implicit_invocation": False}}
@@ -80,8 +86,8 @@ def test_the_model_pays_nothing_until_the_user_calls(
         assert header(path.read_text("utf-8"))["disable-model-invocation"] is True
 
 
-def test_a_command_of_the_user_s_own_stays(ask: Ask, _own_home: pathlib.Path) -> None:
-    own = _own_home / ".claude" / "commands" / "lesson.md"
+def test_a_command_of_the_user_s_own_stays(ask: Ask, home: pathlib.Path) -> None:
+    own = home / ".claude" / "commands" / "lesson.md"
     own.parent.mkdir(parents=True)
     own.write_text("Teach me something.\n")
     done = {change.path: change.action for change in install(ask("claude-code"))}

@@ -36,7 +36,8 @@ def written(agent: str, *, prefix: str = "") -> dict[str, str]:
     files = {"hooks/hooks.json": json.dumps(hooks, indent=2) + "\n"}
     for path, text in build_commands(agent, "lessons").items():
         lines = [line for line in text.split("\n") if not line.startswith("# Written")]
-        files[path] = "\n".join(lines).replace("`/lessons-review`", f"`/{prefix}lessons-review`")
+        called, inside = (AGENTS[agent].call.format(f"{p}lessons-review") for p in ("", prefix))
+        files[path] = "\n".join(lines).replace(f"`{called}`", f"`{inside}`")
     return files
 
 
@@ -53,7 +54,7 @@ FOLDERS = {
         ) + "\n",
     },
     "codex/plugins/lessons": {
-        **written("codex"),
+        **written("codex", prefix="lessons:"),
         ".codex-plugin/plugin.json": json.dumps(
             {
                 "name": "lessons", "version": __version__, "description": ABOUT,

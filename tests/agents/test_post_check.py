@@ -88,6 +88,11 @@ def test_an_answer_that_ends_with_a_question_leaves_open_items_open(project, tur
     assert turn(asks, write(project, "bot/main.py", "x = 1\n")) == ""
 
 
+def test_a_question_about_what_was_left_out_is_enough(project, turn) -> None:
+    asks = "I left the tests for a follow-up. Shall I add them?"
+    assert turn(asks, write(project, "bot/main.py", REJECT)) == ""
+
+
 def test_all_shown_is_silent(project, turn) -> None:
     test = write(project, "tests/test_bot.py", "def test_rejection_of_a_stranger(): ...\n")
     assert turn("Done.", write(project, "bot/main.py", REJECT), test) == ""

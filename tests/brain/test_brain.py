@@ -338,7 +338,7 @@ def test_the_budget_of_the_caller_is_a_hard_ceiling(root: pathlib.Path, telegram
     brain = Brain.open(root)
     for budget in (0, 10, 100, 400, 1000):
         assert brain.preflight(PROMPT, budget=budget).tokens <= budget
-    few_words = brain.preflight(PROMPT, budget=120, counter=lambda text: len(text.split()))
+    few_words = brain.preflight(PROMPT, budget=30, counter=lambda text: len(text.split()))
     assert len(few_words.text.split()) <= 30
 
 

@@ -35,9 +35,9 @@ def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home: pathlib
     assert os.path.isabs(program)
     assert os.access(program, os.X_OK)
     again = lessons("install", "codex")
-    assert again.out.count("already up to date") == 2
+    assert again.out.count("already up to date") == 6
     gone = lessons("uninstall", "codex")
-    assert gone.out.count(": removed") == 2
+    assert gone.out.count(": removed") == 6
     assert not (home / ".codex").exists()
 
 

@@ -271,7 +271,7 @@ class TestBudget:
     )
 
     def test_the_most_relevant_items_in_the_order_of_the_card(self):
-        text = run([self.LONG], query="charset after migrate", budget=340).text
+        text = run([self.LONG], query="charset after migrate", budget=85).text
         items = [line for line in text.split("\n") if "- [ ]" in line]
         assert ["migrate" in items[0], "charset" in items[-1], len(items)] == [True, True, 2]
         assert "   … 3 more in lessons/long.md\n[/ACTIVE" in text
@@ -282,7 +282,7 @@ class TestBudget:
             query="timeout charset",
             frequencies={"timeout": 90, "charset": 1},
             size=100,
-            budget=280,
+            budget=70,
         ).text
         assert "charset" in text
         assert "timeout" not in text
@@ -295,15 +295,29 @@ class TestBudget:
 
     def test_a_large_lesson_gives_way_to_a_smaller_one(self):
         huge = lesson("huge", title="long title " * 100)
-        found = run([huge, lesson("small")], budget=400)
+        found = run([huge, lesson("small")], budget=100)
         assert ids(found.lessons) == ["lessons/small.md"]
         assert "1. Lesson small" in found.text
         assert "100 tokens" in reasons(found)["lessons/huge.md"]
 
-    def test_lessons_never_take_more_than_their_share(self):
+    def test_beside_notes_lessons_leave_room(self):
         hits = [self.LONG, lesson("b"), lesson("c")]
-        for context in (True, False):
-            assert 0 < run(hits, budget=800, context=context).tokens <= 200
+        notes = [note("n.md", DEPLOY)]
+        lessons = run(hits, notes, budget=800).text.partition("\n\n[CONTEXT]")[0]
+        assert 0 < len(lessons) // 4 <= 200
+
+    def test_where_no_note_is_given_all_of_the_budget_is_theirs(self):
+        hits = [self.LONG, lesson("b")]
+        notes = [note("n.md", DEPLOY)]
+        assert run(hits, budget=180).tokens > 90
+        assert run(hits, notes, budget=180, context=False).tokens > 90
+        failed = [note("n.md", DEPLOY, passed=False)]
+        assert run(hits, failed, budget=180).tokens > 90
+
+    def test_the_share_is_a_floor(self):
+        first = run([lesson()], budget=100_000).tokens
+        found = run([lesson()], [note("n.md", DEPLOY)], budget=first + 10)
+        assert ids(found.lessons) == ["lessons/a.md"], "larger than a quarter of the budget"
 
     def test_context_gets_what_lessons_leave(self):
         text = "\n\n".join(f"Paragraph {n} about the vault and more of it." for n in range(200))
@@ -341,7 +355,7 @@ class TestBudget:
 
     def test_what_does_not_fit_is_told_with_the_ceilings(self):
         huge = lesson("huge", title="long title " * 100)
-        told = reasons(run([huge], budget=400))["lessons/huge.md"]
+        told = reasons(run([huge], budget=100))["lessons/huge.md"]
         assert told == "does not fit into a budget of 100 tokens for lessons"
         told = reasons(run([huge], [note("n.md", DEPLOY)], budget=400, max_chars=9))
         assert told == {

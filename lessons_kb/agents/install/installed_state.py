@@ -62,7 +62,8 @@ def _check(agent: str, project: str) -> Iterator[Health]:
     present = False
     for request, paths in find_requests(agent, project):
         present = True
-        yield from (_look(request, path) for path in paths)
+        lines = (_look(request, path) for path in paths)
+        yield from (line for line in lines if not line.detail.startswith(f"{agent}: command"))
     if not present and is_present(agent):
         detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
         yield Health(level="ok", what="agent", detail=detail)
