@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.cards.link_places import Link, find_links, relink
+from lessons_kb.cards.links import Link, find_links, relink
 from lessons_kb.errors import StorageError
 from lessons_kb.store.card_files import read_bytes
 
@@ -23,7 +23,7 @@ def find_relinks(
     """
     found = {}
     for path in layer.read(lambda one: sorted(one.catalogue.numbers())):
-        if edits := relink(read(path), _changed(path, moves)):
+        if edits := relink(read(path), follow_moves(path, moves)):
             found[path] = edits
     return found
 
@@ -47,14 +47,15 @@ def read_file(layer: Layer, path: str) -> str:
         return ""
 
 
-def _changed(home: str, moves: Mapping[str, str]) -> Callable[[Link], str | None]:
+def follow_moves(home: str, moves: Mapping[str, str]) -> Callable[[Link], str | None]:
+    """Return what each link of the file ``home`` is to say after some moves, None for as it is."""
     new_home = moves.get(home, home)
 
     def change(link: Link) -> str | None:
         for old, new in moves.items():
             if link.leads_to(old, home=home):
                 return link.written_to(new, home=new_home)
-        if new_home == home or link.wiki:
+        if new_home == home or link.kind != "path":
             return None
         path = posixpath.join(posixpath.dirname(home), link.target)
         return posixpath.relpath(posixpath.normpath(path), posixpath.dirname(new_home) or ".")

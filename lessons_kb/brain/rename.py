@@ -6,12 +6,14 @@ import contextlib
 import posixpath
 import re
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.relink import follow_moves
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.links import follow
+from lessons_kb.cards.links import relink
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.plain_text import one_line
 from lessons_kb.cards.slugs import normal_title, slug
@@ -58,10 +60,15 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
     layer.touch()
     linked, failed = _follow_links(layer, card.id, new) if new != card.id else ([], [])
     if new != card.id:
-        with contextlib.suppress(StorageError):  # it costs the statistics, not the card
-            layer.journal.rename(card.id, new)
-            _follow_drafts(layer, card.id, new)
+        keep_record(layer, card.id, new)
     return Renamed(old=card.id, card=cards.get(new), linked=tuple(linked), failed=tuple(failed))
+
+
+def keep_record(layer: Layer, old: str, new: str) -> None:
+    """Let what journal and drafts know of a card follow it to another name."""
+    with contextlib.suppress(StorageError):  # it costs the statistics, not the card
+        layer.journal.rename(old, new)
+        _follow_drafts(layer, old, new)
 
 
 def _retitle(layer: Layer, card: Card, title: str) -> None:
@@ -105,16 +112,20 @@ def _follow_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str
     """Let the links of all files lead to the new name; return those changed, and what failed."""
     layer.refresh()
     linked, failed = [], []
-    stem = posixpath.splitext(posixpath.basename(old))[0].encode()
+    name = posixpath.splitext(posixpath.basename(old))[0]
+    written = (name.encode(), quote(name).encode())
     limit = layer.settings.index.max_file_bytes
     for path in layer.read(lambda one: one.catalogue.numbers()):
 
         def edited(data: bytes, path: str = path) -> bytes:
-            return follow(data.decode("utf-8"), at=path, old=old, new=new).encode("utf-8")
+            text = data.decode("utf-8")
+            for start, end, target in reversed(relink(text, follow_moves(path, {old: new}))):
+                text = text[:start] + target + text[end:]
+            return text.encode("utf-8")
 
         try:
             data = card_files.read_bytes(layer.root, path, limit=limit)
-            if stem in data and edited(data) != data:
+            if any(one in data for one in written) and edited(data) != data:
                 card_files.rewrite(layer.root, path, edited)
                 linked.append(path)
         except UnicodeDecodeError:

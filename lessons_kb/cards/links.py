@@ -1,50 +1,87 @@
-"""Links of Markdown files to a card, so that they can follow it to another name."""
+"""Links between cards: ``[text](other.md)``, ``[[other]]`` and plain ids, outside of code."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-_INLINE = re.compile(r"(?<=\]\()(\s*<?)([^()\s<>]+)")
-"""The target of `[text](target)`."""
-_DEFINED = re.compile(r"(?m)^( {0,3}\[[^\]\n]+\]:[ \t]*<?)([^\s<>]+)")
-"""The target of `[label]: target`."""
-_WIKI = re.compile(r"(\[\[)([^\[\]|#\n]+)")
-_SUFFIXES = (".md", ".markdown")
+_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_LINK = re.compile(
+    r"""
+    \]\(<(?P<angled>[^<>\n]+)>
+    | \]\((?P<plain>[^\s()<>]+)
+    | \[\[(?P<wiki>[^\[\]|#\n]+)
+    | ^[ ]{0,3}\[[^\]\n]+\]:[ \t]*<?(?P<defined>[^\s<>]+)
+    | (?<![\w./-])(?P<id>[^\W_.][\w.-]*/[\w./-]*\w\.(?:md|markdown))(?![\w/-]|\.\w)
+    """,
+    re.VERBOSE,
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#")
 
 
-def follow(text: str, *, at: str, old: str, new: str) -> str:
-    """Return a file's text in which links to the card ``old`` lead to ``new``.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Link:
+    """Where a link says what it leads to."""
 
-    ``at`` is the file's own path; all paths are POSIX, relative to the brain. Links are those of
-    Markdown, relative to their file, wiki links by name or path, and the card's id in the text.
-    """
-    moved = posixpath.relpath(new, posixpath.dirname(at) or ".")
+    start: int
+    end: int
+    """Offsets of ``target`` in the text, in characters."""
+    target: str
+    """As written, without what follows a ``#``."""
+    kind: str = "path"
+    """``path`` from the file it stands in, ``wiki`` by name or id, ``id`` in the text itself."""
 
-    def link(found: re.Match[str]) -> str:
-        target, mark, rest = _cut(found[2])
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(at), unquote(target)))
-        return found[1] + (quote(moved) + mark + rest if place == old else found[2])
+    def leads_to(self, card: str, *, home: str) -> bool:
+        """Tell whether it leads from the file ``home`` to a card; both are ids."""
+        if self.kind == "id":
+            return self.target == card
+        stem = posixpath.splitext(card)[0]
+        if self.kind == "wiki":
+            names = (card, stem, posixpath.basename(card), posixpath.basename(stem))
+            return self.target.strip() in names
+        path = posixpath.join(posixpath.dirname(home), unquote(self.target))
+        return posixpath.normpath(path) == card
 
-    def wiki(found: re.Match[str]) -> str:
-        target = found[2].strip()
-        bare = _bare(target)
-        if bare not in (_bare(old), _bare(posixpath.basename(old))):
-            return found[0]
-        name = posixpath.basename(new) if "/" not in target else new
-        return found[1] + (name if target.endswith(_SUFFIXES) else _bare(name))
-
-    text = _INLINE.sub(link, text)
-    text = _DEFINED.sub(link, text)
-    text = _WIKI.sub(wiki, text)
-    mention = rf"(?<![\w./-]){re.escape(old)}(?![\w/-]|\.\w)"
-    return re.sub(mention, lambda _: new, text)
+    def written_to(self, card: str, *, home: str) -> str:
+        """Return what to write instead so that it leads from ``home`` to another card."""
+        if self.kind == "id":
+            return card
+        if self.kind == "path":
+            path = posixpath.relpath(card, posixpath.dirname(home) or ".")
+            path = f"./{path}" if self.target.startswith("./") and path[:1] != "." else path
+            return quote(path) if self.target == quote(unquote(self.target)) else path
+        stem = posixpath.splitext(card)[0]
+        path = stem if "/" in self.target else posixpath.basename(stem)
+        return f"{path}.md" if self.target.strip().endswith(".md") else path
 
 
-def _cut(target: str) -> tuple[str, str, str]:
-    return target.partition("#")
+def find_links(text: str) -> Iterator[Link]:
+    """Yield the links of a Markdown text that may lead to another file beside it."""
+    fence, start = "", 0
+    for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
+        found = _FENCE.match(line)
+        if found and (not fence or line.strip().startswith(fence)):
+            fence = "" if fence else found[1]
+        elif not fence and ("[" in line or ".m" in line):
+            bare = _CODE.sub(lambda code: "\0" * len(code[0]), line)
+            for one in _LINK.finditer(bare):
+                group = one.lastgroup or ""
+                target = one[group].partition("#")[0]
+                if target and "\0" not in target and not _SCHEME.match(target):
+                    begin = start + one.start(group)
+                    kind = group if group in ("wiki", "id") else "path"
+                    yield Link(start=begin, end=begin + len(target), target=target, kind=kind)
+        start += len(line)
 
 
-def _bare(path: str) -> str:
-    return next((path.removesuffix(end) for end in _SUFFIXES if path.endswith(end)), path)
+def relink(text: str, change: Callable[[Link], str | None]) -> list[tuple[int, int, str]]:
+    """Return (start, end, new text) of each link for which ``change`` gives another target."""
+    return [
+        (link.start, link.end, new)
+        for link in find_links(text)
+        if (new := change(link)) is not None and new != link.target
+    ]

@@ -1,40 +1,71 @@
-"""Links to a card follow it to another name, and nothing else changes."""
+"""Links between cards."""
 
 from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards.links import follow
+from lessons_kb.cards.links import find_links, relink
 
-OLD, NEW = "lessons/old.md", "lessons/new-name.md"
+TEXT = """\
+See [the other](other.md) and [[other]], [[lessons/other|it]] and [there](../lessons/other.md#why).
+`[not](other.md)` nor [web](https://x.org/other.md) nor [top](/other.md) nor [here](#why)
+```
+[fenced](other.md)
+```
+~~~md
+[fenced](other.md)
+~~~
+[a b](<other.md>) and ![picture](./other.md)
+"""
+
+
+def test_links_in_code_and_to_the_web_do_not_count() -> None:
+    assert [TEXT[link.start : link.end] for link in find_links(TEXT)] == [
+        *("other.md", "other", "lessons/other", "../lessons/other.md", "other.md", "./other.md")
+    ]
+
+
+def test_each_link_that_leads_to_a_card_is_written_as_its_author_would() -> None:
+    def change(link) -> str | None:
+        leads = link.leads_to("lessons/other.md", home="lessons/a.md")
+        return link.written_to("lessons/new name.md", home="lessons/a.md") if leads else None
+
+    text = TEXT
+    for start, end, new in reversed(relink(text, change)):
+        text = text[:start] + new + text[end:]
+    assert text.splitlines()[0] == (
+        "See [the other](new%20name.md) and [[new name]], [[lessons/new name|it]] "
+        "and [there](new%20name.md#why)."
+    )
+    assert text.splitlines()[1:8] == TEXT.splitlines()[1:8]
+    assert text.splitlines()[8] == "[a b](<new%20name.md>) and ![picture](./new%20name.md)"
+
+
+@pytest.mark.parametrize("eol", ["\r\n", "\r"])
+def test_places_are_those_of_the_text_as_it_is(eol: str) -> None:
+    text = TEXT.replace("\n", eol)
+    assert [link.target for link in find_links(text)] == [link.target for link in find_links(TEXT)]
+    assert all(text[link.start : link.end] == link.target for link in find_links(text))
 
 
 @pytest.mark.parametrize(
-    ("at", "text", "expected"),
+    ("home", "text", "expected"),
     [
-        ("notes/a.md", "[x](../lessons/old.md)", "[x](../lessons/new-name.md)"),
-        ("lessons/b.md", "[x](old.md#root-cause)", "[x](new-name.md#root-cause)"),
-        ("a.md", "[x](<lessons/old.md>)", "[x](<lessons/new-name.md>)"),
         ("a.md", "[x]: lessons/old.md 'T'", "[x]: lessons/new-name.md 'T'"),
         ("a.md", "[[old]] and [[old|the card]]", "[[new-name]] and [[new-name|the card]]"),
         ("a.md", "[[lessons/old.md#Fix]]", "[[lessons/new-name.md#Fix]]"),
         ("a.md", "see lessons/old.md.", "see lessons/new-name.md."),
         ("notes/a.md", "[x](old.md)", "[x](old.md)"),
         ("a.md", "[x](https://e.org/lessons/old.md)", "[x](https://e.org/lessons/old.md)"),
-        (
-            "a.md",
-            "the old way, old.mdx, my-lessons/old.md",
-            "the old way, old.mdx, my-lessons/old.md",
-        ),
+        ("a.md", "old, old.mdx, my-lessons/old.md", "old, old.mdx, my-lessons/old.md"),
         ("a.md", "[[older]] [[an/old]]", "[[older]] [[an/old]]"),
     ],
 )
-def test_links_follow(at: str, text: str, expected: str) -> None:
-    assert follow(text, at=at, old=OLD, new=NEW) == expected
+def test_links_follow_a_card_to_another_name(home: str, text: str, expected: str) -> None:
+    def change(link) -> str | None:
+        leads = link.leads_to("lessons/old.md", home=home)
+        return link.written_to("lessons/new-name.md", home=home) if leads else None
 
-
-def test_names_of_other_scripts_are_escaped_as_links_are() -> None:
-    old, new = "lessons/옛 카드.md", "lessons/새 카드.md"
-    text = "[x](lessons/%EC%98%9B%20%EC%B9%B4%EB%93%9C.md) [[옛 카드]]"
-    found = follow(text, at="a.md", old=old, new=new)
-    assert found == "[x](lessons/%EC%83%88%20%EC%B9%B4%EB%93%9C.md) [[새 카드]]"
+    for start, end, new in reversed(relink(text, change)):
+        text = text[:start] + new + text[end:]
+    assert text == expected

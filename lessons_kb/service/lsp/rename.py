@@ -20,6 +20,7 @@ from lsprotocol.types import (
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.relink import find_links_to, find_relinks, read_file
+from lessons_kb.brain.rename import keep_record
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.slugs import slug
 from lessons_kb.errors import InputError
@@ -106,6 +107,16 @@ def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | Non
         for edit in relink_files(files.documents, layer, own).values()
     ]
     return WorkspaceEdit(document_changes=edits) if edits else None
+
+
+def keep_records(files: Files, params: RenameFilesParams) -> None:
+    """Let what was counted of cards follow files that the editor has moved."""
+    for one in params.files:
+        new = path_of(one.new_uri)
+        file = files.find(new)
+        if isinstance(file, CardFile) and path_of(one.old_uri).startswith(file.layer.root + os.sep):
+            old = os.path.relpath(path_of(one.old_uri), file.layer.root).replace(os.sep, "/")
+            keep_record(file.layer, old, file.id)
 
 
 def find_references(

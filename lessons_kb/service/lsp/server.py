@@ -24,7 +24,13 @@ from lessons_kb.service.lsp.documents import Document, Documents, path_of, uri_o
 from lessons_kb.service.lsp.files import Files
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.service.lsp.lenses import find_lenses
-from lessons_kb.service.lsp.rename import find_references, prepare_rename, relink_moved, rename
+from lessons_kb.service.lsp.rename import (
+    find_references,
+    keep_records,
+    prepare_rename,
+    relink_moved,
+    rename,
+)
 from lessons_kb.service.lsp.symbols import find_symbols
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.version import __version__
@@ -310,6 +316,13 @@ def build_server(workspace: Workspace) -> LessonsServer:
             "rename files", lambda: relink_moved(server.files, params)
         )
         return found
+
+    @server.feature(
+        types.WORKSPACE_DID_RENAME_FILES, types.FileOperationRegistrationOptions(filters=[moved])
+    )
+    async def files_moved(params: types.RenameFilesParams) -> None:
+        """Let what was counted follow them too."""
+        await server.run("rename files", lambda: keep_records(server.files, params))
 
     @server.feature(types.INITIALIZED)
     def initialized(_params: types.InitializedParams) -> None:
