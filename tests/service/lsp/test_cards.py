@@ -18,7 +18,13 @@ from lessons_kb.service.lsp.diagnostics import diagnose
 from lessons_kb.service.lsp.documents import uri_of
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.service.lsp.lenses import find_lenses
-from lessons_kb.service.lsp.rename import find_references, prepare_rename, relink_moved, rename
+from lessons_kb.service.lsp.rename import (
+    find_references,
+    keep_records,
+    prepare_rename,
+    relink_moved,
+    rename,
+)
 from lessons_kb.service.lsp.symbols import find_symbols
 from lessons_kb.store import locate, trust
 
@@ -298,6 +304,21 @@ def test_links_follow_a_file_that_the_user_moves(editor: Editor, project: pathli
             "(a-file-name-pasted-into-a-shell-true-command.md)", "(../lessons/shell.md)"
         ).replace("[[a-file-name-pasted-into-a-shell-true-command]]", "[[shell]]")
     }
+
+
+def test_what_was_counted_follows_a_file_that_was_moved(
+    editor: Editor, project: pathlib.Path
+) -> None:
+    with Brain.open(project) as brain:
+        brain.stats.mark(SHELL_ID, "helpful")
+        (project / SHELL_ID).rename(project / "lessons/shell.md")
+        move = SimpleNamespace(
+            old_uri=uri_of(str(project / SHELL_ID)),
+            new_uri=uri_of(str(project / "lessons/shell.md")),
+        )
+        keep_records(editor.files, SimpleNamespace(files=[move]))
+        brain.refresh()
+        assert brain.stats.effect("shell").helpful == 1
 
 
 DRAFT = {
