@@ -112,11 +112,12 @@ def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | Non
 def keep_records(files: Files, params: RenameFilesParams) -> None:
     """Let what was counted of cards follow files that the editor has moved."""
     for one in params.files:
-        new = path_of(one.new_uri)
-        file = files.find(new)
-        if isinstance(file, CardFile) and path_of(one.old_uri).startswith(file.layer.root + os.sep):
-            old = os.path.relpath(path_of(one.old_uri), file.layer.root).replace(os.sep, "/")
-            keep_record(file.layer, old, file.id)
+        places = path_of(one.old_uri), path_of(one.new_uri)
+        brain = files.brain_of(os.path.dirname(places[1]))
+        for layer in brain.layers if brain else ():
+            if all(place.startswith(layer.root + os.sep) for place in places):
+                old, new = (os.path.relpath(p, layer.root).replace(os.sep, "/") for p in places)
+                keep_record(layer, old, new)
 
 
 def find_references(

@@ -311,6 +311,7 @@ def test_what_was_counted_follows_a_file_that_was_moved(
 ) -> None:
     with Brain.open(project) as brain:
         brain.stats.mark(SHELL_ID, "helpful")
+        assert brain.stats.effect(SHELL_ID).helpful == 1
         (project / SHELL_ID).rename(project / "lessons/shell.md")
         move = SimpleNamespace(
             old_uri=uri_of(str(project / SHELL_ID)),
