@@ -324,7 +324,7 @@ def test_doctor_is_well_and_names_what_is_not(lessons: Lessons, brain: pathlib.P
     assert {line[0] for line in well.out.splitlines()} == {"✓"}
     (brain / "lessons/worse.md").write_bytes(b"\xff")
     ill = lessons("doctor")
-    assert ill.code == 0
+    assert ill.code == 1
     assert lessons("doctor", "--fail-on", "error").code == 1
     assert lessons("doctor", "--fail-on", "nonsense").code == 2
     assert any(line.startswith("✗ file: lessons/worse.md") for line in ill.out.splitlines())
