@@ -18,6 +18,8 @@ from lessons_kb.guards.tool_calls import kind_of_failure
 
 _NOT_THE_USER = ("system", "poll_event")
 """Sources of a prompt that nobody wrote."""
+_LONGEST_FORK = 30 * 86_400
+"""Seconds since the last answer of a session that is copied."""
 _NOTICE = "<task-notification>"
 """How the client tells the model in the user's name that something in the background ended."""
 _SPAWNING = ("Agent", "Task")
@@ -25,6 +27,13 @@ _ANY_KIND = "general-purpose"
 _MAX_ASKED = 20_000
 _RESET = "Shell cwd was reset to"
 """After a command that left the project."""
+
+
+def _seconds_of(passed: object) -> float | None:
+    """Return the seconds since a session answered, None for what is no such number."""
+    if isinstance(passed, (int, float)) and 0 <= passed <= _LONGEST_FORK:
+        return float(passed)
+    return None
 
 
 def read(payload: Payload, event: str) -> dict[str, Any] | None:
@@ -37,9 +46,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     if event == "SessionStart":
         if payload.get("source") == "compact":
             return {**found, "what": "compact"}
-        passed = payload.get("seconds_since_last_response")
-        if payload.get("source") == "fork" and isinstance(passed, (int, float)):
-            found["forked"] = float(passed)
+        if payload.get("source") == "fork":
+            found["forked"] = _seconds_of(payload.get("seconds_since_last_response"))
         return found
     if event == "SubagentStart":
         return {**found, "tool": text_of(payload, "agent_type"), "transcript": ""}

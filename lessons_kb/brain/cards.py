@@ -263,9 +263,11 @@ class Cards:
     def add(self, text: str, *, kind: str, title: str) -> Card:
         """Write a card's whole text under a name made from its title; nothing is overwritten."""
         layer = self._brain.layers[0]
-        path = self._write_new(layer, f"{kind}s/{slug(redact(title))}", text.encode("utf-8"))
         settings = layer.settings
-        limit = settings.index.max_file_bytes
+        limit, data = settings.index.max_file_bytes, text.encode("utf-8")
+        if len(data) > limit:
+            raise InputError(f"the card has more than {limit:,} bytes; split it")
+        path = self._write_new(layer, f"{kind}s/{slug(redact(title))}", data)
         document = read_document(layer.root, path, settings.folders, limit)[1]
         return _usable(document, path)
 

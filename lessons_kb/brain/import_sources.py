@@ -45,7 +45,8 @@ def find_files(path: str) -> list[str]:
     found = [one for one in known if os.path.isfile(one)]
     for folder in folders:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))
-        found += [os.path.join(folder, name) for name in names]
+        paths = (os.path.join(folder, name) for name in names)
+        found += filter(os.path.isfile, paths)
     if not found:
         raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt); give a file")
     return [os.path.normpath(one) for one in found]

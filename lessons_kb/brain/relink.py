@@ -55,7 +55,7 @@ def follow_moves(home: str, moves: Mapping[str, str]) -> Callable[[Link], str | 
         for old, new in moves.items():
             if link.leads_to(old, home=home):
                 return link.written_to(new, home=new_home)
-        if new_home == home or link.kind != "path":
+        if posixpath.dirname(new_home) == posixpath.dirname(home) or link.kind != "path":
             return None
         path = posixpath.join(posixpath.dirname(home), link.target)
         return posixpath.relpath(posixpath.normpath(path), posixpath.dirname(new_home) or ".")

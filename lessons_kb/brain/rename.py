@@ -14,6 +14,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.relink import follow_moves
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import relink
+from lessons_kb.cards.outline import find_headings, normal_newlines
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.plain_text import one_line
 from lessons_kb.cards.slugs import normal_title, slug
@@ -82,6 +83,9 @@ def _retitle(layer: Layer, card: Card, title: str) -> None:
         in_body = _with_heading(text, document, title)
         if in_body == text or "title" in document.key_lines:
             in_body = edit_header(in_body, {"title": title})
+        told = parse_bytes(in_body.encode("utf-8"), path=card.id, folders=folders).card
+        if told is None or told.title != title:  # a heading is Markdown: `__init__` is bold there
+            in_body = edit_header(in_body, {"title": title})
         return in_body.encode("utf-8")
 
     card_files.rewrite(layer.root, card.id, edited)
@@ -90,9 +94,14 @@ def _retitle(layer: Layer, card: Card, title: str) -> None:
 def _with_heading(text: str, document: Document, title: str) -> str:
     """Return a file whose level-1 heading, if it was the title too, is the new one."""
     old = document.card.title if document.card else ""
-    head = text[: len(text) - len(document.body)]
-    pattern = rf"(?m)^(#[ \t]+){re.escape(old)}(?=[ \t]*\r?$)"
-    return head + re.sub(pattern, lambda found: found[1] + title, document.body, count=1)
+    body = document.body
+    first = next((one for one in find_headings(normal_newlines(body)) if one.level == 1), None)
+    if first is None:
+        return text
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", body)
+    pattern = rf"(#[ \t]+){re.escape(old)}(?=[ \t]*[\r\n]*\Z)"
+    lines[first.line] = re.sub(pattern, lambda found: found[1] + title, lines[first.line])
+    return text[: len(text) - len(body)] + "".join(lines)
 
 
 def _move(layer: Layer, path: str, stem: str) -> str:

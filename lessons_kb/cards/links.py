@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
+from lessons_kb.cards.outline import find_code_lines, normal_newlines
+
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _LINK = re.compile(
     r"""
-    \]\(<(?P<angled>[^<>\n]+)>
-    | \]\((?P<plain>[^\s()<>]+)
-    | \[\[(?P<wiki>[^\[\]|#\n]+)
+    (?<!\\)\]\(<(?P<angled>[^<>\n]+)>
+    | (?<!\\)\]\((?P<plain>[^\s()<>]+)
+    | (?<!\\)\[\[(?P<wiki>[^\[\]|#\n]+)
     | ^[ ]{0,3}\[[^\]\n]+\]:[ \t]*<?(?P<defined>[^\s<>]+)
-    | (?<![\w./-])(?P<id>[^\W_.][\w.-]*/[\w./-]*\w\.(?:md|markdown))(?![\w/-]|\.\w)
+    | (?<![^\s(\[*_"'])(?P<id>[^\W_.][\w.-]*/[\w./-]*\w\.(?:md|markdown))(?![\w/-]|\.\w)
     """,
     re.VERBOSE,
 )
@@ -61,13 +62,12 @@ class Link:
 
 def find_links(text: str) -> Iterator[Link]:
     """Yield the links of a Markdown text that may lead to another file beside it."""
-    fence, start = "", 0
-    for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
-        found = _FENCE.match(line)
-        if found and (not fence or line.strip().startswith(fence)):
-            fence = "" if fence else found[1]
-        elif not fence and ("[" in line or ".m" in line):
-            bare = _CODE.sub(lambda code: "\0" * len(code[0]), line)
+    if "[" not in text and ".m" not in text:
+        return
+    start, code = 0, find_code_lines(normal_newlines(text))
+    for number, line in enumerate(re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)):
+        if number not in code and ("[" in line or ".m" in line):
+            bare = _CODE.sub(lambda found: "\0" * len(found[0]), line)
             for one in _LINK.finditer(bare):
                 group = one.lastgroup or ""
                 target = one[group].partition("#")[0]

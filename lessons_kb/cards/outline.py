@@ -130,6 +130,14 @@ def find_fences(body: str) -> list[Fence]:
     return found
 
 
+def find_code_lines(text: str) -> frozenset[int]:
+    r"""Return the lines, from 0, of code blocks and HTML blocks. Lines end at ``\n``."""
+    tokens = _parser(_ALL).parse(text[:MAX_STRUCTURE])
+    kinds = ("fence", "code_block", "html_block")
+    maps = [token.map for token in tokens if token.type in kinds and token.map]
+    return frozenset(line for first, end in maps for line in range(first, end))
+
+
 def find_items(part: str) -> list[Item]:
     """Return the list items of a part of a body, nested ones included, in order."""
     tokens = _parse(part)

@@ -50,6 +50,9 @@ OnDuplicate = Annotated[
 
 _OPTIONS = {"title": "TITLE", "cause": "--why", "items": "--do", "symptoms": "--symptom"}
 
+_MAX_STDIN = 16_000_000
+"""Bytes; how large a card may be, its brain says."""
+
 
 def read_parts(
     why: str, do: Sequence[str] | None, symptoms: Sequence[str] | None, detect: Sequence[str] | None
@@ -112,7 +115,10 @@ def _read_card(details: Mapping[str, Any]) -> str:
         raise InputError("with - the card on stdin says it all; leave the other options out")
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("card missing; pipe its Markdown in")
-    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    data = sys.stdin.buffer.read(_MAX_STDIN + 1)
+    if len(data) > _MAX_STDIN:
+        raise InputError(f"the card on stdin has more than {_MAX_STDIN:,} bytes; split it")
+    text = data.decode("utf-8", "replace")
     if not text.strip():
         raise InputError("the card on stdin is empty; pipe its Markdown in")
     return text

@@ -31,4 +31,6 @@ def rename(
         files = ", ".join(map(clean_line, done.linked))
         say(f"links followed in {counted(len(done.linked), 'file')}: {files}")
     for line in done.failed:
-        say(clean_line(line))
+        say(f"write {clean_line(done.card.id)} for {clean_line(done.old)}: {clean_line(line)}")
+    if done.failed:
+        raise typer.Exit(1)

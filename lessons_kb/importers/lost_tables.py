@@ -23,6 +23,8 @@ _ORDER = ("number", "claim", "state", "maturity", "support")
 _MOST_WORDS = 3
 """Words of the name of a column."""
 _LONGEST_HEADING = 90
+_LONGEST_HEAD = 500
+"""Characters of a line that names columns."""
 _HEADING = re.compile(r"[^\W\d_].{2,}[^\s.,;:|]")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s")
 
@@ -48,6 +50,8 @@ def restore_markup(text: str, meanings: Mapping[str, str]) -> str:
 
 def _read_head(line: str, meanings: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return (name, meaning) of the columns that a line names and does nothing else; else []."""
+    if len(line) > _LONGEST_HEAD:
+        return []
     words, columns = line.split(), []
     while words:
         for size in range(min(_MOST_WORDS, len(words)), 0, -1):
@@ -85,6 +89,7 @@ def _restore_table(lines: list[str], head: int, columns: Sequence[tuple[str, str
 def _read_row(row: str, columns: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return meaning → cell of a row: number, claim, state, maturity, supporters."""
     cells: dict[str, str] = {}
+    row = " ".join(row.split())  # a run of blanks would be tried at each of its places
     if columns[0][1] == "number" and (found := _FIRST_ROW.fullmatch(row)):
         cells["number"], row = found["number"], found["rest"]
     told = _CLAIM_ROW.fullmatch(row)

@@ -43,7 +43,7 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 """Where a sentence of a deferral begins that says when to reopen it, who asked for it, and why."""
-_DECIDED = re.compile(r"\s*(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
+_DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
 """`→ DEFER`, `→ REPLACE`: what was decided of an item."""
 _PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
 _YAGNI = re.compile(r"yagni|deferr|deferral|not building", re.IGNORECASE)
@@ -257,7 +257,7 @@ def _written_deferral(
     own = _LABELLED.split(block.text)
     what, decided, reason = own[0].rstrip(" (;\u2014"), _DECIDED.search(own[0]), ""
     if decided:
-        what, reason = own[0][: decided.start()], own[0][decided.end() :].strip()
+        what, reason = own[0][: decided.start()].rstrip(), own[0][decided.end() :].strip()
         if not {*decided[1].split("/")}.intersection(_PUT_OFF):
             title = unmarked(what)
             return PassedOver(title=title, where=where, reason=f"decided: {decided[1].lower()}")

@@ -44,6 +44,9 @@ _AGREES = re.compile(
 _REQUESTED = "CHANGES_REQUESTED"
 _LEAST_WORDS = 4
 _MAX_DEPTH = 8
+_BETWEEN = re.compile(r"[ \t\r\n,]*")
+_LATEST = 4e9
+"""Seconds since the epoch; a date that no calendar of Python can show in every zone is none."""
 _MAX_QUOTE = 300
 _MAX_TITLE = 160
 _MAX_CODE = 20
@@ -98,7 +101,8 @@ def _documents(text: str, name: str) -> Iterator[Any]:
             line = text.count("\n", 0, place) + 1
             raise InputError(f"{name}:{line}: not JSON; export the comments as JSON") from None
         yield data
-        place += len(text) - place - len(text[place:].lstrip(" \t\r\n,"))
+        if between := _BETWEEN.match(text, place):
+            place = between.end()
 
 
 def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
@@ -134,7 +138,7 @@ def _comment(data: Mapping[str, Any], where: str) -> _Comment:
         body=data["body"],
         where=where,
         at=_seconds(data),
-        path=_text(data.get("path") or place.get("new_path")),
+        path=clean_line(_text(data.get("path") or place.get("new_path"))),
         hunk=_text(data.get("diff_hunk")),
         lines=max(lines, 1),
         requested=data.get("state") == _REQUESTED,
@@ -189,7 +193,9 @@ def _text(value: Any) -> str:
 def _seconds(data: Mapping[str, Any]) -> float:
     for key in ("created_at", "createdAt", "submitted_at", "submittedAt"):
         try:
-            return datetime.fromisoformat(str(data.get(key))).timestamp()
+            at = datetime.fromisoformat(str(data.get(key))).timestamp()
         except (ValueError, OverflowError):
             continue
+        if 0 <= at < _LATEST:
+            return at
     return 0.0

@@ -62,10 +62,10 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         texts = [text for _call, _brain, _card, text in made if text]
         late = state.note_late(hook_event.id, late)
         loud = [signal for signal in signals if signal.level == "escalate"]
-        if loud and not hook_event.part:
-            state.stopping = [event.step, loud[-1].user_line]
-        elif event.outcome in DONE:
+        if event.outcome in DONE:
             state.stopping = []
+        elif loud and not hook_event.part:
+            state.stopping = [event.step, loud[-1].user_line]
         said = answer_signals(signals, state, capabilities, texts)
     _note_recurrences(open_session, hook_event, made)
     return _add_lessons(said, open_session, hook_event, capabilities, late) if late else said

@@ -41,6 +41,7 @@ from lessons_kb.session.state import (
 )
 from lessons_kb.session.turn_lessons import describe, find_sure, give
 from lessons_kb.store.scan import signature
+from lessons_kb.text.redact import excerpt
 
 _CHANGES = ("edit", "create", "remove")
 _COMMANDS = ("command", "test")
@@ -147,8 +148,10 @@ def _take_stop(open_session: OpenSession, hook_event: HookEvent) -> str:
 def _note_spawned(open_session: OpenSession, hook_event: HookEvent) -> None:
     """Keep what a subagent is asked: the event with which it begins does not say."""
     if hook_event.spawns is not None:
-        with turn_state(open_session.journal, hook_event.context) as state:
-            state.spawned.append(list(hook_event.spawns))
+        kind, asked = hook_event.spawns
+        kept = [kind, excerpt(asked, _MAX_ASKED)]
+        with turn_state(open_session.journal, hook_event.session) as state:
+            state.spawned.append(kept)
 
 
 def _note_asked(
@@ -366,6 +369,8 @@ def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], director
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
+_MAX_ASKED = 4_000
+"""Characters kept of what a subagent is asked."""
 _MAX_NAMED = 3
 _PERMISSION = "A lesson asks for your permission"
 _PROCEED = "Approve to go on, or decline to leave things as they are."

@@ -26,9 +26,9 @@ from lessons_kb.session.state import (
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
     """Return the files of the session and its active lessons again."""
     brain, journal, scope = open_session.brain, open_session.journal, open_session.scope
-    if not hook_event.id and hook_event.transcript:
+    if not hook_event.id and (size := _size(hook_event.transcript)):
         # Two within a moment are two, if the record has grown meanwhile.
-        hook_event = replace(hook_event, id=f"compaction {_size(hook_event.transcript)}")
+        hook_event = replace(hook_event, id=f"compaction {size}")
     events = prepared([(event_of(hook_event, "compaction", scope), "")])
     block = _active_again(brain, hook_event, capabilities)
     with turn_state(journal, hook_event.context) as state:
@@ -56,7 +56,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
 def _size(path: str) -> int:
     try:
         return os.path.getsize(path)
-    except OSError:
+    except (OSError, ValueError):
         return 0
 
 

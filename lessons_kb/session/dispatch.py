@@ -8,7 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from lessons_kb.brain.discovery import ENVIRONMENT, Discovery, look_in_agent, tell_untrusted
-from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
+from lessons_kb.errors import (
+    BrainNotFound,
+    ConfigError,
+    LessonsError,
+    StorageError,
+    Untrusted,
+)
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.session_roots import is_first
@@ -82,7 +88,10 @@ def _answer_compaction(
         return NOTHING
     from lessons_kb.session.unannounced_compaction import answer_first  # few agents need it
 
-    return answer_first(open_session, hook_event, capabilities)
+    try:
+        return answer_first(open_session, hook_event, capabilities)
+    except LessonsError as error:  # the event itself is still answered
+        return Answer(trouble=f"{type(error).__name__}: {error}")
 
 
 def _joined(first: Answer, second: Answer) -> Answer:
@@ -94,7 +103,13 @@ def _joined(first: Answer, second: Answer) -> Answer:
         lessons = (*first.block.lessons, *second.block.lessons)
         block = replace(first.block, lessons=lessons)
     context = "\n\n".join(text for text in (first.context, second.context) if text)
-    return replace(second, context=context, block=block, lines=(*first.lines, *second.lines))
+    return replace(
+        second,
+        context=context,
+        block=block,
+        lines=(*first.lines, *second.lines),
+        trouble=second.trouble or first.trouble,
+    )
 
 
 def _handler(what: str) -> Callable[[OpenSession, HookEvent, Capabilities], Answer]:

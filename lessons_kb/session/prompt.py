@@ -42,6 +42,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
             return NOTHING
         state.begun, turn = True, state.turn
         state.stopping = []
+        if not hook_event.part:
+            state.spawned = []  # of calls that the user declined
         waits = any(about == BLOCK for about, _text in state.waiting)
         undelivered = {card for _root, card in state.cards} if waits else set()
         state.after, state.cards = journal.events.last_number(), []

@@ -15,6 +15,8 @@ from lessons_kb.session.state import (
 from lessons_kb.session.transcript_tail import Missed, skip_record
 from lessons_kb.session.waiting_drafts import count_drafts
 
+_ANSWERS = 2_000
+"""Answers looked through, the newest, for the one that a fork was made after."""
 _NEAR = 5.0
 """Seconds between an answer as the agent counts it and the end of its turn as a hook tells it."""
 
@@ -48,7 +50,7 @@ def _take_over(open_session: OpenSession, hook_event: HookEvent, passed: float) 
     nothing is taken over.
     """
     journal, began = open_session.journal, now(hook_event) - passed
-    answers = journal.events.find(kinds=("answer",), since=began - _NEAR)
+    answers = journal.events.find(kinds=("answer",), since=began - _NEAR, limit=_ANSWERS)
     near = {event.session for event in answers if event.at <= began + _NEAR}
     near.discard(hook_event.session)
     if len(near) != 1:

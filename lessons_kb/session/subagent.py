@@ -15,6 +15,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     Its own event names but the kind (``tool``); subagents of a kind begin in the order of their
     calls.
     """
+    if not hook_event.part:
+        return NOTHING
     asked = None
     with turn_state(open_session.journal, hook_event.session) as state:
         for pair in state.spawned:

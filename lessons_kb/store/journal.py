@@ -291,9 +291,13 @@ class Journal:
 
     def rename(self, old: str, new: str) -> None:
         """Let all that is known of one card be known of another name; ids of its brain."""
-        pairs = []
-        for ascii_only in (True, False):
-            was, to = (json.dumps(one, ensure_ascii=ascii_only) for one in (old, new))
+        pairs: list[tuple[str, str]] = []
+        spelled = {
+            tuple(json.dumps(one, ensure_ascii=ascii_only) for one in (old, new))
+            for ascii_only in (True, False)
+        }
+        names = [was[1:-1] for was, _to in spelled]
+        for was, to in spelled:
             pairs.append((was, to))
             # Behind the alias of its brain, and before a file that it guards.
             pairs += [(f":{was[1:-1]}{end}", f":{to[1:-1]}{end}") for end in '":']
@@ -304,13 +308,16 @@ class Journal:
             for what, day, times in rows:
                 self._db.run(_COUNT, (new, what, day, times))
             self._db.run("DELETE FROM counts WHERE card = ?", (old,))
-            for was, to in pairs:
-                for table, column in (("events", "record"), ("guards", "state")):
-                    self._db.run(
-                        f"UPDATE {table} SET {column} = replace({column}, ?, ?)"  # noqa: S608
-                        f" WHERE instr({column}, ?)",
-                        (was, to, was),
-                    )
+            # One pass over each table: hooks wait meanwhile, and not for long.
+            value = "replace(" * len(pairs) + "{}" + ", ?, ?)" * len(pairs)
+            place = " OR ".join("instr({0}, ?)" for _ in names)
+            words = (*(word for pair in pairs for word in pair), *names)
+            for table, column in (("events", "record"), ("guards", "state")):
+                self._db.run(
+                    f"UPDATE {table} SET {column} = {value.format(column)}"  # noqa: S608
+                    f" WHERE {place.format(column)}",
+                    words,
+                )
 
     def next_turn(self, session: str, *, by: int = 1) -> int:
         """Count a prompt of this session; return its number, from 1.

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.store.user_state import state_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 ITEM = "Reject every chat id"
@@ -100,3 +101,26 @@ def test_codex_tells_what_a_subagent_is_asked(say: Say, project: pathlib.Path) -
     with Brain.discover(project) as brain:
         prompts = brain.journal.events(session="s1", kinds=["prompt"])
         assert [event.id for event in prompts] == ["t1", "t3"]
+
+
+def test_a_start_without_a_name_is_no_prompt_of_the_user(say: Say) -> None:
+    say("UserPromptSubmit", prompt="go on", prompt_id="p1")
+    ask_for(say, PROMPT, 1)
+    assert say("SubagentStart", agent_type="general-purpose") == {}
+
+
+def test_no_secret_of_what_a_subagent_is_asked_is_kept(say: Say, project: pathlib.Path) -> None:
+    say("UserPromptSubmit", prompt="go on", prompt_id="p1")
+    ask_for(say, f"{PROMPT}, password=hunter2hunter2", 1)
+    kept = [path.read_bytes() for path in pathlib.Path(state_dir(str(project))).glob("journal.db*")]
+    assert kept
+    assert not any(b"hunter2" in data for data in kept)
+
+
+def test_what_the_user_declined_is_not_asked_of_the_next_subagent(say: Say) -> None:
+    say("UserPromptSubmit", prompt="go on", prompt_id="p1")
+    ask_for(say, PROMPT, 1)
+    say("UserPromptSubmit", prompt="no, do something else", prompt_id="p2")
+    ask_for(say, "rename the variable", 2)
+    begun = say("SubagentStart", agent_id=AGENT, agent_type="general-purpose")
+    assert ITEM not in context(begun)

@@ -69,3 +69,25 @@ def test_links_follow_a_card_to_another_name(home: str, text: str, expected: str
     for start, end, new in reversed(relink(text, change)):
         text = text[:start] + new + text[end:]
     assert text == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    git rm lessons/old.md\n",
+        "- item\n\n      rm lessons/old.md\n",
+        "```\n```python\nlessons/old.md [x](lessons/old.md)\n```\n",
+        "> ```\n> [x](lessons/old.md)\n> ```\n",
+        "<!-- lessons/old.md -->\n",
+        "https://example.org/?f=lessons/old.md\n",
+        "user@host:lessons/old.md, $lessons/old.md, ~lessons/old.md\n",
+        r"\[[old]]",
+    ],
+)
+def test_what_is_no_link_does_not_count(text: str) -> None:
+    assert [one for one in find_links(text) if one.leads_to("lessons/old.md", home="a.md")] == []
+
+
+def test_a_line_that_begins_with_code_opens_no_block() -> None:
+    found = find_links("```x``` y\n\n[x](lessons/old.md)\n")
+    assert [one.target for one in found] == ["lessons/old.md"]

@@ -72,3 +72,21 @@ def test_what_cannot_be_is_one_line(
 ) -> None:
     done = lessons("rename", *arguments)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_a_comment_in_code_is_no_heading(lessons: Lessons, brain: pathlib.Path) -> None:
+    path = brain / "lessons" / "rota.md"
+    body = "## Fix\n\n```sh\n# The rota\n```\n\n- Name a deputy\n"
+    path.write_text(f"---\ntitle: The rota\n---\n\n{body}")
+    assert lessons("rename", "rota", "The rota names nobody").code == 0
+    assert (brain / "lessons/the-rota-names-nobody.md").read_text().endswith(body)
+
+
+def test_a_title_that_markdown_would_change_stands_in_the_header(
+    lessons: Lessons, brain: pathlib.Path
+) -> None:
+    (brain / "lessons" / "rota.md").write_text("# The rota\n\n## Fix\n\n- Name a deputy\n")
+    title = "Never call __init__ twice"
+    done = lessons("rename", "rota", title)
+    shown = json.loads(lessons("show", done.out.split(" → ")[1].strip(), "--json").out)
+    assert shown["title"] == title

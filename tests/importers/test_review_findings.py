@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -233,3 +236,18 @@ def test_a_sentence_about_claims_is_no_table() -> None:
 @given(st.text(alphabet=st.sampled_from("C12 Evidencd→().|#\n-"), max_size=120))
 def test_any_pasted_table_can_be_read(rows: str) -> None:
     read_review(f"# Claim State Supporting\n{rows}\n", name="r.txt")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Claim State\n\n" + "a" + " " * 200_000 + "b\n",
+        "Claim State\na" + " " * 200_000 + "b\n",
+        "## YAGNI\n\n- a" + " " * 200_000 + "b\n",
+        "State " * 80_000,
+    ],
+)
+def test_runs_of_blanks_and_words_take_no_time(text: str) -> None:
+    began = time.process_time()
+    read_review(text, name="r.md")
+    assert time.process_time() - began < 30

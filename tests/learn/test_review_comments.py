@@ -127,3 +127,9 @@ JSON = st.recursive(
 def test_any_json_can_be_read(data: Any) -> None:
     with contextlib.suppress(InputError):
         read(data)
+
+
+def test_a_date_that_no_calendar_shows_is_none() -> None:
+    one = {"id": 1, "path": "src/a.py", "body": "This leaks the handle because nobody closes it."}
+    text = json.dumps([one | {"created_at": "9999-12-31T23:59:59-14:00"}])
+    assert [found.at for found in read_comments(text, name="c.json")] == [0.0]

@@ -281,6 +281,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("import", "transcript", "session.jsonl"),
     ("eval", "eval.jsonl"),
     ("mcp",),
+    ("lsp",),
     ("install", "git", "--dry-run"),
     *[("install", name, "--scope", "project", "--shared") for name in AGENTS],
     *[("uninstall", name, "--scope", "project", "--shared") for name in AGENTS],
@@ -310,11 +311,24 @@ WRITING: tuple[tuple[str, ...], ...] = (
     ("run", "--", "/bin/true"),
     ("report",),
     ("report", "--output", "-"),
+    (
+        "add",
+        "Never add what a clone says",
+        "--why",
+        "It lies.",
+        "--do",
+        "Read it",
+        "--symptom",
+        "x",
+    ),
+    ("rename", "lessons/outside.md", "Inside"),
+    ("rename", "lessons/good.md", "../../outside/y"),
 )
 """These write cards of the brain, or what is observed of it, and nothing else."""
 
-NOT_RUN = {"trust", "watch", "serve", "sync", "daemon"}
-"""`trust` is how the user says yes; `watch` is `index` again and again; the daemon answers hooks."""
+NOT_RUN = {"trust", "watch", "serve", "sync", "daemon", "edit"}
+"""`trust` is how the user says yes; `watch` is `index` again and again; the daemon answers hooks;
+`edit` opens the user's editor."""
 
 
 def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:

@@ -80,7 +80,7 @@ def test_a_journal_that_is_no_file_is_not_waited_for(
     folder = pathlib.Path(state_dir(str(root)))
     (folder / "journal.db").unlink(missing_ok=True)
     os.mkfifo(folder / "journal.db")
-    monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "10")
+    monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "50")
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(root)}
     started = time.monotonic()
     done = hook("claude-code", json.dumps({**event, "prompt": PROMPT}).encode())

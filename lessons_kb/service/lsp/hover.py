@@ -8,6 +8,7 @@ from lsprotocol.types import Hover, HoverParams, MarkupContent, MarkupKind, Posi
 
 from lessons_kb.brain.guarding import find_guarding
 from lessons_kb.cards.keys import KEYS, describe_form
+from lessons_kb.cards.outline import find_headings, normal_newlines
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import Card
 from lessons_kb.service.lsp.cursor import find_key
@@ -45,8 +46,9 @@ def title_line(file: CardFile | DraftFile, document: Document) -> int:
     parsed = parse(file, document.text.whole)
     if "title" in parsed.key_lines:
         return parsed.key_lines["title"] - 1
-    lines = range(parsed.body_line - 1, len(document.text.lines))
-    return next((n for n in lines if document.text.line(n).startswith("# ")), 0)
+    headings = find_headings(normal_newlines(parsed.body))
+    first = next((one.line for one in headings if one.level == 1), None)
+    return 0 if first is None else parsed.body_line - 1 + first
 
 
 def _in_source(files: Files, file: SourceFile, document: Document, at: Position) -> Hover | None:

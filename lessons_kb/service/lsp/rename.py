@@ -49,7 +49,10 @@ def rename(files: Files, document: Document, params: RenameParams) -> WorkspaceE
     """
     file = files.find(document.path)
     title = " ".join(params.new_name.split())
-    if not isinstance(file, CardFile | DraftFile) or _find_title(file, document) is None:
+    if not isinstance(file, CardFile | DraftFile):
+        return None
+    where = _find_title(file, document)
+    if where is None or where.start.line != params.position.line:
         return None
     if not title:
         raise InputError("a title needs at least one word")

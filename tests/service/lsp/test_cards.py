@@ -322,6 +322,13 @@ def test_what_was_counted_follows_a_file_that_was_moved(
         assert brain.stats.effect("shell").helpful == 1
 
 
+def test_a_comment_in_code_is_no_title(editor: Editor) -> None:
+    text = "## Fix\n\n```sh\n# install deps\n```\n\n- Install them\n"
+    document = editor.open("lessons/untitled.md", text)
+    at = SimpleNamespace(position=editor.at(document, "install deps"))
+    assert prepare_rename(editor.files, document, at) is None
+
+
 DRAFT = {
     "sections": {"Root Cause": "The worker retried without a key."},
     "prevention": ["Send the same key on every retry"],
