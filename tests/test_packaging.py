@@ -128,7 +128,10 @@ def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
     where = subprocess.run([python, "-I", "-c", code], capture_output=True, check=True, text=True)
     assert where.stdout.startswith(str(packages))
     lessons("init", "shop")
-    lessons("--brain", "shop", "create", "Refund worker ignored the currency of the order")
+    said = ("--why", "It was never read.", "--do", "Pay in the currency of the order")
+    asked_for = ("--symptom", "pay a refund", "--symptom", "refund an order from abroad")
+    title = "Refund worker ignored the currency of the order"
+    lessons("--brain", "shop", "add", title, *said, *asked_for)
     asked = lessons("--brain", "shop", "preflight", "The refund worker pays the wrong currency")
     assert "Refund worker ignored the currency of the order" in asked
 

@@ -37,7 +37,9 @@ def test_no_part_of_a_secret_of_any_kind_is_kept_of_a_call(project: pathlib.Path
         name: piece
         for name, (text, secret) in made.items()
         for piece in (secret[i : i + 6] for i in range(len(secret) - 5))
-        if piece in text and piece in journal and " " not in secret  # English words
+        if piece in text and piece in journal
+        if " " not in secret  # English words
+        if not piece.isdecimal()  # a time may hold the same digits
     }
     assert not left
 
