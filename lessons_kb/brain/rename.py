@@ -14,7 +14,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.relink import follow_moves
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import relink
-from lessons_kb.cards.outline import find_headings, normal_newlines
+from lessons_kb.cards.outline import find_headings, normal_newlines, split_lines
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.plain_text import one_line
 from lessons_kb.cards.slugs import normal_title, slug
@@ -81,8 +81,6 @@ def _retitle(layer: Layer, card: Card, title: str) -> None:
         if document.card is None:
             raise EditRefused(f"{card.id} is not a readable card; run `lessons lint` for a fix")
         in_body = _with_heading(text, document, title)
-        if in_body == text or "title" in document.key_lines:
-            in_body = edit_header(in_body, {"title": title})
         told = parse_bytes(in_body.encode("utf-8"), path=card.id, folders=folders).card
         if told is None or told.title != title:  # a heading is Markdown: `__init__` is bold there
             in_body = edit_header(in_body, {"title": title})
@@ -98,7 +96,7 @@ def _with_heading(text: str, document: Document, title: str) -> str:
     first = next((one for one in find_headings(normal_newlines(body)) if one.level == 1), None)
     if first is None:
         return text
-    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", body)
+    lines = split_lines(body)
     pattern = rf"(#[ \t]+){re.escape(old)}(?=[ \t]*[\r\n]*\Z)"
     lines[first.line] = re.sub(pattern, lambda found: found[1] + title, lines[first.line])
     return text[: len(text) - len(body)] + "".join(lines)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from lessons_kb.cards.outline import find_code_lines, normal_newlines
+from lessons_kb.cards.outline import find_code_lines, normal_newlines, split_lines
 
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _LINK = re.compile(
@@ -65,7 +65,7 @@ def find_links(text: str) -> Iterator[Link]:
     if "[" not in text and ".m" not in text:
         return
     start, code = 0, find_code_lines(normal_newlines(text))
-    for number, line in enumerate(re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)):
+    for number, line in enumerate(split_lines(text)):
         if number not in code and ("[" in line or ".m" in line):
             bare = _CODE.sub(lambda found: "\0" * len(found[0]), line)
             for one in _LINK.finditer(bare):

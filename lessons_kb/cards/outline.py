@@ -69,6 +69,11 @@ def normal_newlines(body: str) -> str:
     return body.replace("\r\n", "\n").replace("\r", "\n") if "\r" in body else body
 
 
+def split_lines(text: str) -> list[str]:
+    r"""Return the lines of a text with their ends, be these ``\n``, ``\r\n`` or ``\r``."""
+    return re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
+
+
 def find_headings(body: str) -> list[Heading]:
     r"""Return the headings of level 1 and 2 at the top level, in order. Lines end at ``\n``.
 

@@ -25,7 +25,7 @@ def rename(
     done = rename_card(open_brain(), card, " ".join(title))
     if options().json:
         print_json(as_data(done))
-        return
+        raise typer.Exit(1 if done.failed else 0)
     print(f"{clean_line(done.old)} → {clean_line(done.card.id)}")
     if done.linked:
         files = ", ".join(map(clean_line, done.linked))

@@ -35,7 +35,7 @@ _PASTED = re.compile(
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
     """Return (``feedback`` or ``request``, the sentence) of what a user wrote, None if neither.
 
-    ``extra`` are further patterns for feedback, which ``text.bounded`` has checked. A request
+    ``extra`` are further patterns for feedback, checked by ``text.sentence_patterns``. A request
     decides over a complaint. Takes time linear in the first and last sentences of the text.
     """
     sentences = list(_sentences(text))

@@ -31,7 +31,7 @@ class HookEvent:
     """Something that happened in an agent, whichever it is."""
 
     what: str
-    """A key of ``respond.HANDLERS``."""
+    """A key of ``dispatch.HANDLERS``."""
     agent: str
     session: str
     part: str = ""
