@@ -73,6 +73,18 @@ def payload(project: pathlib.Path, agent: str, name: str, number: int = 0) -> di
     return common | {"hook_event_name": name}
 
 
+def occasion(
+    project: pathlib.Path, agent: str, name: str, number: int
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return an event, after the call that asks for the subagent which it begins with."""
+    event = payload(project, agent, name, number)
+    if name != "SubagentStart":
+        return [(agent, event)]
+    asked = {"subagent_type": "scout", "prompt": PROMPT}
+    call = event | {"hook_event_name": "PreToolUse", "tool_name": "Agent", "tool_input": asked}
+    return [(agent, call), (agent, event | {"agent_type": "scout", "agent_id": f"a{number}"})]
+
+
 def record(project: pathlib.Path, agent: str, numbers: range) -> None:
     """Write what the agent's own record tells of calls that failed."""
     with (project / "record.jsonl").open("a", encoding="utf-8") as file:
@@ -120,7 +132,7 @@ def test_no_event_sleeps_or_touches_a_file_while_it_holds_the_journal(agent, two
     for number, name in enumerate([*events, *events]):
         if agent in ("codex", "claude-code"):
             record(two_brains, agent, range(5 * number, 5 * number + 5))
-        told = watch(two_brains, (agent, payload(two_brains, agent, name, number)))
+        told = watch(two_brains, *occasion(two_brains, agent, name, number))
         assert told["broken"] == [], name
         assert told["entered"], (name, read_troubles())
     failures = [payload(two_brains, agent, events[-1], n) for n in range(90, 99)]

@@ -1,7 +1,8 @@
 """Answer events in a fresh process, and print what was done inside a write transaction.
 
-``python transaction_worker.py EVENTS``: a JSON list of [agent, payload]. Printed: a JSON list of
-what slept, touched a file, started a process or imported a module while the journal was locked.
+``python transaction_worker.py EVENTS``: a JSON list of [agent, payload]. Printed: how many
+transactions the last of them entered, and what slept, touched a file, started a process or
+imported a module while the journal was locked.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def main() -> None:
     time.sleep = law.audited("time.sleep", time.sleep)
     sys.addaudithook(law.see)
     for agent, payload in json.loads(sys.argv[1]):
+        law.entered = 0
         answer_event(agent, json.dumps(payload), {})
     print(json.dumps({"entered": law.entered, "broken": law.broken}))
 
