@@ -148,7 +148,7 @@ def check_write_access(layer: Layer) -> Iterator[Health]:
 
 def check_watcher(layer: Layer) -> Iterator[Health]:
     """Tell whether somebody keeps the index fresh, and what a killed watcher left."""
-    if is_leased(layer.cache):
+    if is_leased(layer.cache, layer.root):
         detail = "running; searches skip the check for changed files"
     else:
         detail = "not running; each search checks for changed files itself"

@@ -72,7 +72,7 @@ class _Watcher:
         self.writer = Layer(layer.root, alias=layer.alias, cache=layer.cache)
         self.say = say
         self.shared = shared
-        self.lease = Lease(layer.cache)
+        self.lease = Lease(layer.cache, layer.root)
         self.leasing = not is_network(layer.root)
         self.refreshed = 0.0
         self.quiet = LOOK_AGAIN
@@ -129,7 +129,7 @@ class _Watcher:
         first = not self.refreshed
         with self.guard:
             signs = self.signs
-            known = bool(paths) and self.sure and not self.lease.is_taken()
+            known = paths and RESCAN not in paths and self.sure and not self.lease.is_taken()
             only = frozenset(self.edited) if known and self.edited else None
         self.lease.settle()
         if only is None:

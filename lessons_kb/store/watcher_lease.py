@@ -1,7 +1,8 @@
 """A watcher's word that a brain's index is up to date: it spares other processes the scan.
 
 A small file in the cache folder, gone at the first sign of a change. In the process that gave it,
-it counts while it lies there; in others only while it is renewed, for its giver may be stopped.
+it counts while it lies there; in others only while it is renewed, for its giver may be stopped. It
+is about the folder that was watched: another that takes the brain's place is not vouched for.
 """
 
 from __future__ import annotations
@@ -21,24 +22,27 @@ _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _MAX_BYTES = 200
 
 
-def is_leased(cache: str) -> bool:
-    """Tell whether a running watcher vouches that all changes so far are indexed."""
+def is_leased(cache: str, root: str) -> bool:
+    """Tell whether a running watcher vouches that all changes of ``root`` so far are indexed."""
     path = os.path.join(cache, LEASE_NAME)
     try:
-        word = read_regular(path, limit=_MAX_BYTES, name=path)
-        if word == _word():
+        giver, _, folder = read_regular(path, limit=_MAX_BYTES, name=path).partition(b"\n")
+        if not folder or folder != _folder(root):
+            return False
+        if giver == _giver():
             return True
         age = time.time() - os.stat(path).st_mtime
     except (OSError, StorageError):
         return False
-    return -1.0 < age < _LONGEST_SECONDS and _is_alive(word)
+    return -1.0 < age < _LONGEST_SECONDS and _is_alive(giver)
 
 
 def is_abandoned(cache: str) -> bool:
     """Tell whether a lease is left of a watcher that is gone."""
     path = os.path.join(cache, LEASE_NAME)
     try:
-        return not _is_alive(read_regular(path, limit=_MAX_BYTES, name=path))
+        giver, _, _folder = read_regular(path, limit=_MAX_BYTES, name=path).partition(b"\n")
+        return not _is_alive(giver)
     except FileNotFoundError:
         return False
     except (OSError, StorageError):
@@ -54,7 +58,9 @@ def drop_lease(cache: str) -> None:
 class Lease:
     """The giver's side. One thread settles and renews; any thread may drop."""
 
-    def __init__(self, cache: str) -> None:
+    def __init__(self, cache: str, root: str) -> None:
+        self._root = root
+        self._folder = b""
         self._cache = cache
         self._path = os.path.join(cache, LEASE_NAME)
         self._signs = 1
@@ -69,16 +75,19 @@ class Lease:
 
     def settle(self) -> None:
         """Note that a refresh begins, which covers every sign so far."""
+        self._folder = _folder(self._root)
         self._settled = self._signs
         self._given = False
 
     def holds(self) -> bool:
-        """Tell whether the word is given, and no other process has dropped it."""
-        return self._given and os.path.exists(self._path)
+        """Tell whether the word is given, and nothing has taken it."""
+        return self._given and not self.is_taken()
 
     def is_taken(self) -> bool:
-        """Tell whether another process has dropped the word that is given."""
-        return self._given and not os.path.exists(self._path)
+        """Tell whether another process dropped the word given, or another folder is there now."""
+        return self._given and not (
+            os.path.exists(self._path) and self._folder == _folder(self._root)
+        )
 
     def renew(self) -> None:
         """Give the word, or renew it, unless a sign has come since the last refresh began.
@@ -94,7 +103,7 @@ class Lease:
                 return
             temp = f"{self._path}.{os.getpid()}"
             with open(temp, "wb") as file:
-                file.write(_word())
+                file.write(_giver() + b"\n" + self._folder)
             os.replace(temp, self._path)
             self._given = True
         except OSError:
@@ -105,10 +114,10 @@ class Lease:
             drop_lease(self._cache)
 
 
-def _is_alive(word: bytes) -> bool:
-    """Tell whether the process that gave this word still runs."""
+def _is_alive(giver: bytes) -> bool:
+    """Tell whether this process still runs."""
     try:
-        number, boot, _began = word.split(b" ")
+        number, boot, _began = giver.split(b" ")
         if not boot or boot != _boot_id():
             return False
         os.kill(int(number), 0)
@@ -117,8 +126,17 @@ def _is_alive(word: bytes) -> bool:
     return True
 
 
+def _folder(root: str) -> bytes:
+    """Return what tells this folder from another that takes its name; b"" where there is none."""
+    try:
+        info = os.stat(root)
+    except OSError:
+        return b""
+    return b"%d %d" % (info.st_dev, info.st_ino)
+
+
 @cache
-def _word() -> bytes:
+def _giver() -> bytes:
     """Return what this process writes; no other writes the same."""
     return b"%d %s %d" % (os.getpid(), _boot_id(), time.monotonic_ns())
 

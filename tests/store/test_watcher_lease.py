@@ -10,13 +10,19 @@ from lessons_kb.store.watcher_lease import LEASE_NAME, Lease, drop_lease, is_aba
 
 
 @pytest.fixture
+def root(tmp_path: pathlib.Path) -> str:
+    (tmp_path / "brain").mkdir()
+    return str(tmp_path / "brain")
+
+
+@pytest.fixture
 def cache(tmp_path: pathlib.Path) -> str:
     return str(tmp_path)
 
 
 @pytest.fixture
-def lease(cache: str) -> Lease:
-    made = Lease(cache)
+def lease(cache: str, root: str) -> Lease:
+    made = Lease(cache, root)
     made.settle()
     made.renew()
     return made
@@ -28,40 +34,64 @@ def grow_old(cache: str) -> None:
 
 def as_another(cache: str) -> None:
     path = pathlib.Path(cache, LEASE_NAME)
-    pid, boot, began = path.read_bytes().split(b" ")
-    path.write_bytes(b" ".join((pid, boot, began + b"1")))
+    giver, folder = path.read_bytes().split(b"\n")
+    path.write_bytes(giver + b"1\n" + folder)
 
 
-def test_its_own_process_believes_it_until_it_is_dropped(cache: str, lease: Lease) -> None:
+def test_its_own_process_believes_it_until_it_is_dropped(cache: str, root: str, lease: Lease) -> None:
     grow_old(cache)
-    assert is_leased(cache)
+    assert is_leased(cache, root)
     assert lease.holds()
     drop_lease(cache)
-    assert not is_leased(cache)
+    assert not is_leased(cache, root)
     assert not lease.holds()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing tells one boot from another")
-def test_other_processes_believe_it_while_it_is_renewed(cache: str, lease: Lease) -> None:
+def test_other_processes_believe_it_while_it_is_renewed(cache: str, root: str, lease: Lease) -> None:
     as_another(cache)
-    assert is_leased(cache)
+    assert is_leased(cache, root)
     grow_old(cache)
-    assert not is_leased(cache)
+    assert not is_leased(cache, root)
     assert not is_abandoned(cache)
     lease.renew()
-    assert is_leased(cache)
+    assert is_leased(cache, root)
 
 
-def test_a_sign_on_the_way_counts(cache: str) -> None:
-    lease = Lease(cache)
+def test_a_sign_on_the_way_counts(cache: str, root: str) -> None:
+    lease = Lease(cache, root)
     lease.settle()
     lease.drop()
     lease.renew()
-    assert not is_leased(cache)
+    assert not is_leased(cache, root)
 
 
-def test_one_of_a_process_that_is_gone_is_abandoned(cache: str) -> None:
+def test_one_of_a_process_that_is_gone_is_abandoned(cache: str, root: str) -> None:
     assert not is_abandoned(cache)
     pathlib.Path(cache, LEASE_NAME).write_bytes(b"99999999 not-this-boot 1")
     assert is_abandoned(cache)
-    assert not is_leased(cache)
+    assert not is_leased(cache, root)
+
+
+@pytest.mark.parametrize("whose", ["its own", "another"])
+def test_it_vouches_for_no_other_folder_of_that_name(
+    cache: str, root: str, lease: Lease, whose: str
+) -> None:
+    if whose == "another":
+        as_another(cache)
+    os.rename(root, f"{root} before")
+    assert not is_leased(cache, root)
+    os.mkdir(root)
+    assert not is_leased(cache, root)
+    assert not lease.holds()
+    assert lease.is_taken()
+
+
+def test_one_given_while_the_folder_was_gone_counts_for_nothing(cache: str, root: str) -> None:
+    os.rmdir(root)
+    lease = Lease(cache, root)
+    lease.settle()
+    lease.renew()
+    assert not is_leased(cache, root)
+    os.mkdir(root)
+    assert not is_leased(cache, root)
