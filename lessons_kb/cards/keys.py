@@ -18,6 +18,7 @@ from lessons_kb.cards.detect_key import read_patterns
 from lessons_kb.cards.header import Entry, canonical
 from lessons_kb.cards.plain_text import one_line
 from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES, Pattern
+from lessons_kb.text.plurals import counted
 
 Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None
 
@@ -362,11 +363,12 @@ def _wrong(entry: Entry, key: Key, name: str, given: str) -> Problem:
 
 
 def _duplicate(entry: Entry, earlier: Entry) -> Problem:
+    above = counted(entry.line - earlier.line, "line")
     return Problem(
         line=entry.line,
         rule="duplicate-key",
         message=f"{entry.key} appears twice in the header; this last one counts",
-        mend=f"remove one of them (the other is {entry.line - earlier.line} lines above)",
+        mend=f"remove one of them (the other is {above} above)",
     )
 
 
