@@ -38,7 +38,9 @@ def as_another(cache: str) -> None:
     path.write_bytes(giver + b"1\n" + folder)
 
 
-def test_its_own_process_believes_it_until_it_is_dropped(cache: str, root: str, lease: Lease) -> None:
+def test_its_own_process_believes_it_until_it_is_dropped(
+    cache: str, root: str, lease: Lease
+) -> None:
     grow_old(cache)
     assert is_leased(cache, root)
     assert lease.holds()
@@ -48,7 +50,9 @@ def test_its_own_process_believes_it_until_it_is_dropped(cache: str, root: str, 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing tells one boot from another")
-def test_other_processes_believe_it_while_it_is_renewed(cache: str, root: str, lease: Lease) -> None:
+def test_other_processes_believe_it_while_it_is_renewed(
+    cache: str, root: str, lease: Lease
+) -> None:
     as_another(cache)
     assert is_leased(cache, root)
     grow_old(cache)
