@@ -139,7 +139,7 @@ def test_axe_finds_nothing(shown: str, tmp_path: pathlib.Path, width: int, schem
 
 
 def test_no_screen_is_too_narrow(shown: str, tmp_path: pathlib.Path) -> None:
-    widths = [320, 390, 735, 737, 800, 1000, 1280]
+    widths = [320, 390, 735, 737, 800, 1000, 1055, 1057, 1280]
     file = tmp_path / "page.html"
     file.write_text(with_script(shown, MEASURE.replace("WIDTHS", json.dumps(widths))), "utf-8")
     text, _said = browse(
