@@ -70,7 +70,7 @@ class Layers:
         *,
         project: str | None = None,
     ) -> Self:
-        """Open the trusted brains that hold for a working directory (SPEC §2).
+        """Open the trusted brains that hold for a working directory.
 
         Raises Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when
         there is none at all.

@@ -118,7 +118,7 @@ def mark_racy(signature: str, *, started_ns: int) -> str:
 
 
 def signature(info: os.stat_result) -> str:
-    """Return what changes when a file does: times, inode, size (SPEC §3)."""
+    """Return what changes when a file does: times, inode, size."""
     return f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
 
 
