@@ -309,7 +309,7 @@ def test_what_ignores_every_wish_is_killed(drive: Drive, number: int) -> None:
 
 
 def test_a_command_may_say_farewell(drive: Drive) -> None:
-    code = "import time\ntry:\n print('up', flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n print('bye')"
+    code = "import time\ntry:\n print('up', flush=True)\n while True: time.sleep(0.05)\nexcept KeyboardInterrupt:\n print('bye')"
     driven = drive(sys.executable, "-c", code, stdout=subprocess.PIPE)
     assert driven.process.stdout is not None
     assert driven.process.stdout.readline() == b"up\n"
@@ -446,7 +446,9 @@ def test_a_new_size_is_passed_on(screen: Callable[..., Screen]) -> None:
     code = (
         "import os, signal, time\n"
         "signal.signal(signal.SIGWINCH, lambda *_: print(*os.get_terminal_size(), flush=True))\n"
-        "print('ready', flush=True); time.sleep(60)"
+        "print('ready', flush=True)\n"
+        # Short: a signal just before a sleep begins is looked at when it ends.
+        "while True: time.sleep(0.05)"
     )
     shown = screen(sys.executable, "-c", code)
     shown.read_until(b"ready")
