@@ -1,4 +1,4 @@
-"""The launcher that agents' settings name, once the installation behind it is gone."""
+"""What agents' settings call, once the installation behind it is gone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install.hook_entries import build_hooks
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls the program itself")
 
+REFUSING = {"gemini-cli": "command", "copilot-cli": "bash"}
+"""Agents to which a program that fails is a refusal of the prompt or call → where it is named."""
 STARTS = {
     "claude-code": "systemMessage",
     "codex": "systemMessage",
@@ -101,3 +104,28 @@ def test_a_package_that_is_gone_is_told_apart_from_one_that_moved(
     assert "Lessons are off" not in call("claude-code", event), "the interpreter still finds it"
     write_script(bare, "exit 1")
     assert "Lessons are off" in call("claude-code", event)
+
+
+@pytest.mark.parametrize("program", ["/nowhere/of ours/lessons-hook", "lessons-hook-of-nobody"])
+@pytest.mark.parametrize("agent", REFUSING)
+def test_a_program_that_is_gone_refuses_nothing(agent: str, program: str) -> None:
+    for groups in build_hooks(agent, program, via="command").values():
+        for group in groups:
+            (handler,) = group.get("hooks", [group])
+            words = ["bash", "-c", handler[REFUSING[agent]]]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, input="{}")
+            assert done.returncode == 0
+            assert done.stdout.strip() in ("", "{}")
+
+
+@pytest.mark.parametrize("agent", REFUSING)
+def test_what_the_program_says_arrives_all_the_same(agent: str, tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "lessons-hook"
+    program.touch()
+    write_script(program, """echo '{"systemMessage": "said"}'""")
+    for groups in build_hooks(agent, str(program), via="command").values():
+        for group in groups:
+            (handler,) = group.get("hooks", [group])
+            words = ["bash", "-c", handler[REFUSING[agent]]]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            assert json.loads(done.stdout) == {"systemMessage": "said"}

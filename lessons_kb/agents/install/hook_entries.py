@@ -106,7 +106,7 @@ def _gemini_handler(agent: str, event: str, program: str) -> dict[str, Any]:
     return {
         "name": f"lessons-{event}",
         "type": "command",
-        "command": _line(program, agent),
+        "command": _harmless(program, agent, silence="{}"),
         "timeout": _seconds(event) * 1000,
     }
 
@@ -117,10 +117,11 @@ def _cursor_handler(agent: str, event: str, program: str) -> dict[str, Any]:
 
 def _github_handler(_agent: str, event: str, program: str) -> dict[str, Any]:
     copilot, code = _line(program, "copilot-cli"), _line(program, "vscode")
+    called = f"& {copilot}" if copilot.startswith(("'", '"')) else copilot
     return {
         "type": "command",
-        "bash": copilot,
-        "powershell": f"& {copilot}" if copilot.startswith(("'", '"')) else copilot,
+        "bash": _harmless(program, "copilot-cli"),
+        "powershell": f"try {{ {called} }} catch {{ }}; exit 0",
         "timeoutSec": _seconds(event),
         # VS Code's. Not "linux" and the like as well: Copilot CLI would take those before "bash".
         "command": code,
@@ -148,6 +149,19 @@ def _line(program: str, agent: str) -> str:
     if os.name == "nt":
         return f'"{program}" {agent}' if " " in program else f"{program} {agent}"
     return f"{shlex.quote(program)} {agent}"
+
+
+def _harmless(program: str, agent: str, *, silence: str = "") -> str:
+    """Return a line that says nothing where the program is gone.
+
+    For agents that take its failure for a refusal: Gemini CLI of the prompt and of every call,
+    Copilot CLI of every call. A committed file runs at colleagues who have no such program, and
+    in either kind of shell.
+    """
+    line = _line(program, agent)
+    if os.name == "nt" or not os.path.isabs(program):
+        return f"{line}; exit 0"
+    return f"{line} || echo '{silence}'" if silence else f"{line} || true"
 
 
 def _seconds(event: str) -> int:
