@@ -34,9 +34,7 @@ def real() -> str:
 
 
 @pytest.fixture
-def environment(
-    real: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> pathlib.Path:
+def environment(real: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """Return an environment, as `python -m venv` makes it, that this process claims to run in."""
     folder = tmp_path / "tool"
     (folder / "bin").mkdir(parents=True)
@@ -109,13 +107,15 @@ def test_a_package_that_is_gone_is_told_apart_from_one_that_moved(
 @pytest.mark.parametrize("program", ["/nowhere/of ours/lessons-hook", "lessons-hook-of-nobody"])
 @pytest.mark.parametrize("agent", REFUSING)
 def test_a_program_that_is_gone_refuses_nothing(agent: str, program: str) -> None:
-    for groups in build_hooks(agent, program, via="command").values():
+    told = []
+    for event, groups in build_hooks(agent, program, via="command").items():
         for group in groups:
             (handler,) = group.get("hooks", [group])
             words = ["bash", "-c", handler[REFUSING[agent]]]
             done = subprocess.run(words, capture_output=True, text=True, check=False, input="{}")
             assert done.returncode == 0
-            assert done.stdout.strip() in ("", "{}")
+            told += [event] if json.loads(done.stdout or "{}") else []
+    assert told == (["SessionStart"] if (agent, program[0]) == ("gemini-cli", "/") else [])
 
 
 @pytest.mark.parametrize("agent", REFUSING)
