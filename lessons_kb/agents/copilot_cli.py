@@ -32,6 +32,9 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         "session": text_of(payload, "session_id", "sessionId"),
         "at": time_of(payload),
     }
+    if event == "SessionStart":
+        # `copilot -p` has it, and so has `copilot -i`, which cannot be told from it.
+        found["unattended"] = bool(text_of(payload, "initial_prompt", "initialPrompt"))
     if event == "UserPromptSubmit":
         found["text"] = text_of(payload, "prompt")
     if event == "Stop":

@@ -13,7 +13,6 @@ import sys
 import time
 
 from lessons_kb.hook_client import DEADLINE_VARIABLE, MAX_EVENT_BYTES, read_deadline
-from lessons_kb.service.hook_event import MODULES, answer_event, log_failure
 
 _LOG_SECONDS = 0.3
 _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
@@ -29,15 +28,20 @@ def main() -> None:
     gc.disable()  # a process of 50 ms leaves nothing to collect
     try:
         _hold_standard_files()
+        _thread.start_new_thread(_watch, (once, agent, silence))
+        # While the watch runs: on a busy machine this alone may take longer than there is time.
+        from lessons_kb.service.hook_event import MODULES, answer_event
+
         if agent not in MODULES:
             _print(once, "", _USAGE)
             os._exit(0)
-        _thread.start_new_thread(_watch, (once, agent, silence))
         event = _read_input()
         output, line = answer_event(
             agent, event, os.environ, cwd=_current_directory(), leave_open=True
         )
     except BaseException as error:
+        from lessons_kb.service.hook_event import log_failure
+
         log_failure(agent, "input", error)
     _print(once, output, line)
     if os.environ.get("LESSONS_DAEMON") != "0" and hasattr(os, "fork"):
@@ -106,6 +110,8 @@ def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
     logged = _thread.allocate_lock()
 
     def log() -> None:
+        from lessons_kb.service.hook_event import log_failure
+
         log_failure(agent, "deadline", f"no answer within {deadline:g} s; nothing was injected")
         logged.release()
 

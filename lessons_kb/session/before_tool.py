@@ -9,7 +9,7 @@ import glob
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 from lessons_kb.brain.detect_in_change import Detected, find_detected, place_change, place_creation
@@ -81,6 +81,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     severity = SEVERITIES.index
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
     detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
+    capabilities = _if_attended(open_session, hook_event, capabilities)
     asked_by = hook_event.id if capabilities.ask else ""
     with turn_state(journal, hook_event.context) as state:
         # What another process noted for this call, and did not get to say, is new once more.
@@ -126,6 +127,14 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         language=settings.language,
         footer=settings.hooks.footer,
     )
+
+
+def _if_attended(
+    open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
+) -> Capabilities:
+    """Return the capabilities without a question where nobody may be there to answer it."""
+    asks = capabilities.ask and not read_state(open_session.journal, hook_event.session).unattended
+    return replace(capabilities, ask=asks)
 
 
 def _take_stop(open_session: OpenSession, hook_event: HookEvent) -> str:

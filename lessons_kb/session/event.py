@@ -48,6 +48,9 @@ class HookEvent:
     """Seconds within which the same without an id is taken for the same event."""
     forked: float | None = None
     """Of a session that begins as a copy of another: seconds since the other's last answer."""
+    unattended: bool = False
+    """Of a session that begins: it was given its prompt with the command, so nobody may be there
+    to answer a question."""
     text: str = ""
     """The prompt, the answer, or the summary of what was compacted."""
     tool: str = ""

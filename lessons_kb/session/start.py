@@ -33,6 +33,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     count = count_drafts(open_session)
     with turn_state(journal, hook_event.context) as state:
         record.note(state)
+        state.unattended = hook_event.unattended
         context = state.deliver([], capabilities)
         if count and not state.offered:
             state.drafted, state.offered = count, True

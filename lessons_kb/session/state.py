@@ -63,6 +63,8 @@ class TurnState:
         """Drafts that the user was not told of yet in this session."""
         self.offered: bool = data.get("offered") is True
         """The user was told of the drafts that waited when the session began."""
+        self.unattended: bool = data.get("unattended") is True
+        """Nobody may be there to answer a question: it would be a denial."""
         self.steps: dict[str, str] = _steps(data.get("steps"))
         """Call → what the calls of one message of the model have in common."""
         self.stopping: list[str] = _texts(data.get("stopping"))
@@ -89,6 +91,7 @@ class TurnState:
             "waiting": self.waiting[-_MAX_WAITING:],
             "drafted": self.drafted,
             "offered": self.offered,
+            "unattended": self.unattended,
             "steps": dict([*self.steps.items()][-_MAX_STEPS:]),
             "stopping": self.stopping,
             "transcript": self.transcript,

@@ -15,14 +15,24 @@ export const Lessons: Plugin = async ({ client, directory }) => {
   const failed = new Set<string>()
   const steps = new Map<string, string>()
   const children = new Set<string>()
+  let missed = false
 
   const ask = async (event: string, rest: Record<string, unknown>): Promise<Answer> => {
+    let child
     try {
-      const child = Bun.spawn([PROGRAM, "opencode"], {
+      child = Bun.spawn([PROGRAM, "opencode"], {
         stdin: new Blob([JSON.stringify({ event, cwd: directory, ...rest })]),
         stdout: "pipe",
         stderr: "ignore",
       })
+    } catch {
+      if (!missed) {
+        missed = true
+        await say(`Lessons are off: ${PROGRAM} is gone; run \`lessons install opencode\` again`)
+      }
+      return {}
+    }
+    try {
       const timer = setTimeout(() => child.kill(), DEADLINE_MS)
       const text = await new Response(child.stdout).text()
       clearTimeout(timer)

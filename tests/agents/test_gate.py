@@ -330,3 +330,16 @@ def test_esc_while_a_call_runs_and_no_reason_is_no_draft(project, fire, journal)
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on", prompt_id="p2"))
     fire("claude-code", event(project, "Stop", last_assistant_message="finished"))
     assert journal() == ([("Bash", "cancelled")], [])
+
+
+@pytest.mark.parametrize("begun", [{"initial_prompt": "go on with it"}, {}])
+def test_copilot_is_not_asked_where_its_prompt_came_with_the_command(begun, project, fire) -> None:
+    def say(name: str, **fields: Any) -> Any:
+        common = {"session_id": "s1", "cwd": str(project), "timestamp": "2026-11-23T07:31:21.082Z"}
+        return fire("copilot-cli", common | {"hook_event_name": name} | fields)
+
+    say("SessionStart", source="new", **begun)
+    command = {"command": f"sed -i s/1/2/ {FILE}"}
+    said = say("PreToolUse", tool_name="Bash", tool_input=command)
+    assert said.get("permissionDecision") == (None if begun else "ask")
+    assert ("nobody can be asked" in context(said)) == bool(begun)

@@ -12,6 +12,7 @@ import yaml
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.agents.install.installed_state import check_agents
 
 ENTRIES = Entries(hook="/opt/our tools/lessons-hook", server="/opt/our tools/lessons")
 FILES = {
@@ -96,6 +97,34 @@ def test_a_command_of_the_user_s_own_stays(ask: Ask, home: pathlib.Path) -> None
     uninstall(ask("claude-code"))
     assert own.read_text() == "Teach me something.\n"
     assert not (own.parent / "lessons-review.md").exists()
+
+
+def test_nothing_is_put_beside_a_skill_of_the_user_s_own(ask: Ask, home: pathlib.Path) -> None:
+    skill = home / FILES["codex"].format("lesson")
+    install(ask("codex"))
+    policy = skill.parent / "agents" / "openai.yaml"
+    assert policy.is_file()
+    skill.write_text("---\nname: lesson\ndescription: Teach me something\n---\n")
+    install(ask("codex"))
+    assert not policy.parent.exists(), "it would silence a skill that is not ours"
+    assert (home / FILES["codex"].format("lessons-review")).is_file()
+    uninstall(ask("codex"))
+    assert "Teach me" in skill.read_text()
+
+
+def test_doctor_does_not_miss_what_was_never_written(ask: Ask, home: pathlib.Path) -> None:
+    own = home / FILES["claude-code"].format("lesson")
+    own.parent.mkdir(parents=True)
+    own.write_text("Teach me something.\n")
+    request = ask("claude-code")
+    install(request)
+    assert str(own) not in str(check_agents(request.project))
+    own.unlink()
+    install(request)
+    own.write_text("Teach me something else.\n")
+    assert str(own) in str(check_agents(request.project))
+    install(request)
+    assert str(own) not in str(check_agents(request.project)), "running it again is the cure"
 
 
 def test_in_a_project_only_what_is_committed_gets_commands(

@@ -229,6 +229,32 @@ def test_a_corrupt_index_is_mended(project, enter) -> None:
     assert "Reject every chat id" in str(enter("claude-code", prompt(project, "s3")))
 
 
+SLOW_START = """\
+import sys, time
+class Slow:
+    def find_spec(name, path=None, target=None):
+        if name == "lessons_kb.session.dispatch":
+            time.sleep(600)
+sys.meta_path.insert(0, Slow)
+sys.argv = ["lessons-hook", "gemini-cli"]
+from lessons_kb.service.fallback import main
+main()
+"""
+
+
+def test_the_deadline_counts_while_the_program_is_being_read() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_START],
+        input="{}",
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "LESSONS_HOOK_DEADLINE": "0.5"},
+    )
+    assert (done.returncode, done.stdout) == (0, "{}\n")
+
+
 def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter) -> None:
     enter("claude-code", prompt(project))
     holder = sqlite3.connect(journal_of(project), isolation_level=None)

@@ -31,10 +31,12 @@ def context(output: Any) -> str:
     return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
-def ask_for(say: Say, prompt: str, number: int, kind: str = "general-purpose") -> Any:
+def ask_for(
+    say: Say, prompt: str, number: int, kind: str = "general-purpose", within: str = ""
+) -> Any:
     asked = {"description": "d", "prompt": prompt, "subagent_type": kind}
     call = {"tool_name": "Agent", "tool_input": asked, "tool_use_id": f"toolu_{number}"}
-    return say("PreToolUse", **call)
+    return say("PreToolUse", **call, **({"agent_id": within} if within else {}))
 
 
 def edit(say: Say, name: str, number: int, **fields: Any) -> Any:
@@ -124,3 +126,11 @@ def test_what_the_user_declined_is_not_asked_of_the_next_subagent(say: Say) -> N
     ask_for(say, "rename the variable", 2)
     begun = say("SubagentStart", agent_id=AGENT, agent_type="general-purpose")
     assert ITEM not in context(begun)
+
+
+def test_a_subagent_of_a_subagent_gets_what_it_is_asked(say: Say) -> None:
+    say("UserPromptSubmit", prompt="go on", prompt_id="p1")
+    ask_for(say, "delegate the rest", 1)
+    assert say("SubagentStart", agent_id=AGENT, agent_type="general-purpose") == {}
+    ask_for(say, PROMPT, 2, within=AGENT)
+    assert ITEM in context(say("SubagentStart", agent_id="inner", agent_type="general-purpose"))

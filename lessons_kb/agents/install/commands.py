@@ -71,6 +71,13 @@ def build_commands(agent: str, program: str) -> dict[str, str]:
     return files
 
 
+def find_skill(path: str) -> str:
+    """Return the skill that a file of ours is only the policy of, "" for any other file."""
+    folder, name = os.path.split(path)
+    is_policy = name == os.path.basename(_POLICY)
+    return os.path.join(os.path.dirname(folder), os.path.basename(_SKILL)) if is_policy else ""
+
+
 def _body(agent: str, name: str, program: str) -> str:
     form = _FORMS[agent]
     arguments = f" The user adds: {form.arguments}" if form.arguments else ""

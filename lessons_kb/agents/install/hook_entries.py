@@ -52,6 +52,9 @@ _COMMON: Mapping[str, tuple[str, ...]] = {
 }
 _NOT_SENT: Mapping[str, tuple[str, ...]] = {"codex": ("prompt_id", "source")}
 """Codex drops a call whose input names what the payload lacks; Claude Code leaves it as it is."""
+_GONE = json.dumps(
+    {"systemMessage": "Lessons are off: lessons-hook is gone; run `lessons install gemini-cli`"}
+)
 _OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 
@@ -106,7 +109,7 @@ def _gemini_handler(agent: str, event: str, program: str) -> dict[str, Any]:
     return {
         "name": f"lessons-{event}",
         "type": "command",
-        "command": _line(program, agent),
+        "command": _harmless(program, agent, instead=_GONE if event == "SessionStart" else "{}"),
         "timeout": _seconds(event) * 1000,
     }
 
@@ -117,10 +120,11 @@ def _cursor_handler(agent: str, event: str, program: str) -> dict[str, Any]:
 
 def _github_handler(_agent: str, event: str, program: str) -> dict[str, Any]:
     copilot, code = _line(program, "copilot-cli"), _line(program, "vscode")
+    called = f"& {copilot}" if copilot.startswith(("'", '"')) else copilot
     return {
         "type": "command",
-        "bash": copilot,
-        "powershell": f"& {copilot}" if copilot.startswith(("'", '"')) else copilot,
+        "bash": _harmless(program, "copilot-cli"),
+        "powershell": f"try {{ {called} }} catch {{ }}; exit 0",
         "timeoutSec": _seconds(event),
         # VS Code's. Not "linux" and the like as well: Copilot CLI would take those before "bash".
         "command": code,
@@ -148,6 +152,19 @@ def _line(program: str, agent: str) -> str:
     if os.name == "nt":
         return f'"{program}" {agent}' if " " in program else f"{program} {agent}"
     return f"{shlex.quote(program)} {agent}"
+
+
+def _harmless(program: str, agent: str, *, instead: str = "") -> str:
+    """Return a line that prints ``instead``, and does no harm, where the program is gone.
+
+    For agents that take its failure for a refusal: Gemini CLI of the prompt and of every call,
+    Copilot CLI of every call. A committed file runs at colleagues who have no such program, and
+    in either kind of shell.
+    """
+    line = _line(program, agent)
+    if os.name == "nt" or not os.path.isabs(program):
+        return f"{line}; exit 0"
+    return f"{line} || echo '{instead}'" if instead else f"{line} || true"
 
 
 def _seconds(event: str) -> int:

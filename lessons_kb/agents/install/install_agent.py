@@ -59,7 +59,10 @@ def install(request: Request, *, dry_run: bool = False) -> list[Change]:
     what cannot be edited raises InputError, EditRefused or StorageError and touches nothing.
     """
     check_request(request)
-    steps = [_plan_install(target, _holder(request)) for target in _targets(request)]
+    steps = [
+        (_plan_removal if _is_astray(target) else _plan_install)(target, _holder(request))
+        for target in _targets(request)
+    ]
     if not dry_run and request.entries.hook == launcher_path():
         write_launcher()
     return _carry_out(steps, dry_run=dry_run)
@@ -106,10 +109,20 @@ def _holder(request: Request) -> str:
     return json.dumps([request.agent, request.scope, where])
 
 
+def _is_astray(target: Target) -> bool:
+    """Tell whether a file would configure what is somebody else's."""
+    if not target.part_of:
+        return False
+    whole = replace(target, path=target.part_of)
+    return is_foreign(agent_settings.read_settings_file(whole.path), whole)
+
+
 def _plan_install(target: Target, holder: str) -> _Step:
     before = agent_settings.read_settings_file(target.path)
     record, original = agent_settings.read_change(target.path)
     after = _named(target.path, lambda: add_pieces(before, target))
+    if is_foreign(before, target):  # nothing of ours is in it: nothing to remember or to miss
+        return _Step(target=target, before=before, after=before, record={}, original=None)
     if not record or record.get("after") != _hash(before):
         # Others have edited the file since: what they left is what will be given back.
         original = _stripped(before, target, original)

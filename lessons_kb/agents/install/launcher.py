@@ -1,16 +1,19 @@
 """The program that agents' settings name: the hook client, behind this installation's Python.
 
 It lies in the state folder, so that its path survives upgrades, and starts without ``site``,
-which a console script cannot. Once it is gone, a shell says 127 and no agent is held up.
+which a console script cannot. The interpreter in its first line is the one that the virtual
+environment was made from: so it still runs, and says why lessons are silent, once that is gone.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
 import lessons_kb
 from lessons_kb.errors import StorageError
+from lessons_kb.hook_client import SILENT
 from lessons_kb.store.disk import read_regular, storage_error
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.user_state import make_private, write_private
@@ -19,6 +22,47 @@ NAME = "lessons-hook"
 _MAX_INTERPRETER_CHARS = 120
 """What every kernel takes in a first line."""
 _MAX_BYTES = 100_000
+_HEAD = """\
+#!{interpreter} -IS
+import sys
+import posix
+
+sys.executable = {python!r}
+FIND = "import sys; from importlib.util import find_spec; sys.exit(not find_spec('lessons_kb'))"
+TOLD = {told!r}
+
+
+def is_gone():
+    if not posix.access(sys.executable, posix.X_OK):
+        return True
+    if posix.access({package!r}, posix.F_OK):
+        return False
+    words = [sys.executable, "-I", "-c", FIND]  # moved, with another Python perhaps
+    return posix.waitpid(posix.posix_spawn(words[0], words, posix.environ), 0)[1] != 0
+
+
+if is_gone():
+    event = b""
+    while part := posix.read(0, 1 << 20):
+        event += part
+    begins, silence, line = TOLD.get("".join(sys.argv[1:2]), ("", "{{}}\\n", ""))
+    posix.write(1, (line if begins and begins.encode() in event else silence).encode())
+    posix._exit(0)
+
+"""
+"""In front of the client; it costs two looks at the disk."""
+_BEGINS = {
+    "claude-code": ('"SessionStart"', "systemMessage"),
+    "codex": ('"SessionStart"', "systemMessage"),
+    "gemini-cli": ('"SessionStart"', "systemMessage"),
+    "vscode": ('"SessionStart"', "systemMessage"),
+    "opencode": ('"event":"start"', "message"),
+}
+"""Agent → what the event that begins a session holds, and the field that its user is shown."""
+_GONE = (
+    "Lessons are off: {prefix} no longer holds lessons-kb. Install it again and run"
+    " `lessons install {agent}`, or delete the hooks that call {path}."
+)
 
 
 def launcher_path() -> str:
@@ -49,10 +93,35 @@ def refresh_launcher() -> None:
 
 
 def _launcher_text() -> bytes:
-
-    source = os.path.join(os.path.dirname(lessons_kb.__file__), "hook_client.py")
+    package = os.path.dirname(lessons_kb.__file__)
+    source = os.path.join(package, "hook_client.py")
     body = read_regular(source, limit=_MAX_BYTES, name=source)
-    return f"#!{sys.executable} -IS\n".encode() + body
+    head = _HEAD.format(
+        interpreter=_interpreter(), python=sys.executable, package=package, told=_told()
+    )
+    return head.encode() + body
+
+
+def _interpreter() -> str:
+    """Return the Python behind this one, by the name that the environment knows it by.
+
+    Not the real path: a package manager's minor upgrade moves that, and not the name.
+    """
+    python, inside = sys.executable, sys.prefix.rstrip(os.sep) + os.sep
+    while sys.prefix != sys.base_prefix and python.startswith(inside) and os.path.islink(python):
+        python = os.path.join(os.path.dirname(python), os.readlink(python))
+    usable = len(python) <= _MAX_INTERPRETER_CHARS and not any(map(str.isspace, python))
+    return python if usable and os.path.exists(python) else sys.executable
+
+
+def _told() -> dict[str, tuple[str, str, str]]:
+    """Return by agent: what begins a session, what says nothing, the line in the agent's form."""
+    told = {}
+    for agent, (begins, field) in _BEGINS.items():
+        silence = "" if agent in SILENT else "{}\n"
+        line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
+        told[agent] = (begins, silence, json.dumps({field: line}) + "\n")
+    return told
 
 
 def _read(path: str) -> bytes | None:

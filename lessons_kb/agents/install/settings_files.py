@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lessons_kb.agents.install.commands import build_commands
+from lessons_kb.agents.install.commands import build_commands, find_skill
 from lessons_kb.agents.install.hook_entries import build_hooks, build_plugin
 from lessons_kb.errors import InputError
 
@@ -64,6 +64,8 @@ class Target:
     syntax: str = "json"
     """``json`` (comments and trailing commas allowed), ``toml`` or ``text``."""
     pieces: tuple[Piece, ...]
+    part_of: str = ""
+    """The file of ours that this one is nothing without."""
 
 
 def find_targets(request: Request) -> list[Target]:
@@ -122,6 +124,7 @@ def _commands(request: Request, folder: str) -> list[Target]:
             path=os.path.join(folder, path),
             syntax="text",
             pieces=(Piece(form="offer", value=text),),
+            part_of=os.path.join(folder, skill) if (skill := find_skill(path)) else "",
         )
         for path, text in files.items()
     ]

@@ -1,0 +1,131 @@
+"""What agents' settings call, once the installation behind it is gone."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install.hook_entries import build_hooks
+from lessons_kb.agents.install.launcher import launcher_path, write_launcher
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls the program itself")
+
+REFUSING = {"gemini-cli": "command", "copilot-cli": "bash"}
+"""Agents to which a program that fails is a refusal of the prompt or call → where it is named."""
+STARTS = {
+    "claude-code": "systemMessage",
+    "codex": "systemMessage",
+    "gemini-cli": "systemMessage",
+    "vscode": "systemMessage",
+    "opencode": "message",
+}
+
+
+@pytest.fixture
+def real() -> str:
+    """Return the interpreter that holds this package."""
+    return sys.executable
+
+
+@pytest.fixture
+def environment(real: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """Return an environment, as `python -m venv` makes it, that this process claims to run in."""
+    folder = tmp_path / "tool"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python3").symlink_to(real)
+    (folder / "bin" / "python").symlink_to("python3")
+    monkeypatch.setattr(sys, "prefix", str(folder))
+    monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
+    return folder
+
+
+def write_script(path: pathlib.Path, body: str) -> None:
+    path.unlink()
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o700)
+
+
+def call(agent: str, event: dict[str, Any]) -> str:
+    words = [launcher_path(), agent]
+    given = json.dumps(event, separators=(",", ":"))
+    done = subprocess.run(words, input=given, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def start_of(agent: str) -> dict[str, Any]:
+    if agent == "opencode":
+        return {"event": "start", "cwd": "/", "sessionID": "s1"}
+    return {"session_id": "s1", "cwd": "/", "hook_event_name": "SessionStart"}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_session_says_once_that_the_installation_is_gone(
+    agent: str, environment: pathlib.Path
+) -> None:
+    write_launcher()
+    for path in (environment / "bin").iterdir():
+        path.unlink()
+    said = call(agent, start_of(agent))
+    if agent in STARTS:
+        line = json.loads(said)[STARTS[agent]]
+        assert str(environment) in line
+        assert f"lessons install {agent}" in line
+    prompt = {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "event": "prompt"}
+    text = 'why does "SessionStart" not fire?'
+    assert call(agent, prompt | {"prompt": text, "text": text}).strip() in ("", "{}")
+
+
+def test_a_package_that_is_gone_is_told_apart_from_one_that_moved(
+    real: str,
+    environment: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: pathlib.Path,
+) -> None:
+    bare = environment / "bin" / "python"
+    package = pathlib.Path(sys.modules["lessons_kb"].__file__ or "").parent
+    moved = tmp_path / "elsewhere" / "lessons_kb"
+    moved.mkdir(parents=True)
+    (moved / "hook_client.py").write_bytes((package / "hook_client.py").read_bytes())
+    monkeypatch.setattr("lessons_kb.__file__", str(moved / "__init__.py"))
+    write_launcher()
+    write_script(bare, f'exec {real} "$@"')
+    (moved / "hook_client.py").unlink()
+    moved.rmdir()
+    event = start_of("claude-code")
+    assert "Lessons are off" not in call("claude-code", event), "the interpreter still finds it"
+    write_script(bare, "exit 1")
+    assert "Lessons are off" in call("claude-code", event)
+
+
+@pytest.mark.parametrize("program", ["/nowhere/of ours/lessons-hook", "lessons-hook-of-nobody"])
+@pytest.mark.parametrize("agent", REFUSING)
+def test_a_program_that_is_gone_refuses_nothing(agent: str, program: str) -> None:
+    told = []
+    for event, groups in build_hooks(agent, program, via="command").items():
+        for group in groups:
+            (handler,) = group.get("hooks", [group])
+            words = ["bash", "-c", handler[REFUSING[agent]]]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, input="{}")
+            assert done.returncode == 0
+            told += [event] if json.loads(done.stdout or "{}") else []
+    assert told == (["SessionStart"] if (agent, program[0]) == ("gemini-cli", "/") else [])
+
+
+@pytest.mark.parametrize("agent", REFUSING)
+def test_what_the_program_says_arrives_all_the_same(agent: str, tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "lessons-hook"
+    program.touch()
+    write_script(program, """echo '{"systemMessage": "said"}'""")
+    for groups in build_hooks(agent, str(program), via="command").values():
+        for group in groups:
+            (handler,) = group.get("hooks", [group])
+            words = ["bash", "-c", handler[REFUSING[agent]]]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            assert json.loads(done.stdout) == {"systemMessage": "said"}
