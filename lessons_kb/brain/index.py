@@ -14,7 +14,7 @@ from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.search.edited_cards import Overlay
 from lessons_kb.search.engine_protocol import Engine, Reader
-from lessons_kb.search.engine_registry import open_engine
+from lessons_kb.search.engine_registry import local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.catalogue import Catalogue, Entry, State, get_inode, is_disk_trouble
 from lessons_kb.store.cleanup import GENERATION_NAME, measure_folder
@@ -142,7 +142,9 @@ class Index:
         if self._engine is None and state is not None:
             directory = self.engine_directory(state)
             _check_generation(directory, state.generation)
-            engine = open_engine(state.settings["index"]["engine"], directory, create=False)
+            engine = open_engine(
+                local_engine(state.settings["index"]["engine"]), directory, create=False
+            )
             whole = self._limit is None or measure_folder(directory) <= _SMALL_BYTES
             if not self._verified:
                 engine.verify(state.engine, whole=whole)
