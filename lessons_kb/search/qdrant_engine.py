@@ -9,6 +9,7 @@ first card is touched, so that one that is killed half-way is finished by whoeve
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -148,7 +149,7 @@ class QdrantEngine:
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced.
 
-        ``labels`` maps a number to what it is labelled with, by LABELS.
+        ``labels`` maps a number to what it is labelled with: LABELS and more.
         """
         with self._writing():
             texts = {
@@ -243,10 +244,14 @@ class QdrantEngine:
         """Return the number of live cards."""
         return int(self._head["size"])
 
-    def labels(self, key: str) -> dict[int, Any]:
-        """Return what each card is labelled with under one of LABELS, by number."""
-        points = self._guarded(lambda: list(self._scroll(self._cards, [key])))
-        return {_number(point.id): (point.payload or {}).get(key) for point in points}
+    def labels(self) -> dict[int, dict[str, Any]]:
+        """Return what each card is labelled with, by number."""
+        points = self._guarded(lambda: list(self._scroll(self._cards, list(LABELS))))
+        return {_number(point.id): point.payload or {} for point in points}
+
+    def digest(self) -> int:
+        """Return what ``sum_up`` does of all cards, with their labels ``hash``, as committed."""
+        return int(self._head["digest"])
 
     def deleted_share(self) -> float:
         """Return 0: the engine forgets by itself what is deleted."""
@@ -272,14 +277,14 @@ class QdrantEngine:
             self._guarded(self._verify)
 
     def _verify(self) -> None:
-        found = 0
-        for point in self._scroll(self._cards, ["fields", "sum"]):
+        found = {}
+        for point in self._scroll(self._cards, ["fields", "sum", "hash"]):
             payload = point.payload or {}
             if _checksum(payload["fields"]) != payload["sum"]:
                 raise IndexBroken(f"a card in {self.location} is not what was written")
-            found += 1
-        if found != self.size():
-            raise IndexBroken(f"{self.location} holds {found} cards, not {self.size()}")
+            found[_number(point.id)] = payload.get("hash", "")
+        if len(found) != self.size() or sum_up(found) != self.digest():
+            raise IndexBroken(f"{self.location} holds {len(found)} cards, not {self.size()}")
 
     def reload(self) -> None:
         """See what other processes have committed since."""
@@ -300,7 +305,7 @@ class QdrantEngine:
         points = self._client.retrieve(self._beside, [_HEAD])
         if not points:
             raise IndexBroken(f"{self._beside} in {self.location} has no head")
-        self._head = points[0].payload or {}
+        self._head = dict(points[0].payload or {})
         self._salts = {(field, term): salt for field, term, salt in self._head["salts"]}
 
     def _put_head(self, head: Mapping[str, Any], *, after: Mapping[str, Any] | None = None) -> bool:
@@ -335,15 +340,16 @@ class QdrantEngine:
             self._documents = {}
         known, wanted = self._documents, list(dict.fromkeys(numbers))
         if missing := [number for number in wanted if number not in known]:
-            known |= self._guarded(lambda: self._fetch(missing))
+            stored = self._guarded(lambda: self._fetch(missing))
+            known |= {number: payload["fields"] for number, payload in stored.items()}
         return {number: known[number] for number in wanted if number in known}
 
-    def _fetch(self, numbers: Sequence[int]) -> dict[int, _Fields]:
-        found: dict[int, _Fields] = {}
+    def _fetch(self, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
+        found: dict[int, dict[str, Any]] = {}
         for start in range(0, len(numbers), _PAGE):
             ids = [number % _WRAP for number in numbers[start : start + _PAGE]]
-            for point in self._client.retrieve(self._cards, ids, with_payload=["fields"]):
-                found[_number(point.id)] = (point.payload or {})["fields"]
+            for point in self._client.retrieve(self._cards, ids, with_payload=["fields", "hash"]):
+                found[_number(point.id)] = point.payload or {}
         return found
 
     def _scroll(
@@ -377,7 +383,8 @@ class QdrantEngine:
         old = self._fetch([*added, *removed])
         delta: Counter[_Term] = Counter()
         lengths: Counter[str] = Counter(self._head["lengths"])
-        for documents, sign in ((old.values(), -1), (added.values(), 1)):
+        were = [payload["fields"] for payload in old.values()]
+        for documents, sign in ((were, -1), (list(added.values()), 1)):
             for fields in documents:
                 for field, text in fields.items():
                     words = text.split()
@@ -407,6 +414,11 @@ class QdrantEngine:
             "commit": self._head["commit"] + 1,
             "run": run,
             "size": size,
+            "digest": str(
+                self.digest()
+                + sum_up({n: labels.get(n, {}).get("hash", "") for n in added})
+                - sum_up({n: payload.get("hash", "") for n, payload in old.items()})
+            ),
             "lengths": dict(lengths),
             "means": fixed,
             "salts": [[field, term, salt] for (field, term), salt in sorted(salts.items())],
@@ -545,10 +557,22 @@ _NEW_HEAD: Mapping[str, Any] = {
     "pending": "",
     "parts": 0,
     "size": 0,
+    "digest": "0",
     "lengths": {},
     "means": {},
     "salts": [],
 }
+
+
+def sum_up(hashes: Mapping[int, str]) -> int:
+    """Return one number for a set of cards, each with its number and the hash of its content.
+
+    It is a sum, so that a change is known from what changed alone.
+    """
+    return sum(
+        int.from_bytes(hashlib.blake2b(f"{n} {text}".encode(), digest_size=16).digest(), "big")
+        for n, text in hashes.items()
+    )
 
 
 class _Store:
