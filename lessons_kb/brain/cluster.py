@@ -92,7 +92,7 @@ def _find_name(index: Index, location: str) -> str:
         return name
     if "://" in location:  # what tells brains apart here differs from clone to clone
         raise InputError(
-            'lessons.toml gives this brain no name in a cluster; put `collection = "…"` under [index]'
+            'name this brain for the cluster: `collection = "…"` under [index] in lessons.toml'
         )
     return f"brain-{hashlib.blake2b(identify(index.root).key.encode(), digest_size=8).hexdigest()}"
 

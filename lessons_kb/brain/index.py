@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,8 @@ class Index:
         """Held by whoever uses catalogue or engine: both are shared between threads."""
         self.silent: tuple[str, ...] = ()
         """Folders that the last scan left out because they are not trusted themselves."""
+        self.search_elsewhere: Callable[[Engine], Reader] | None = None
+        """Puts what a cluster answers before the local engine, in a process that stays."""
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._state: State | None = None
@@ -154,10 +156,12 @@ class Index:
 
     @property
     def reader(self) -> Reader | None:
-        """What searches ask: the engine, with the edits that ``show`` was given."""
+        """What searches ask: the engine, with the edits that ``show`` was given, or a cluster."""
         engine = self.engine
-        if engine is None or not self._edited:
-            return engine
+        if engine is None:
+            return None
+        if not self._edited:
+            return self.search_elsewhere(engine) if self.search_elsewhere else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
     def show(self, entries: Iterable[Entry]) -> bool:

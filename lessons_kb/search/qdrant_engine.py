@@ -9,7 +9,6 @@ first card is touched, so that one that is killed half-way is finished by whoeve
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
@@ -42,6 +41,7 @@ from lessons_kb.search.sparse_vectors import (
     find_bucket,
     find_dimension,
     find_salt,
+    sum_up,
 )
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 
@@ -116,7 +116,7 @@ class QdrantEngine:
         if not client.retrieve(self._beside, [_HEAD]):
             if not create or client.count(self._beside).count:
                 raise IndexBroken(f"{self._beside} in {self.location} has no head")
-            self._put_head(_NEW_HEAD)
+            self._put_head({"versions": VERSIONS, **_NEW_HEAD})
         self._read_head()
         if self._head["versions"] != VERSIONS:
             raise IndexBroken(f"{self._cards} in {self.location} is of another version")
@@ -551,7 +551,6 @@ class QdrantEngine:
 
 
 _NEW_HEAD: Mapping[str, Any] = {
-    "versions": VERSIONS,
     "commit": 0,
     "run": "",
     "pending": "",
@@ -562,17 +561,6 @@ _NEW_HEAD: Mapping[str, Any] = {
     "means": {},
     "salts": [],
 }
-
-
-def sum_up(hashes: Mapping[int, str]) -> int:
-    """Return one number for a set of cards, each with its number and the hash of its content.
-
-    It is a sum, so that a change is known from what changed alone.
-    """
-    return sum(
-        int.from_bytes(hashlib.blake2b(f"{n} {text}".encode(), digest_size=16).digest(), "big")
-        for n, text in hashes.items()
-    )
 
 
 class _Store:

@@ -61,6 +61,17 @@ def find_salt(field: str, term: str, is_taken: Callable[[int], bool]) -> int:
     return next(free, 0)
 
 
+def sum_up(hashes: Mapping[int, str]) -> int:
+    """Return one number for a set of cards, each with its number and the hash of its content.
+
+    It is a sum, so that a change is known from what changed alone.
+    """
+    return sum(
+        int.from_bytes(hashlib.blake2b(f"{n} {text}".encode(), digest_size=16).digest(), "big")
+        for n, text in hashes.items()
+    )
+
+
 def _hash(field: str, term: str, salt: int) -> int:
     text = f"{_SALT}\0{salt}\0{field}\0{term}".encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
