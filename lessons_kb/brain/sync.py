@@ -10,7 +10,7 @@ from lessons_kb.brain.cluster import number_card
 from lessons_kb.brain.index_entry import digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import is_note
-from lessons_kb.model import NOTE
+from lessons_kb.model import FIELDS, NOTE
 from lessons_kb.store.catalogue import Entry
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 BATCH = 200
 """Files a commit: a run that is killed repeats at most these."""
+_ASKED = 5
+"""Words of each file of a batch by which the local index tells a mean: it wants one it knows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +71,7 @@ def sync(
     todo = [number for number, one in wanted.items() if not one.is_held(held.get(number))]
     gone = sorted(held.keys() - wanted.keys())
     settings = layer.settings
+    means: dict[str, float] = {}
     for start in range(0, len(todo) or len(gone[:1]), BATCH):
         entries = digest_files(
             layer.root,
@@ -77,10 +80,12 @@ def sync(
             settings.index.max_file_bytes,
         )
         usable = {_number_of(entry): entry for entry in entries if entry.card}
+        means = means or _find_means(layer, usable.values())
         engine.update(
             ((number, entry.terms) for number, entry in usable.items()),
             gone if start == 0 else (),
             labels={number: _label(entry) for number, entry in usable.items()},
+            means=means,
         )
         if progress is not None:
             progress(min(start + BATCH, len(todo)), len(todo))
@@ -117,6 +122,18 @@ def _find_wanted(layer: Layer) -> dict[int, _Wanted]:
             )
             for card in one.catalogue.all_cards()
         }
+
+    return layer.read(read)
+
+
+def _find_means(layer: Layer, entries: Iterable[Entry]) -> dict[str, float]:
+    """Return the mean lengths of fields in all files: those of the first batch would mislead."""
+    some = list(entries)
+    terms = {f: {t for entry in some for t in entry.terms.get(f, ())[:_ASKED]} for f in FIELDS}
+
+    def read(one: Layer) -> dict[str, float]:
+        local = one.engine
+        return {f: local.statistics(f, terms[f])[1] for f in FIELDS if local and terms[f]}
 
     return layer.read(read)
 

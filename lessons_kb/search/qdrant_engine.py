@@ -146,10 +146,13 @@ class QdrantEngine:
         removed: Iterable[int] = (),
         *,
         labels: Mapping[int, Mapping[str, Any]] | None = None,
+        means: Mapping[str, float] | None = None,
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced.
 
-        ``labels`` maps a number to what it is labelled with: LABELS and more.
+        ``labels`` maps a number to what it is labelled with: LABELS and more. ``means`` are the
+        mean lengths of the fields as they will be after further changes, where they are known:
+        they are counted with from the first one on.
         """
         with self._writing():
             texts = {
@@ -158,7 +161,7 @@ class QdrantEngine:
             }
             gone = set(removed) - texts.keys()
             self._guarded(self._finish)
-            self._guarded(lambda: self._commit(texts, gone, labels or {}))
+            self._guarded(lambda: self._commit(texts, gone, labels or {}, means or {}))
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
@@ -261,7 +264,7 @@ class QdrantEngine:
         """Compute every vector anew, with the mean lengths as they are now."""
         with self._writing():
             self._guarded(self._finish)
-            self._guarded(lambda: self._commit({}, set(), {}, rewrite=True))
+            self._guarded(lambda: self._commit({}, set(), {}, {}, rewrite=True))
 
     def stamp(self) -> str:
         """Return what names the last commit and what is stored with it."""
@@ -376,6 +379,7 @@ class QdrantEngine:
         added: Mapping[int, _Fields],
         removed: set[int],
         labels: Mapping[int, Mapping[str, Any]],
+        means: Mapping[str, float],
         *,
         rewrite: bool = False,
     ) -> None:
@@ -404,7 +408,7 @@ class QdrantEngine:
             elif left == n and (salt := self._find_salt(field, term, after, salts)):
                 salts[field, term] = salt
         size = self.size() + len(added) - len(old)
-        now = {field: lengths[field] / size for field in FIELDS if size}
+        now = {field: means.get(field) or lengths[field] / size for field in FIELDS if size}
         fixed = self._head["means"]
         if rewrite or not fixed or any(_has_drifted(fixed.get(f, 0.0), now[f]) for f in now):
             fixed, rewrite = now, True
@@ -485,8 +489,10 @@ class QdrantEngine:
 
         def point(number: int, payload: dict[str, Any]) -> qdrant.PointStruct:
             indices, values = build_vector(payload["fields"], head["means"], salts)
-            vector = qdrant.SparseVector(indices=indices, values=values)
-            return qdrant.PointStruct(id=number % _WRAP, vector={_VECTOR: vector}, payload=payload)
+            vector: dict[str, Any] = {}
+            if indices:
+                vector[_VECTOR] = qdrant.SparseVector(indices=indices, values=values)
+            return qdrant.PointStruct(id=number % _WRAP, vector=vector, payload=payload)
 
         added = {int(change["put"]): change for change in changes if "put" in change}
         dropped = [int(change["drop"]) % _WRAP for change in changes if "drop" in change]
