@@ -110,6 +110,9 @@ class ClusterSearch:
             self.trouble = str(found) or type(found).__name__
             self._retry_at = time.monotonic() + RETRY_SECONDS
             return None
+        if any(number not in local.numbers for number, _score in found):
+            self.trouble = f"{settings.url} has just changed"
+            return None
         self.trouble = ""
         return order_hits(((local.numbers[number], score) for number, score in found), limit)
 
@@ -125,7 +128,7 @@ class ClusterSearch:
             key = read_key(settings.key_file)
             self._engine = open_cluster(self._index, settings.url, key=key, create=False)
         self._engine.reload()
-        if self._engine.digest() != digest:
+        if self._engine.is_changing() or self._engine.digest() != digest:
             raise IndexBroken(
                 f"{settings.url} holds another state of these files; run `lessons sync`"
             )

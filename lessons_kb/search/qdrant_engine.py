@@ -60,6 +60,8 @@ _VECTOR = "bm25"
 _BESIDE = "~statistics"
 _HEAD = 0
 """Point of the head; bucket n is point n + 1."""
+_FEW = 64
+"""Buckets in a folder, where each write waits for the disk."""
 _MOST_DRIFT = 0.1
 """Change of a mean length from which all vectors are computed anew."""
 _REQUEST_BYTES, _REQUEST_POINTS = 4_000_000, 256
@@ -116,7 +118,9 @@ class QdrantEngine:
         if not client.retrieve(self._beside, [_HEAD]):
             if not create or client.count(self._beside).count:
                 raise IndexBroken(f"{self._beside} in {self.location} has no head")
-            self._put_head({"versions": VERSIONS, **_NEW_HEAD})
+            self._put_head(
+                {"versions": VERSIONS, "buckets": BUCKETS if self._remote else _FEW, **_NEW_HEAD}
+            )
         self._read_head()
         if self._head["versions"] != VERSIONS:
             raise IndexBroken(f"{self._cards} in {self.location} is of another version")
@@ -252,6 +256,10 @@ class QdrantEngine:
         points = self._guarded(lambda: list(self._scroll(self._cards, list(LABELS))))
         return {_number(point.id): point.payload or {} for point in points}
 
+    def is_changing(self) -> bool:
+        """Tell whether a change was being made, or was cut short, when the head was read."""
+        return bool(self._head["pending"])
+
     def digest(self) -> int:
         """Return what ``sum_up`` does of all cards, with their labels ``hash``, as committed."""
         return int(self._head["digest"])
@@ -321,11 +329,14 @@ class QdrantEngine:
         found = self._client.retrieve(self._beside, [_HEAD])[0].payload or {}
         return bool((found["run"], found["pending"]) == (head["run"], head["pending"]))
 
+    def _bucket(self, term: str) -> int:
+        return int(find_bucket(term) % self._head["buckets"])
+
     def _count(self, terms: Iterable[_Term]) -> dict[_Term, int]:
         """Return the document frequency of each term of a field, 0 included."""
         asked = list(terms)
-        buckets = self._read_buckets({find_bucket(term) for _field, term in asked})
-        return {one: buckets[find_bucket(one[1])].get(one, 0) for one in asked}
+        buckets = self._read_buckets({self._bucket(term) for _field, term in asked})
+        return {one: buckets[self._bucket(one[1])].get(one, 0) for one in asked}
 
     def _read_buckets(self, wanted: Iterable[int]) -> dict[int, dict[_Term, int]]:
         if sum(map(len, list(self._buckets.values()))) > _BUCKETS_KEPT:
@@ -396,11 +407,11 @@ class QdrantEngine:
                     for term in set(words):
                         delta[field, term] += sign
         changed = {one: n for one, n in delta.items() if n}
-        buckets = self._read_buckets({find_bucket(term) for _field, term in changed})
+        buckets = self._read_buckets({self._bucket(term) for _field, term in changed})
         after = {number: dict(terms) for number, terms in buckets.items()}
         salts = dict(self._salts)
         for (field, term), n in sorted(changed.items()):
-            terms = after[find_bucket(term)]
+            terms = after[self._bucket(term)]
             terms[field, term] = left = terms.get((field, term), 0) + n
             if not left:
                 del terms[field, term]
@@ -462,7 +473,7 @@ class QdrantEngine:
         moved = {find_dimension(*one, salt) for one, salt in salts.items()}
 
         def is_taken(dimension: int) -> bool:
-            bucket = dimension % BUCKETS
+            bucket = dimension % self._head["buckets"]
             here = buckets.get(bucket) or self._read_buckets([bucket])[bucket]
             return dimension in moved or any(
                 find_dimension(*one) == dimension for one in here if one != (field, term)

@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import K1, B
 
-BUCKETS = 1024
-"""Document frequencies are kept in so many places; equal dimensions are always of one bucket."""
+BUCKETS = 2**14
+"""Document frequencies are kept in so many places, or in a power of two below that; terms of one
+dimension are always of one bucket."""
 DIMENSIONS = 2**32
 """What an engine takes for an index."""
 _SALT = "lessons_kb 1"

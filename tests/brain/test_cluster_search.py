@@ -102,6 +102,18 @@ def test_another_state_than_the_files_answers_nothing(
     assert asked(server) == 0
 
 
+def test_a_cluster_that_is_being_written_answers_nothing(
+    root: pathlib.Path, server: QdrantServer
+) -> None:
+    push(root, server)
+    name_server(server.url)
+    local = ask(root)
+    server.requests.clear()
+    server.client.set_payload("zoo~statistics", {"pending": "another", "parts": 1}, points=[0])
+    assert ask(root) == local
+    assert asked(server) == 0
+
+
 def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(
     root: pathlib.Path, server: QdrantServer
 ) -> None:

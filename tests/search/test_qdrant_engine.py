@@ -30,7 +30,8 @@ def body(*terms):
 
 
 def test_terms_that_meet_in_one_dimension_are_told_apart(engine, monkeypatch):
-    monkeypatch.setattr(sparse_vectors, "DIMENSIONS", 2048)  # 2 for each bucket of terms
+    monkeypatch.setattr(sparse_vectors, "BUCKETS", 64)
+    monkeypatch.setattr(sparse_vectors, "DIMENSIONS", 2048)  # 32 for each bucket of terms
     words = [f"w{number}" for number in range(200)]
     found = {sparse_vectors.find_dimension("body", word) for word in words}
     assert len(found) < len(words)
@@ -43,6 +44,7 @@ def test_terms_that_meet_in_one_dimension_are_told_apart(engine, monkeypatch):
 
 
 def test_a_word_of_no_card_finds_none_by_its_dimension(engine, monkeypatch):
+    monkeypatch.setattr(sparse_vectors, "BUCKETS", 64)
     monkeypatch.setattr(sparse_vectors, "DIMENSIONS", 1024)
     engine.update([(1, body("known"))])
     assert not any(engine.search({f"unknown{n}": 1.0}, BODY, 5) for n in range(2000))
