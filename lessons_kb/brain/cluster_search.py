@@ -60,6 +60,22 @@ class ClusterSearch:
         """Let searches of this brain ask the cluster from here on."""
         self._index.search_elsewhere = self._put_before
 
+    def find_trouble(self) -> str:
+        """Return what keeps the cluster from answering now, "" if nothing does; no deadline."""
+        if not self._is_wanted() or self._settings is None:
+            return self.trouble or "your settings name no cluster"
+        settings = self._settings
+
+        try:
+            self._search(settings, self._read_local().digest, {}, {}, 0)
+        except LessonsError as error:
+            return str(error)
+        finally:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+        return ""
+
     def _put_before(self, local: Engine) -> Reader:
         return _ClusterReader(local, self) if self._is_wanted() else local
 

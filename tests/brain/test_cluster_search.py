@@ -9,6 +9,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.cluster import open_cluster
+from lessons_kb.brain.doctor import check_health
 from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.brain.sync import sync
 from lessons_kb.config import parse_settings
@@ -125,6 +126,23 @@ def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(
     assert ask(root) == local
     name_server("http://example.com")  # not over plain http
     assert ask(root) == local
+
+
+def test_the_doctor_says_who_answers(root: pathlib.Path, server: QdrantServer) -> None:
+    def tell() -> tuple[str, str]:
+        with Brain.open(root, directory=root) as brain:
+            brain.refresh()
+            (line,) = [one for one in check_health(brain, str(root)) if one.what == "cluster"]
+            return line.level, line.detail
+
+    assert tell() == ("warning", "the local index answers: your settings name no cluster")
+    name_server(server.url)
+    level, detail = tell()
+    assert (level, "lessons sync" in detail) == ("warning", True)
+    push(root, server)
+    assert tell()[0] == "ok"
+    (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
+    assert "another state" in tell()[1]
 
 
 def test_a_slow_server_is_answered_for_at_the_deadline(
