@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _WORK = {
     "speed": "time and memory beside a bare interpreter",
     "quality": "ranking beside plain retrieval tools",
+    "cluster": "order of the cluster's engine beside the reference",
     "gate": "silence on foreign prompts and recall on own ones",
     "replay": "lessons that arrive in a turn: with its prompt or with a change",
     "dedup": "near-duplicates proposed and merged",

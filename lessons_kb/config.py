@@ -80,6 +80,8 @@ class Index:
     """``[index]``: what is read and how it is searched."""
 
     engine: str = "tantivy"
+    collection: str = ""
+    """Name in a cluster of what ``lessons sync`` writes."""
     max_files: int = 12_000
     max_file_bytes: int = 1_000_000
 
@@ -202,7 +204,7 @@ USERS_OWN = ("check.command", "check.seconds")
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("en", "ko"),
-    "index.engine": ("tantivy", "rank-bm25"),
+    "index.engine": ("tantivy", "rank-bm25", "qdrant"),
 }
 RANGES: Mapping[str, tuple[float, float]] = {
     "gate.min_confidence": (0, 1),

@@ -14,6 +14,7 @@
     │   └── Incomplete     a card lacks what the quality bar asks for
     ├── ModelMissing       the embedding model or its libraries; says what to install
     ├── StorageError       the disk said no: full, read-only, locked
+    │   ├── EngineUnreachable  a server that holds an index does not answer, or refuses
     │   ├── IndexBusy      another process is writing the index
     │   └── IndexBroken    the index cannot be read; whoever meets it rebuilds
     └── GitError           git said no
@@ -84,6 +85,10 @@ class ModelMissing(LessonsError):
 
 class StorageError(LessonsError):
     """The disk refused: full, read-only, or locked by another process."""
+
+
+class EngineUnreachable(StorageError):
+    """A server that holds an index does not answer, or refuses; what is local still works."""
 
 
 class IndexBusy(StorageError):

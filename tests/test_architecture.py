@@ -20,7 +20,7 @@ PURE_ROOMS = (
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
-    *("search/tantivy_engine.py", "search/rank_bm25_engine.py"),
+    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py"),
     "search/embeddings",
 )
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
@@ -39,6 +39,7 @@ HOMES = {
     "pathspec": ("text",),
     "platformdirs": ("store",),
     "pygls": ("service/lsp",),
+    "qdrant_client": ("search/qdrant_engine.py",),
     "rank_bm25": ("search", "duplicates"),
     "re2": ("text",),
     "rich": ("cli", "tui", "render.py"),
@@ -62,6 +63,7 @@ ON_FIRST_USE = {
         "mcp",
         "numpy",
         "onnxruntime",
+        "qdrant_client",
         "rank_bm25",
         "rich",
     ),

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from lessons_kb.brain.account_for_files import count_files, format_census
+from lessons_kb.brain.cluster_search import ENGINE, ClusterSearch
 from lessons_kb.brain.doctor_report import FIX, Health, size_of
 from lessons_kb.brain.git_merge_setup import find_sharing
 from lessons_kb.brain.layer import Layer
@@ -83,6 +84,21 @@ def check_index(layer: Layer) -> Iterator[Health]:
         folders = counted(len(left), "folder of an old index", "folders of old indexes")
         detail = f"{folders} in {layer.cache}"
         yield Health(level="warning", what="index", detail=detail, mend=f"{FIX} removes them")
+
+
+def check_cluster(layer: Layer) -> Iterator[Health]:
+    """Tell whether a brain that is to be searched in a cluster is, and what keeps it from that."""
+    if layer.settings.index.engine != ENGINE:
+        return
+    cluster = ClusterSearch(layer)
+    trouble = layer.read(lambda _layer: cluster.find_trouble())
+    if trouble:
+        detail = f"the local index answers: {trouble}"
+        mend = "see docs/cluster.md, or set another engine"
+        yield Health(level="warning", what="cluster", detail=detail, mend=mend)
+    else:
+        detail = "holds what is here; the daemon and the MCP server search it"
+        yield Health(level="ok", what="cluster", detail=detail)
 
 
 def check_semantic(layer: Layer) -> Iterator[Health]:
@@ -223,6 +239,7 @@ CHECKS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
     check_trust,
     check_settings,
     check_index,
+    check_cluster,
     check_semantic,
     check_files,
     check_write_access,

@@ -26,9 +26,10 @@ from lessons_kb.relevance.evaluation_measures import (
     summarise,
 )
 from lessons_kb.search.engine_protocol import Engine
-from lessons_kb.search.engine_registry import open_engine
+from lessons_kb.search.engine_registry import local_engine, open_engine
 
 ENGINES = CHOICES["index.engine"]
+LOCAL_ENGINES = tuple(name for name in ENGINES if local_engine(name) == name)
 ALL_ENGINES = "all"
 
 
@@ -68,7 +69,8 @@ class Report:
 def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None = None) -> Report:
     """Put every labelled prompt to the brain as `Brain.search` and `Brain.preflight` would.
 
-    ``engine`` is one of ENGINES or ALL_ENGINES, by default that of ``lessons.toml``. Rankings are
+    ``engine`` is one of ENGINES or ALL_ENGINES (those that need no extra), by default that of
+    ``lessons.toml``. Rankings are
     those without the gate; what is injected are the lessons, without notes. Nothing is
     journalled. Raises InputError for an expected name that is no card, naming the line.
     """
@@ -79,7 +81,7 @@ def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None =
     names = _Names(brain)
     expected = [names.resolve(prompt) for prompt in labelled]
     engines, faults = {}, {}
-    for name in ENGINES if engine == ALL_ENGINES else (engine or own,):
+    for name in LOCAL_ENGINES if engine == ALL_ENGINES else (engine or own,):
         with _with_engine(brain, name) as asked:
             answers = [
                 _ask(asked, prompt, ids, names)

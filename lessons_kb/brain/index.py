@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.search.edited_cards import Overlay
 from lessons_kb.search.engine_protocol import Engine, Reader
-from lessons_kb.search.engine_registry import open_engine
+from lessons_kb.search.engine_registry import local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.catalogue import Catalogue, Entry, State, get_inode, is_disk_trouble
 from lessons_kb.store.cleanup import GENERATION_NAME, measure_folder
@@ -45,6 +45,8 @@ class Index:
         """Held by whoever uses catalogue or engine: both are shared between threads."""
         self.silent: tuple[str, ...] = ()
         """Folders that the last scan left out because they are not trusted themselves."""
+        self.search_elsewhere: Callable[[Engine], Reader] | None = None
+        """Puts what a cluster answers before the local engine, in a process that stays."""
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._state: State | None = None
@@ -142,7 +144,9 @@ class Index:
         if self._engine is None and state is not None:
             directory = self.engine_directory(state)
             _check_generation(directory, state.generation)
-            engine = open_engine(state.settings["index"]["engine"], directory, create=False)
+            engine = open_engine(
+                local_engine(state.settings["index"]["engine"]), directory, create=False
+            )
             whole = self._limit is None or measure_folder(directory) <= _SMALL_BYTES
             if not self._verified:
                 engine.verify(state.engine, whole=whole)
@@ -152,10 +156,12 @@ class Index:
 
     @property
     def reader(self) -> Reader | None:
-        """What searches ask: the engine, with the edits that ``show`` was given."""
+        """What searches ask: the engine, with the edits that ``show`` was given, or a cluster."""
         engine = self.engine
-        if engine is None or not self._edited:
-            return engine
+        if engine is None:
+            return None
+        if not self._edited:
+            return self.search_elsewhere(engine) if self.search_elsewhere else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
     def show(self, entries: Iterable[Entry]) -> bool:

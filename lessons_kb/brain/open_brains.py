@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, look_in_agent, require
 from lessons_kb.store.user_state import identify
 
@@ -55,6 +56,8 @@ class Workspace:
             return brain
         # Not under the lock: what is slow about one brain must not hold up the others.
         made = Brain.open(*roots, directory=where)
+        for layer in made.layers:
+            ClusterSearch(layer).begin()
         entry = (identities, _caches(made)), made
         with self._lock:
             if (now := self._open.get(key, ((), None))[1]) is not brain and now is not None:

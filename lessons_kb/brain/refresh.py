@@ -18,7 +18,7 @@ from lessons_kb.errors import IndexBusy
 from lessons_kb.model import as_data
 from lessons_kb.process.pool import map_batches
 from lessons_kb.search.engine_protocol import Engine
-from lessons_kb.search.engine_registry import engine_format, open_engine
+from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store import scan as scans
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.catalogue import FORMAT, Entry, State, remove_any
@@ -90,7 +90,7 @@ def refresh(
 
 def is_current(state: State) -> bool:
     """Tell whether this code can use what that state describes."""
-    return state.versions == versions(state.settings["index"]["engine"])
+    return state.versions == versions(local_engine(state.settings["index"]["engine"]))
 
 
 def versions(engine: str) -> str:
@@ -172,7 +172,7 @@ class _Run:
         # Never one that was used before: other processes may still read the folder of that name.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
         fresh = State(
-            versions=versions(settings.index.engine),
+            versions=versions(local_engine(settings.index.engine)),
             generation=generation,
             manifest="",
             settings=as_data(settings),
@@ -182,7 +182,7 @@ class _Run:
             os.makedirs(directory)
             with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
                 file.write(b"%d" % generation)
-            name = settings.index.engine
+            name = local_engine(settings.index.engine)
             with contextlib.closing(open_engine(name, directory, create=True)) as engine:
                 fresh = replace(fresh, engine=engine.stamp())
             fresh = self.index.catalogue.commit(fresh, afresh=True)
@@ -299,7 +299,7 @@ class _Run:
                 self.index.accept(state)
 
     def _engine(self, state: State) -> Engine:
-        name = state.settings["index"]["engine"]
+        name = local_engine(state.settings["index"]["engine"])
         return open_engine(name, self.index.engine_directory(state), create=False)
 
 

@@ -61,7 +61,7 @@ def evaluate(
         ),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="tantivy, rank-bm25 or all; default: the brain's engine.")
+        str | None, typer.Option(help="tantivy, rank-bm25, qdrant or all; default: the brain's.")
     ] = None,
     min_recall5: Annotated[float | None, _share("Exit 1 if recall@5 is below this.")] = None,
     min_hit3: Annotated[float | None, _share("Exit 1 if hit@3 is below this.")] = None,

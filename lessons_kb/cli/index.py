@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +14,11 @@ from lessons_kb.cli.options import (
     print_json,
     say,
 )
+from lessons_kb.cli.progress import draw_progress
 from lessons_kb.model import as_data
 from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from lessons_kb.brain.refresh import Refresh
 
 
@@ -37,7 +35,7 @@ def index(
 
     brain = open_brain()
     workers = max(1, min(4, os.cpu_count() or 1))
-    with _progress() as show:
+    with draw_progress("reading") as show:
         done = brain.refresh(
             workers=workers,
             progress=show,
@@ -71,18 +69,3 @@ def index(
 def _left(run: Refresh, after: Refresh) -> Refresh:
     """Leave out of a run's account what was done since."""
     return replace(run, stale=after.stale)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Draw a progress bar on stderr while files are read, where stderr is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    console = Console(stderr=True, no_color=options().no_color)
-    columns = ("reading", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("reading", total=None, visible=False)
-        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)

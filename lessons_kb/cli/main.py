@@ -60,6 +60,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "export": "export",
         "index": "index",
         "watch": "watch",
+        "sync": "sync",
     },
     "For programs": {
         "run": "run",

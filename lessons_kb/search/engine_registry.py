@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lessons_kb.errors import InputError
 from lessons_kb.search.engine_protocol import Engine
 from lessons_kb.search.tantivy_engine import TantivyEngine
 
-_FORMATS = {"tantivy": 4, "rank-bm25": 1}
+if TYPE_CHECKING:
+    from lessons_kb.search.qdrant_engine import QdrantEngine
+
+CLUSTER_EXTRA = "cluster"
+"""What `qdrant` needs beyond the package."""
+_FORMATS = {"tantivy": 4, "rank-bm25": 1, "qdrant": 1}
 
 
 def open_engine(name: str, directory: str, *, create: bool) -> Engine:
@@ -22,7 +29,33 @@ def open_engine(name: str, directory: str, *, create: bool) -> Engine:
         from lessons_kb.search.rank_bm25_engine import RankBM25Engine
 
         return RankBM25Engine(directory, create=create)
+    if name == "qdrant":
+        return open_qdrant(directory, create=create)
     raise InputError(f"unknown engine {name!r}; choose one of {', '.join(_FORMATS)}")
+
+
+def open_qdrant(
+    location: str, *, create: bool, collection: str = "lessons", key: str = ""
+) -> QdrantEngine:
+    """Open a collection in a folder or, for a URL, on a server; see ``QdrantEngine``.
+
+    Raises InputError without the extra, and what ``open_engine`` does.
+    """
+    try:
+        from lessons_kb.search.qdrant_engine import QdrantEngine  # loads for a second
+    except ImportError as error:
+        raise InputError(
+            f"the engine qdrant needs the extra {CLUSTER_EXTRA} ({error}); install it"
+        ) from None
+    return QdrantEngine(location, create=create, collection=collection, key=key)
+
+
+def local_engine(name: str) -> str:
+    """Return the engine of the index beside the files where a brain is searched with ``name``.
+
+    What a cluster holds is not beside them: the default engine answers while it cannot.
+    """
+    return "tantivy" if name == "qdrant" else name
 
 
 def engine_format(name: str) -> int:

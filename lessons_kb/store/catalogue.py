@@ -280,6 +280,11 @@ class Catalogue:
         rows = (row for path in paths for row in self._db.execute(one, (path,)))
         return {path: (number, digest) for path, number, digest in rows}
 
+    def usable(self) -> list[tuple[int, str, str]]:
+        """Return number, path and digest of every usable file, notes included."""
+        rows = self._db.execute("SELECT number, path, digest FROM docs WHERE card IS NOT NULL")
+        return list(rows)
+
     def last_number(self) -> int:
         """Return the number furthest from 0 without its sign; 0 where nothing is catalogued."""
         sql = "SELECT max(number), min(number) FROM docs"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
@@ -10,6 +14,9 @@ from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import user_settings_path
 
 DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
+_MAX_KEY_BYTES = 10_000
+_OTHERS = 0o077
+"""Permissions of anyone but the owner."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,28 +29,80 @@ class JudgeSettings:
     """Until it is ended."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterSettings:
+    """``[cluster]`` of the user's settings: where a brain with the engine ``qdrant`` is asked."""
+
+    url: str = ""
+    """A server, or a folder; "" = nowhere, and the local index answers."""
+    key_file: str = ""
+    """A file with the server's key, readable by this user alone; "" = the server asks for none."""
+    seconds: float = 0.3
+    """Until the local index answers in its place."""
+
+
 def read_user_settings() -> JudgeSettings:
-    """Return the user's settings, the defaults without a file; ConfigError if it is not usable."""
+    """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
     path = user_settings_path()
+    table = _read_table(path, "check", ("command", "seconds"))
+    seconds = _read_seconds(path, "check", table, DEFAULT_SECONDS)
+    return JudgeSettings(command=_read_text(path, "check", table, "command"), seconds=seconds)
+
+
+def read_cluster_settings() -> ClusterSettings:
+    """Return where the user searches, the defaults without a file; ConfigError if not usable."""
+    path = user_settings_path()
+    table = _read_table(path, "cluster", ("url", "key_file", "seconds"))
+    return ClusterSettings(
+        url=_read_text(path, "cluster", table, "url"),
+        key_file=_read_text(path, "cluster", table, "key_file"),
+        seconds=_read_seconds(path, "cluster", table, ClusterSettings().seconds),
+    )
+
+
+def read_key(path: str) -> str:
+    """Return the key in a file, "" for no path; ConfigError where others could read it."""
+    if not path:
+        return ""
+    full = os.path.expanduser(path)
+    try:
+        if os.name != "nt" and stat.S_IMODE(os.stat(full).st_mode) & _OTHERS:
+            raise ConfigError(f"{path}: others can read this key; run `chmod 600 {path}`")
+        return read_regular(full, limit=_MAX_KEY_BYTES, name=path).decode("ascii").strip()
+    except (OSError, StorageError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}; give a file that holds the key") from None
+
+
+def _read_table(path: str, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
     try:
         data = read_regular(path, limit=MAX_CONFIG_BYTES, name=path)
     except FileNotFoundError:
-        return JudgeSettings()
+        return {}
     except (OSError, StorageError) as error:
         raise ConfigError(f"{path}: {error}; grant yourself read access") from None
     import tomllib
 
     try:
-        table = tomllib.loads(data.decode("utf-8-sig")).get("check", {})
+        table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}; fix or remove the line") from None
-    if not isinstance(table, dict) or set(table) - {"command", "seconds"}:
-        raise ConfigError(f"{path}: [check] knows command and seconds; remove the other keys")
-    command, seconds = table.get("command", ""), table.get("seconds", DEFAULT_SECONDS)
-    if not isinstance(command, str):
-        raise ConfigError(f"{path}: check.command must be text, not {command!r}")
+    if not isinstance(table, dict) or set(table) - set(keys):
+        known = f"{', '.join(keys[:-1])} and {keys[-1]}"
+        raise ConfigError(f"{path}: [{name}] knows {known}; remove the other keys")
+    return table
+
+
+def _read_text(path: str, name: str, table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise ConfigError(f"{path}: {name}.{key} must be text, not {value!r}")
+    return value
+
+
+def _read_seconds(path: str, name: str, table: Mapping[str, Any], default: float) -> float:
+    seconds = table.get("seconds", default)
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 < seconds <= _MAX_SECONDS:
         limit = f"more than 0 and at most {_MAX_SECONDS:.0f}"
-        raise ConfigError(f"{path}: check.seconds must be {limit}, not {seconds!r}")
-    return JudgeSettings(command=command, seconds=float(seconds))
+        raise ConfigError(f"{path}: {name}.seconds must be {limit}, not {seconds!r}")
+    return float(seconds)

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.evaluation import ENGINES, evaluate
+from lessons_kb.brain.evaluation import ENGINES, LOCAL_ENGINES, evaluate
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.relevance.evaluation_measures import Labelled
@@ -43,7 +43,7 @@ PROMPTS = [
 @pytest.mark.parametrize("engine", [None, *ENGINES, "all"])
 def test_every_engine_answers(brain: Brain, engine: str | None) -> None:
     report = evaluate(brain, PROMPTS, engine=engine)
-    names = {None: ("tantivy",), "all": ENGINES}.get(engine, (engine,))
+    names = {None: ("tantivy",), "all": LOCAL_ENGINES}.get(engine, (engine,))
     assert tuple(report.engines) == names
     for found in report.engines.values():
         assert (found.positive, found.negative) == (3, 1)
@@ -80,7 +80,7 @@ def test_a_note_is_never_injected(brain: Brain) -> None:
 
 
 def test_an_unknown_engine_is_named(brain: Brain) -> None:
-    with pytest.raises(InputError, match=r"'lucene'; choose tantivy, rank-bm25, all"):
+    with pytest.raises(InputError, match=r"'lucene'; choose tantivy, rank-bm25, qdrant, all"):
         evaluate(brain, PROMPTS, engine="lucene")
 
 

@@ -18,7 +18,7 @@ from lessons_kb.errors import IndexBroken, IndexBusy, InputError, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_registry import engine_format, open_engine
 
-ENGINES = ("tantivy", "rank-bm25")
+ENGINES = ("tantivy", "rank-bm25", "qdrant")
 BODY = {"body": 1.0}
 
 
@@ -325,7 +325,8 @@ def test_a_folder_that_cannot_be_made_says_so(name, tmp_path):
 
 
 def _index_files(directory):
-    return sorted(f for f in os.listdir(directory) if not f.endswith(".lock"))
+    files = (os.path.join(f, name) for f, _folders, names in os.walk(directory) for name in names)
+    return sorted(os.path.relpath(f, directory) for f in files if not f.endswith(".lock"))
 
 
 def _use(name, directory):

@@ -71,6 +71,7 @@ def test_no_setting_names_a_command_or_a_place_to_write() -> None:
     }
     assert texts == {
         "language",  # one of a list
+        "index.collection",  # a name in a cluster that only the user can name
         "index.engine",  # one of a list
         "project",  # a name that cards are compared with
         "semantic.model",  # a folder that is read, as data; never across a network

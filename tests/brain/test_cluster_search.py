@@ -1,0 +1,190 @@
+"""A brain is searched in the cluster that its user named, and locally where that cannot answer."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.brain.cluster import open_cluster
+from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.brain.sync import sync
+from lessons_kb.config import parse_settings
+from lessons_kb.errors import ConfigError
+from lessons_kb.store.locate import user_settings_path
+from lessons_kb.store.user_settings import read_cluster_settings, read_key
+from tests.qdrant_server import QdrantServer
+
+CARD = "# Mind the {0}\n\n## Prevention Checklist\n\n- Look at the {0}\n"
+WORDS = ("zebra crossing", "giraffe neck", "결제 모듈 환불", "walrus tooth")
+PROMPTS = ("paint the zebra crossing", "결제 환불을 고쳐줘", "a giraffe and a walrus")
+PATIENT = 30.0
+
+
+@pytest.fixture
+def server() -> Iterator[QdrantServer]:
+    with QdrantServer() as one:
+        yield one
+
+
+@pytest.fixture
+def root(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "brain"
+    (folder / "lessons").mkdir(parents=True)
+    (folder / "lessons.toml").write_text('[index]\nengine = "qdrant"\ncollection = "zoo"\n')
+    for number, words in enumerate(WORDS):
+        (folder / f"lessons/{number}.md").write_text(CARD.format(words))
+    return folder
+
+
+def push(root: pathlib.Path, server: QdrantServer) -> None:
+    with Brain.open(root) as brain:
+        brain.refresh()
+        engine = open_cluster(brain.layers[0], server.url, create=True)
+        sync(brain.layers[0], engine)
+        engine.close()
+    server.requests.clear()
+
+
+def name_server(url: str, *, seconds: float = PATIENT, more: str = "") -> None:
+    path = pathlib.Path(user_settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[cluster]\nurl = "{url}"\nseconds = {seconds}\n{more}')
+
+
+def ask(root: pathlib.Path) -> list[list[tuple[str, float]]]:
+    workspace = Workspace(str(root), roots=[str(root)], watched=False)
+    brain = workspace.find()
+    found = [brain.search(prompt) for prompt in PROMPTS]
+    workspace.close()
+    return [[(hit.card.id, pytest.approx(hit.score, rel=1e-3)) for hit in hits] for hits in found]
+
+
+def asked(server: QdrantServer) -> int:
+    return sum(one.endswith("/points/query") for one in server.requests)
+
+
+def test_the_cluster_answers_as_the_local_index_does(
+    root: pathlib.Path, server: QdrantServer
+) -> None:
+    push(root, server)
+    local = ask(root)
+    assert server.requests == []  # the brain alone sends nothing anywhere
+    name_server(server.url)
+    assert ask(root) == local
+    assert asked(server) == len(PROMPTS)
+    assert local[0][0][0] == "lessons/0.md"
+    assert local[1][0][0] == "lessons/2.md"
+
+
+def test_a_brain_of_another_engine_is_never_sent(root: pathlib.Path, server: QdrantServer) -> None:
+    push(root, server)
+    (root / "lessons.toml").write_text('[index]\ncollection = "zoo"\n')
+    name_server(server.url)
+    ask(root)
+    assert server.requests == []
+
+
+def test_a_brain_cannot_name_a_server(root: pathlib.Path) -> None:
+    with pytest.raises(ConfigError, match="cluster"):
+        parse_settings('[cluster]\nurl = "https://example.com"\n')
+
+
+def test_another_state_than_the_files_answers_nothing(
+    root: pathlib.Path, server: QdrantServer
+) -> None:
+    push(root, server)
+    name_server(server.url)
+    (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
+    assert "lessons/9.md" in dict(ask(root)[0])
+    assert asked(server) == 0
+
+
+def test_a_cluster_that_is_being_written_answers_nothing(
+    root: pathlib.Path, server: QdrantServer
+) -> None:
+    push(root, server)
+    name_server(server.url)
+    local = ask(root)
+    server.requests.clear()
+    server.client.set_payload("zoo~statistics", {"pending": "another", "parts": 1}, points=[0])
+    assert ask(root) == local
+    assert asked(server) == 0
+
+
+def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(
+    root: pathlib.Path, server: QdrantServer
+) -> None:
+    local = ask(root)
+    name_server(server.url)
+    assert ask(root) == local
+    assert asked(server) == 0
+    name_server("http://127.0.0.1:1")
+    assert ask(root) == local
+    name_server("http://example.com")  # not over plain http
+    assert ask(root) == local
+
+
+def test_the_doctor_says_who_answers(root: pathlib.Path, server: QdrantServer) -> None:
+    def tell() -> tuple[str, str]:
+        with Brain.open(root, directory=root) as brain:
+            brain.refresh()
+            (line,) = [one for one in check_health(brain, str(root)) if one.what == "cluster"]
+            return line.level, line.detail
+
+    assert tell() == ("warning", "the local index answers: your settings name no cluster")
+    name_server(server.url)
+    level, detail = tell()
+    assert (level, "lessons sync" in detail) == ("warning", True)
+    push(root, server)
+    assert tell()[0] == "ok"
+    (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
+    assert "another state" in tell()[1]
+
+
+def test_a_slow_server_is_answered_for_at_the_deadline(
+    root: pathlib.Path, server: QdrantServer
+) -> None:
+    push(root, server)
+    local = ask(root)
+    name_server(server.url, seconds=0.2)
+    server.seconds = 600.0
+    assert ask(root) == local
+    assert asked(server) == 0
+
+
+def test_a_key_that_others_can_read_is_not_used(
+    root: pathlib.Path, server: QdrantServer, tmp_path: pathlib.Path
+) -> None:
+    push(root, server)
+    server.key = "secret"
+    key = tmp_path / "key"
+    key.write_text("secret\n")
+    key.chmod(0o644)
+    name_server(server.url, more=f'key_file = "{key}"\n')
+    local = ask(root)
+    assert server.requests == []
+    with pytest.raises(ConfigError, match="chmod 600"):
+        read_key(str(key))
+    key.chmod(0o600)
+    assert ask(root) == local
+    assert asked(server) == len(PROMPTS)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("url = 5", "url"), ("seconds = 0", "seconds"), ("place = 'x'", "url, key_file and seconds")],
+)
+def test_settings_that_cannot_be_used_are_named(
+    root: pathlib.Path, server: QdrantServer, line: str, words: str
+) -> None:
+    local = ask(root)
+    path = pathlib.Path(user_settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"[cluster]\n{line}\n")
+    with pytest.raises(ConfigError, match=words):
+        read_cluster_settings()
+    assert ask(root) == local
