@@ -49,8 +49,8 @@ def serve(
 ) -> None:
     """Serve brains to agents on other machines, over HTTP.
 
-    See docs/server.md. A token opens the brains that --brain names, as they are served, and is shown once. Without
-    any token, every program and user of this machine can ask.
+    A token opens the brains that --brain names, as they are served, and is shown once. Without any
+    token, every program and user of this machine can ask. See docs/server.md.
 
     Examples: lessons serve shop=~/src/shop; lessons serve token add ci --brain shop --may read
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,8 +48,15 @@ class ServedBrain:
         self._workspace = Workspace(root, roots=(root,))
 
     def find(self, directory: str | None = None) -> Brain:
-        """Return the brain, as fresh as a moment allows, for a directory of the client."""
-        brain = self.open(directory)
+        """Return the brain, as fresh as a moment allows, for a directory of the client.
+
+        Raises BrainNotFound where its folder is gone; the caller is told of all other trouble.
+        """
+        try:
+            brain = self.open(directory)
+        except BrainNotFound as error:
+            self.note_stale(error)
+            raise
         try:
             waiting = freshen(brain)[1]
         except UNAVAILABLE as error:
@@ -58,7 +66,9 @@ class ServedBrain:
         return brain
 
     def open(self, directory: str | None = None) -> Brain:
-        """Return the brain for a directory of the client, as it is."""
+        """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
+        if not os.path.isdir(self.root):
+            raise BrainNotFound(f"{self.root} is not a folder any more")
         layers = self._workspace.find().layers
         return _Served(layers, directory=directory or "/", by=CALLER.get().name)
 
@@ -71,6 +81,8 @@ class ServedBrain:
         if isinstance(why, LessonsError):
             log_trouble("server", self.name, f"{type(why).__name__}: {why}")
             why = explain(why)
+        if not why and not os.path.isdir(self.root):
+            why = GONE
         if not why and any(layer.stale for layer in self._workspace.find().layers):
             why = BEHIND
         reasons = CALLER.get().stale
@@ -83,7 +95,7 @@ class ServedBrain:
             layers = self._workspace.find().layers
             for layer in layers:
                 layer.prepare()
-            return all(layer.state is not None for layer in layers)
+            return os.path.isdir(self.root) and all(layer.state is not None for layer in layers)
         except LessonsError:
             return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -39,7 +40,7 @@ from lessons_kb.service.web.admission import Forbidden, ServerAdmission, require
 from lessons_kb.service.web.callers import CALLER
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
 from lessons_kb.service.web.routes import ROUTES, Route, describe
-from lessons_kb.service.web.served_brain import UNAVAILABLE, ServedBrain
+from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
 from lessons_kb.store.server_tokens import PROPOSE, READ, ServerToken, read_tokens
 
 T = TypeVar("T")
@@ -112,6 +113,7 @@ class Server:
             "mcp": _Asgi(self._answer_mcp),
         }
         addresses = []
+        answer: Callable[..., Any]
         for route in ROUTES:
             if route.takes is not None:
                 answer = partial(self._tool, route, TypeAdapter(route.takes))
@@ -184,6 +186,8 @@ class Server:
             told = self._admission.conceal(error)
             if not told:
                 return _error(422, str(error))
+        if not CALLER.get().stale:
+            CALLER.get().stale.append(UNREADABLE)
         if route.silence is not None:
             return JSONResponse(route.silence())
         return _error(503, told, _RETRY)
@@ -346,4 +350,6 @@ def serve(
         raise InputError(f"{address.tls_cert}, {address.tls_key}: {error}; check both") from None
     with listen(address.host, address.port) as listening:
         ready()
+        # uvicorn ends well, then sends itself the signal once more, which would kill the process.
+        signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[listening])
