@@ -52,7 +52,7 @@ def serve(
     A token opens the brains that --brain names, as they are served, and is shown once. Without any
     token, every program and user of this machine can ask. See docs/server.md.
 
-    Examples: lessons serve shop=~/src/shop; lessons serve token add ci --brain shop --may read
+    Example: lessons serve shop=~/src/shop
     """
     words = words or []
     if words[:1] == [_TOKEN]:

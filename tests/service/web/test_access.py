@@ -43,8 +43,13 @@ def test_a_secret_is_kept_nowhere() -> None:
 
 @pytest.mark.parametrize(
     ("name", "brains", "may"),
-    [("", ["b"], ["read"]), ("a b", ["b"], ["read"]), ("a", [], ["read"]), ("a", ["../b"], [])]
-    + [("a", ["b"], ["write"])],
+    [
+        ("", ["b"], ["read"]),
+        ("a b", ["b"], ["read"]),
+        ("a", [], ["read"]),
+        ("a", ["../b"], []),
+        ("a", ["b"], ["write"]),
+    ],
 )
 def test_a_token_that_cannot_be(name: str, brains: list[str], may: list[str]) -> None:
     with pytest.raises(InputError):

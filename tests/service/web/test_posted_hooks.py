@@ -6,7 +6,7 @@ import builtins
 import json
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -35,7 +35,7 @@ Two writers raced.
 
 
 @pytest.fixture
-def touched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def touched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the paths below the client's folder, or with its name, that anything looked at."""
     client = str(tmp_path / "client")
     seen: list[str] = []
@@ -53,7 +53,7 @@ def touched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     for name in ("exists", "lexists", "isfile", "isdir", "islink", "realpath", "getsize"):
         monkeypatch.setattr(os.path, name, watched(getattr(os.path, name)))
     monkeypatch.setattr(builtins, "open", watched(builtins.open))
-    yield seen
+    return seen
 
 
 def post(client: Any, **event: Any) -> str:
@@ -166,13 +166,12 @@ def test_what_a_session_did_elsewhere_orders_no_drafts_here(
     client, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Any] = []
-    for name in ("start_drafts", "start_index"):
-        monkeypatch.setattr(
-            f"lessons_kb.process.detached.{name}", lambda *a, **k: started.append(a)
-        )
-    monkeypatch.setattr(
-        "lessons_kb.session.waiting_drafts.start_drafts", lambda *a, **k: started.append(a)
-    )
+
+    def note(*arguments: Any, **_options: Any) -> None:
+        started.append(arguments)
+
+    for place in ("process.detached.start_index", "session.waiting_drafts.start_drafts"):
+        monkeypatch.setattr(f"lessons_kb.{place}", note)
     whole_session(client, folder)
     assert started == []
 
