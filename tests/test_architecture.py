@@ -38,18 +38,22 @@ HOMES = {
     "onnxruntime": ("search/embeddings",),
     "pathspec": ("text",),
     "platformdirs": ("store",),
+    "prometheus_client": ("service/web",),
+    "pydantic": ("service/mcp", "service/web"),
     "pygls": ("service/lsp",),
     "qdrant_client": ("search/qdrant_engine.py",),
     "rank_bm25": ("search", "duplicates"),
     "re2": ("text",),
     "rich": ("cli", "tui", "render.py"),
     "sqlite3": ("store", "brain", "search"),
+    "starlette": ("service/web",),
     "Stemmer": ("text",),
     "tantivy": ("search",),
     "textual": ("tui",),
     "tokenizers": ("search/embeddings",),
     "tomlkit": ("agents",),
     "typer": ("cli",),
+    "uvicorn": ("service/mcp", "service/web"),
     "watchdog": ("store",),
     "yaml": ("cards",),
 }
@@ -67,7 +71,8 @@ ON_FIRST_USE = {
         "rank_bm25",
         "rich",
     ),
-    *("pygls", "textual", "tokenizers", "tomlkit", "typer", "watchdog"),
+    *("prometheus_client", "pydantic", "pygls", "starlette", "textual", "tokenizers", "tomlkit"),
+    *("typer", "uvicorn", "watchdog"),
 }
 """Heavy packages: an event answered without a daemon loads none of them."""
 

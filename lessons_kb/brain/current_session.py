@@ -21,3 +21,19 @@ def session_of(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
         if session := environment.get(name, ""):
             return session, agent
     return "", ""
+
+
+def posted_session(user: str, session: str) -> str:
+    """Return the name here of a session that a server's user has on another machine.
+
+    No user can name the session of another: names of users hold no space.
+    """
+    return f"{_POSTED}{user} {session}"
+
+
+def is_posted(session: str) -> bool:
+    """Tell whether a session is that of a server's user: its paths are names, and nothing here."""
+    return session.startswith(_POSTED)
+
+
+_POSTED = "@"

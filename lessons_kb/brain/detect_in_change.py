@@ -55,10 +55,10 @@ def find_detected(
     return found
 
 
-def find_in_evidence(brain: Layers, evidence: Evidence) -> list[DetectedLine]:
+def find_in_evidence(brain: Layers, evidence: Evidence, *, look: bool = True) -> list[DetectedLine]:
     """Return the lines that the checked turn added and left, and the commands it ran, with a match.
 
-    A line that is no longer in its file was taken back.
+    A line that is no longer in its file was taken back; unless we may ``look``, none was.
     """
     edits = [edit for edit in evidence.edits if edit.text and not edit.earlier]
     lines = [command.line for command in evidence.commands if not command.earlier]
@@ -76,6 +76,8 @@ def find_in_evidence(brain: Layers, evidence: Evidence) -> list[DetectedLine]:
     commands = [run for line in lines for run in find_run(line)]
     found = find_detected(brain, changes, commands)
     told = [tell_line(one.card, match) for one in found for match in one.matches]
+    if not look:
+        return told
     return [line for line in told if line.where == COMMAND or _is_left(brain.directory, line)]
 
 

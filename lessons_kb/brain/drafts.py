@@ -14,6 +14,7 @@ from typing import Any
 
 from lessons_kb.brain.card_text import compose, find_lacks, redact_card
 from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.current_session import is_posted
 from lessons_kb.brain.detect_in_change import read_text
 from lessons_kb.brain.detect_in_project import propose_patterns
 from lessons_kb.brain.fix_diff import find_fix
@@ -83,6 +84,8 @@ class Draft:
     text: str = ""
     fix: str = ""
     """The diff that put the mistake right when it came back, "" if none is known."""
+    by: str = ""
+    """Which user of a server proposed it, "" if none did."""
 
 
 class Drafts:
@@ -137,11 +140,14 @@ class Drafts:
         stage: str | None = None,
         severity: str | None = None,
         example: str = "",
+        by: str = "",
         now: float | None = None,
     ) -> Draft:
         """Write a draft in somebody's own words; one of the same title is written anew.
 
-        One that was edited since stays, and this is another beside it.
+        One that was edited since, or that somebody else proposed (``by``: the user of a server),
+        stays, and this is another beside it. The same proposal twice is one draft, also where the
+        first writer was killed.
 
         ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items,
         ``detect`` are patterns as a header has them. Raises InputError for one that is unusable.
@@ -162,10 +168,13 @@ class Drafts:
         at = time.time() if now is None else now
         with self._folder.locked():
             number = 1
-            while (over := self._folder.read(name)) is not None and self._is_edited(name, over):
+            while not self._may_renew(name, text, by=by):
                 number += 1
                 name = f"{first}-{number}"
+            # What a killed writer left has no facts: nobody was told of it, the trash keeps it.
+            over = None if self._folder.facts_of(name) is None else self._folder.read(name)
             facts = {"kind": PROPOSED, "key": normal_title(title), "ids": [], "at": at, "seen": 1}
+            facts |= {"by": by} if by else {}
             facts |= {"state": _OPEN, "digest": _digest(text)}
             self._folder.write(name, text, facts, over=over)
         return self.get(name)
@@ -357,6 +366,13 @@ class Drafts:
             self._folder.write(name, text, facts)
         return self.get(name)
 
+    def _may_renew(self, name: str, text: str, *, by: str) -> bool:
+        """Tell whether a proposal may be written over what has its name, if anything has."""
+        known, facts = self._folder.read(name), self._folder.facts_of(name)
+        if known is None or facts is None or known == text:
+            return True
+        return facts.get("by", "") == by and not self._is_edited(name, known)
+
     def _is_edited(self, name: str, text: str) -> bool:
         """Tell whether a draft's text is another than the one that was written here."""
         return _digest(text) != (self._folder.facts_of(name) or {}).get("digest")
@@ -384,7 +400,7 @@ class Drafts:
 
     def _find_fix(self, trigger: Trigger) -> str:
         """Return the change that put right what a trigger tells of, "" where that is not known."""
-        if trigger.kind != RED_GREEN or not trigger.failure:
+        if trigger.kind != RED_GREEN or not trigger.failure or is_posted(trigger.cause.session):
             return ""
         place = self._place(trigger.cause)
         since, until = trigger.failure.at, trigger.cause.at
@@ -421,7 +437,8 @@ class Drafts:
         return self._draft(name, facts, text)
 
     def _place(self, event: Event) -> str:
-        return event.scope if os.path.isdir(event.scope) else self._brain.directory
+        here = not is_posted(event.session) and os.path.isdir(event.scope)
+        return event.scope if here else self._brain.directory
 
     def _draft(self, name: str, facts: Mapping[str, Any], text: str) -> Draft:
         draft = Draft(
@@ -434,6 +451,7 @@ class Drafts:
             card=str(facts.get("card", "")),
             text=text,
             fix=str(facts.get("fix", "")),
+            by=str(facts.get("by", "")),
         )
 
         document = self._parse(draft)

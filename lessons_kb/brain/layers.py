@@ -159,7 +159,7 @@ class Layers:
         in_git = locate.git_top(self.directory) is not None
         return os.path.basename(self.directory) if in_git else None
 
-    def _refresh_soon(self) -> None:
+    def refresh_soon(self) -> None:
         """Refresh, but let no one writer keep an answer waiting that the last commit can give."""
         for layer in self.layers:
             if layer.state is None:
@@ -189,7 +189,7 @@ class Layers:
         """
         query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
         if fresh:
-            self._refresh_soon()
+            self.refresh_soon()
         return [hit for _layer, hit in self._find(query)[0]][: max(limit, 0)]
 
     def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
@@ -228,7 +228,7 @@ class Layers:
         ``session``.
         """
         if fresh:
-            self._refresh_soon()
+            self.refresh_soon()
         settings = self._preflight_settings(budget, context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
         hits, frequencies, size = self._find(query)

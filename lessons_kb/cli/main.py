@@ -66,6 +66,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "run": "run",
         "events": "events",
         "mcp": "mcp",
+        "serve": "serve",
         "lsp": "lsp",
         "daemon": "daemon",
         "merge-driver": "merge_driver",

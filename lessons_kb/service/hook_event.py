@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from lessons_kb.agents.capabilities import AGENTS, Agent
 from lessons_kb.agents.identify_agent import event_name, find_host, is_attended
 from lessons_kb.agents.payload_fields import Payload, replaced_by, text_of
+from lessons_kb.brain.current_session import posted_session
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
@@ -48,13 +49,16 @@ def answer_event(
     look: Callable[[str], Discovery] | None = None,
     find: Callable[[str], Layers] | None = None,
     leave_open: bool = False,
+    posted_by: str = "",
 ) -> tuple[str, str]:
     """Return what to print for one event of ``agent``, and a line for its log or "".
 
     ``data`` is the JSON that the agent sends, ``cwd`` where its process stands, for a payload
     that names no directory. A process that keeps brains open gives ``find``, which returns the one
-    for a directory, and ``look``, which tells what lies around it. Whatever goes wrong is logged;
-    then the output is the valid one that says nothing.
+    for a directory, and ``look``, which tells what lies around it. Where another machine sent the
+    event, ``posted_by`` names its user: no path in it is looked for here, nobody is asked, and its
+    sessions are that user's alone. Whatever goes wrong is logged; then the output is the valid
+    one that says nothing.
     """
     table = AGENTS[agent]
     name = "?"
@@ -79,6 +83,7 @@ def answer_event(
             look=look or partial(look_in_agent, environment=environment),
             find=find,
             leave_open=leave_open,
+            posted_by=posted_by,
         )
     except Exception as error:
         log_failure(agent, name, error)
@@ -96,14 +101,24 @@ def _answer(
     look: Callable[[str], Discovery],
     find: Callable[[str], Layers] | None,
     leave_open: bool,
+    posted_by: str,
 ) -> tuple[str, str]:
     module = import_module(f"lessons_kb.agents.{MODULES[host]}")
     found = module.read(payload, name)
     if found is None or not found["session"]:
         return table.silence, ""
     what = found.pop("what", table.events[name])
+    if posted_by:
+        found["session"] = posted_session(posted_by, found["session"])
+        found["transcript"] = ""  # a file of the other machine
     directory, cwd = _directories(
-        host, payload, environment, table, session=found["session"], standing=cwd
+        host,
+        payload,
+        environment,
+        table,
+        session=found["session"],
+        standing=cwd,
+        look=not posted_by,
     )
     cwd = found.pop("cwd", "") or cwd
     again = environment.get("LESSONS_HOOK_AGAIN") == "1"
@@ -115,6 +130,7 @@ def _answer(
         within=max(table.within, _LATE_SECONDS) if again else table.within,
         again=again,
         before=replaced_by(found.get("arguments")) if what == "after" else "",
+        posted=bool(posted_by),
         **found,
     )
     capabilities = Capabilities(
@@ -123,7 +139,8 @@ def _answer(
         lasting=table.lasting,
         chars=table.chars,
         tokens=table.tokens,
-        ask=name in table.ask and is_attended(host, payload, environment),
+        # Whoever runs a server may not hold up the agents of others.
+        ask=name in table.ask and not posted_by and is_attended(host, payload, environment),
         stop=name in table.stop,
         review=table.call.format("lessons-review"),
     )
@@ -154,10 +171,11 @@ def _directories(
     *,
     session: str,
     standing: str,
+    look: bool,
 ) -> tuple[str, str]:
     """Return the session's project and the agent's working directory, both absolute."""
     cwd = text_of(payload, "cwd")
-    if not os.path.isabs(cwd):
+    if look and not os.path.isabs(cwd):  # another machine may have other paths
         cwd = ""
     for variable in table.project:
         project = environment.get(variable, "")
@@ -165,9 +183,12 @@ def _directories(
             return project, cwd or project
     roots = payload.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else cwd
-    directory = first if os.path.isabs(first) and os.path.isdir(first) else standing
+    if not look:
+        directory = first or standing
+    else:
+        directory = first if os.path.isabs(first) and os.path.isdir(first) else standing
 
-    return pin_directory(f"{host} {session}", directory), cwd or directory
+    return pin_directory(f"{host} {session}", directory, look=look), cwd or directory
 
 
 def _parse(data: bytes | str) -> Payload | None:

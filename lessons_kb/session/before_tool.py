@@ -78,6 +78,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     late = _find_late(brain, call, read_state(journal, hook_event.context))
     if not guarding and not detected and not late:
         return NOTHING
+    # Of a server's cards a client is told the ids, not where they lie.
+    told_from = brain.layers[0].root if hook_event.posted else open_session.directory
     severity = SEVERITIES.index
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
     detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
@@ -97,9 +99,9 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if new or seen or late:
         cards = list(dict.fromkeys(_cards([], seen) + _cards(new, []) + late))
         block, given = give(brain, hook_event, capabilities, cards)
-        texts = [(MATCH, tell_before(seen, open_session.directory))] if seen else []
+        texts = [(MATCH, tell_before(seen, told_from))] if seen else []
         texts += [(BLOCK, block.text)] if block.text else []
-    question = _question(asking, stopping, open_session.directory)
+    question = _question(asking, stopping, told_from)
     proceed = _PROCEED_FILE if asking else _PROCEED
     ask = f"{_PERMISSION} {question} {proceed}" if question and capabilities.ask else ""
     if question and not capabilities.ask and capabilities.context:
@@ -115,7 +117,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
             # What a human decides, or is told with the result anyway, is not told once more.
             told = bool(ask) or any(about == MATCH for about, _text in state.waiting)
             for one in detected if call.changes else ():
-                text = "" if told else tell_after(one, open_session.directory)
+                text = "" if told else tell_after(one, told_from)
                 state.expect(name_call(hook_event), one.layer.alias, one.card.id, text)
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING
@@ -205,6 +207,8 @@ class _Call:
     whole: bool = False
     """Whether each change writes a whole file."""
     commands: tuple[str, ...] = ()
+    posted: bool = False
+    """Its files are on another machine."""
 
 
 def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
@@ -224,7 +228,8 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     folder = find_folder(arguments, hook_event.cwd) if isinstance(arguments, dict) else ""
     begin = folder or hook_event.cwd
     if does in _COMMANDS:
-        for path in _changed_by(command, scope, begin):
+        find = _named_by if hook_event.posted else _changed_by
+        for path in find(command, scope, begin):
             changed[path] = None
         changes = find_documents(command, scope=scope, cwd=begin)
     elif does == "remove":
@@ -240,6 +245,7 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
         scope=scope,
         whole=does == "create" or does in _COMMANDS,
         commands=tuple(find_run(command)) if does in _COMMANDS else (),
+        posted=hook_event.posted,
     )
 
 
@@ -248,7 +254,9 @@ def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     if call.touched:
         guarding = [found for one in brain.layers for found in _guarding(brain, one, call.touched)]
     place = place_creation if call.whole else place_change
-    changes = (place(change, call.scope) for change in call.changes)  # only where it is asked for
+    changes: Iterable[Change] = call.changes
+    if not call.posted:
+        changes = (place(change, call.scope) for change in changes)  # only where it is asked for
     return guarding, find_detected(brain, changes, call.commands)
 
 
@@ -279,6 +287,14 @@ def _changed_by(command: str, scope: str, cwd: str) -> Iterator[str]:
 
     for path in itertools.islice(find(), _MAX_CHANGED):
         if placed := relative_path(path, scope):
+            yield placed
+
+
+def _named_by(command: str, scope: str, cwd: str) -> Iterator[str]:
+    """Yield the files that a command names to change or run them, relative to ``scope``."""
+    paths = (path for _kind, found in find_changed(command) for path in found if is_known(path))
+    for path in itertools.islice(paths, _MAX_CHANGED):
+        if placed := relative_path(path, scope, cwd=cwd):
             yield placed
 
 

@@ -54,7 +54,9 @@ def respond(
     ``leave_open`` for one that ends at once, for closing a journal costs time. Raises
     LessonsError, or anything that a damaged file may cause: the caller decides what to do then.
     """
-    open_session = OpenSession(hook_event.directory, hook_event.what, look, find)
+    open_session = OpenSession(
+        hook_event.directory, hook_event.what, look, find, posted=hook_event.posted
+    )
     if len(hook_event.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         hook_event = replace(
@@ -130,7 +132,9 @@ def _with_trouble(
         answer = replace(answer, trouble=trouble)
     # Where no mark can be kept it is said once a turn at most.
     ends_turn = hook_event.what in ("prompt", "stop")
-    if capabilities.lines and is_first(cache, f"told {hook_event.session}", unknown=ends_turn):
+    if _may_tell(hook_event, capabilities) and is_first(
+        cache, f"told {hook_event.session}", unknown=ends_turn
+    ):
         line = f"lessons: lessons still arrive, but nothing is recorded: {trouble}"
         answer = replace(answer, lines=(*answer.lines, line))
     return answer
@@ -141,7 +145,7 @@ def _with_faults(
 ) -> Answer:
     """Tell, once a session, which settings silence a brain."""
     try:
-        faults = open_session.find_faults() if capabilities.lines else []
+        faults = open_session.find_faults() if _may_tell(hook_event, capabilities) else []
     except StorageError:  # what the index said of it is in the answer already
         return answer
     session = f"{hook_event.agent} {hook_event.session}"
@@ -152,6 +156,11 @@ def _with_faults(
         if is_first(state_home(), f"fault {session} {fault}", unknown=often)
     )
     return replace(answer, lines=(*answer.lines, *lines)) if lines else answer
+
+
+def _may_tell(hook_event: HookEvent, capabilities: Capabilities) -> bool:
+    """Tell whether troubles may be shown: they name files, which are no business of a client's."""
+    return capabilities.lines and not hook_event.posted
 
 
 def _name_silent(open_session: OpenSession, hook_event: HookEvent) -> str:

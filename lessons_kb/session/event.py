@@ -70,6 +70,8 @@ class HookEvent:
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+    posted: bool = False
+    """It happened on another machine: its paths are names, and nothing here looks for them."""
 
     @property
     def context(self) -> str:
@@ -125,7 +127,8 @@ class OpenSession:
     """The brain and the journal of a session, opened when first needed.
 
     ``what`` is the event's kind; ``look`` finds the brains around a directory, and ``find`` gives
-    one that is open already (and stays so).
+    one that is open already (and stays so). Where the session was ``posted``, its directory is
+    the name of one elsewhere.
     """
 
     def __init__(
@@ -134,8 +137,11 @@ class OpenSession:
         what: str,
         look: Callable[[str], Discovery],
         find: Callable[[str], Layers] | None = None,
+        *,
+        posted: bool = False,
     ) -> None:
         self.directory = directory
+        self._posted = posted
         self._look = look
         self._what = what
         self._find = find
@@ -179,6 +185,8 @@ class OpenSession:
     @property
     def scope(self) -> str:
         """The project root, spelled as the agent spells its directory: what paths start from."""
+        if self._posted:
+            return self.directory
         real = os.path.realpath(self.directory)
         top = git_top(real) or real
         if top == real:

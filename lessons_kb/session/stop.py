@@ -62,7 +62,7 @@ def _checked(
     told = [card for _layer, card in given]
     numbered = {rank: card.id for layer, card in given if (rank := ranks.get((layer, card.id)))}
     closings = read_closings(answer.text, numbered, {card.id: card.checklist for card in told})
-    detected = find_in_evidence(open_session.brain, evidence)
+    detected = find_in_evidence(open_session.brain, evidence, look=not hook_event.posted)
     check = check_items(told, answer.text, evidence, detected, closings=closings)
     if is_changed := is_change(evidence):
         check = judge(check, answer.text, evidence, within=_JUDGE_SECONDS)

@@ -9,8 +9,8 @@ from lessons_kb.store.draft_files import DraftFolder
 
 def order_drafts(open_session: OpenSession, hook_event: HookEvent) -> None:
     """Start a detached run of ``draft_session``: git and thousands of events take their time."""
-    if open_session.journal.trouble:
-        return  # what this session did was not written
+    if hook_event.posted or open_session.journal.trouble:
+        return  # its repository is elsewhere, or what this session did was not written
 
     layers = open_session.brain.layers
     roots = [layer.root for layer in layers]

@@ -20,10 +20,11 @@ _FORGET_EVERY = 64
 """Old pins are looked for in about one of so many new sessions."""
 
 
-def pin_directory(session: str, directory: str) -> str:
+def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     """Return the directory that was pinned at the session's first event, ``directory`` if now.
 
-    A pin that cannot be written or that names no folder any more leaves ``directory`` as it is.
+    A pin that cannot be written or that names no folder any more leaves ``directory`` as it is;
+    unless we may ``look``, whatever it names is taken for a folder of another machine.
     """
     folder = os.path.join(state_home(), _FOLDER)
     name = _name(session)
@@ -31,7 +32,7 @@ def pin_directory(session: str, directory: str) -> str:
     try:
         with open(path, "rb") as file:
             pinned = os.fsdecode(file.read(_MAX_BYTES))
-        return pinned if os.path.isdir(pinned) else directory
+        return pinned if not look or os.path.isdir(pinned) else directory
     except OSError:
         pass
     try:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mcp.server import MCPServer
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp.http_timeouts import TimedProtocol
@@ -44,13 +45,13 @@ def serve_http(
     config = uvicorn.Config(
         app, host=host, port=port, http=TimedProtocol, log_level="warning", lifespan="on"
     )
-    with _listening(host, port) as listening:
+    with listen(host, port) as listening:
         ready()
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listening(host: str, port: int) -> socket.socket:
-
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address; InputError where it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -85,7 +86,7 @@ def _guarded(app: App, token: str) -> App:
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             headers = {name.lower(): value for name, value in scope["headers"]}
-            if not _same_site(headers):
+            if not is_same_site(headers):
                 await _refuse(send, 403, "requests from this origin are refused")
                 return
             given = headers.get(b"authorization", b"")
@@ -99,7 +100,25 @@ def _guarded(app: App, token: str) -> App:
     return guarded
 
 
-def _same_site(headers: dict[bytes, bytes]) -> bool:
+def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSessionManager:
+    """Return what answers requests to ``server`` at any address, while its ``run()`` lasts.
+
+    Whoever calls it has checked names of hosts, origins and tokens. There are no sessions of the
+    protocol, so that none can be used with another token than it was opened with.
+    """
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server.streamable_http_app(
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=max_body,
+        transport_security=checked,
+    )
+    return server.session_manager
+
+
+def is_same_site(headers: dict[bytes, bytes]) -> bool:
     """Tell whether a request comes from no web page, or from one of this very server or machine."""
     origin = headers.get(b"origin", b"").decode("latin-1")
     if not origin:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import (
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedToolError,
+)
 from mcp.types import Tool
-from pydantic import ValidationError
+from pydantic import AnyUrl, ValidationError
 
-from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.errors import InputError
 from lessons_kb.service.mcp.client_sessions import connect
-from lessons_kb.service.mcp.tools import UNLISTED, Answer, Tools
+from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, Tools
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.version import __version__
 
@@ -26,7 +31,51 @@ INSTRUCTIONS = (
 """Whole within 512 characters: some clients show the model no more."""
 
 
+class Admission(Protocol):
+    """What a server that is shared lets the caller of the moment do."""
+
+    def offers(self, tool: str) -> bool:
+        """Tell whether the caller may use a tool."""
+
+    def admit(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as they hold for the caller; InputError if it may not call this."""
+
+    def admit_reading(self) -> None:
+        """Raise InputError unless the caller may read cards."""
+
+    def conceal(self, error: BaseException) -> str:
+        """Return what a caller is told in the place of an error's text, "" if that may be told."""
+
+
 class _Server(MCPServer):
+    admission: Admission | None = None
+    """None where whoever is connected may do everything: it is the user's own server."""
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[Any] | None = None
+    ) -> Iterable[Any]:
+        """Return a card that the caller may read."""
+        if self.admission is None:
+            return await super().read_resource(uri, context)
+        try:
+            self.admission.admit_reading()
+            return await super().read_resource(uri, context)
+        except Exception as error:
+            if told := self.admission.conceal(error):
+                raise ResourceNotFoundError(told) from None
+            raise
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[Any] | None = None,
+    ) -> Any:
+        """Return a prompt; of a shared server without anybody's journal."""
+        return await super().get_prompt(
+            name, arguments if self.admission is None else None, context
+        )
+
     async def list_tools(self) -> list[Tool]:
         """Return the tools with as short schemas as say the same: each session pays for them."""
         return [
@@ -38,6 +87,7 @@ class _Server(MCPServer):
             )
             for tool in await super().list_tools()
             if tool.name not in UNLISTED
+            and (self.admission is None or self.admission.offers(tool.name))
         ]
 
     async def call_tool(
@@ -45,12 +95,20 @@ class _Server(MCPServer):
     ) -> Any:
         """Say in one line what was wrong with the arguments, or with us; that is logged too."""
         try:
+            if self.admission is not None:
+                arguments = self.admission.admit(name, arguments)
             return await super().call_tool(name, arguments, context)
+        except InputError as error:
+            raise ToolError(str(error)) from None
         except UnexpectedToolError as error:
             what = f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
             log_trouble("mcp", name, what)
+            if self.admission is not None:
+                raise ToolError(self.admission.conceal(error)) from None
             raise ToolError(f"internal error: {what}; run `lessons doctor`") from error
         except ToolError as error:
+            if self.admission is not None and (told := self.admission.conceal(error)):
+                raise ToolError(told) from None
             if not isinstance(error.__cause__, ValidationError):
                 raise
             wrong = "; ".join(
@@ -86,10 +144,13 @@ def shorten(schema: Any) -> Any:
     }
 
 
-def build_server(workspace: Workspace, *, answer_hook: Answer | None = None) -> MCPServer[str]:
+def build_server(
+    workspace: Brains, *, answer_hook: Answer | None = None, admission: Admission | None = None
+) -> MCPServer[str]:
     """Return the server over ``workspace``; ``answer_hook`` answers (agent, event) with text.
 
-    Nothing runs yet: ``run()`` speaks over stdio.
+    ``admission`` bounds the callers of a server that is shared. Nothing runs yet: ``run()``
+    speaks over stdio.
     """
     server = _Server(
         "lessons",
@@ -101,5 +162,6 @@ def build_server(workspace: Workspace, *, answer_hook: Answer | None = None) -> 
         log_level="CRITICAL",
         lifespan=connect,
     )
+    server.admission = admission
     Tools(workspace, answer_hook).register(server)
     return server

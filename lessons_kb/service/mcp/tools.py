@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Protocol, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context  # the SDK reads it to register a tool
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ToolError as ToolError  # noqa: PLC0414 caught elsewhere
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from lessons_kb import render
-from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.service.mcp.client_sessions import session_of_call
@@ -66,10 +67,17 @@ _REWRITES = ToolAnnotations(
 )
 
 
+class Brains(Protocol):
+    """Gives the brain for a directory: a ``Workspace``, or one brain that a server shares."""
+
+    def find(self, directory: str | None = None, /) -> Brain:
+        """Return the open brain of a directory; Untrusted, BrainNotFound."""
+
+
 class Tools:
     """The tools over one workspace; each is safe to be called from several threads."""
 
-    def __init__(self, workspace: Workspace, answer_hook: Answer | None) -> None:
+    def __init__(self, workspace: Brains, answer_hook: Answer | None) -> None:
         self._workspace = workspace
         self._answer_hook = answer_hook
 

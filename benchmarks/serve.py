@@ -1,0 +1,139 @@
+"""Two server processes and a loader on one machine: requests a second, latencies, memory.
+
+The loader keeps ``CLIENTS`` requests in the air, half of them at each server; both serve one brain
+of generated cards. Everything shares the machine's cores, the loader too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import quantiles
+from typing import TYPE_CHECKING
+
+import httpx
+
+from benchmarks import report
+from benchmarks.generate import learn_statistics, make_prompt, open_brain_folder
+from benchmarks.ours import open_indexed, private_state
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from typing import Any
+
+SIZES, SERVERS, CLIENTS, WORDS = (1_000, 12_000), 2, 8, 25
+REQUESTS, QUICK = 2_000, 200
+_READY_SECONDS = 120.0
+_LESSONS = (sys.executable, "-c", "from lessons_kb.cli.entry import main; main()")
+_ROUTES = ("preflight", "search", "hooks/claude-code")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure each size of brain and each address; return all figures."""
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="lessons-bench-") as name, private_state(Path(name)):
+        for size in SIZES[:1] if options.quick else SIZES:
+            folder = open_brain_folder(size, seed=options.seed)
+            with open_indexed(folder):
+                pass
+            rows += _measure(folder, size, options)
+    headers = ("cards", "address", "requests/s", "p50 ms", "p99 ms", "silent", "MB a server")
+    report.print_table(
+        f"{SERVERS} servers, {CLIENTS} requests at once, {os.cpu_count()} cores",
+        headers,
+        [[f"{row[key]:,}" if key != "address" else row[key] for key in headers] for row in rows],
+    )
+    return {"rows": rows}
+
+
+def _measure(folder: Path, size: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    words = learn_statistics()
+    count = QUICK if options.quick else REQUESTS
+    prompts = [
+        make_prompt(words, number % size, seed=options.seed, words=WORDS) for number in range(count)
+    ]
+    with ExitStack() as stack:
+        servers = [_start(stack, folder) for _ in range(SERVERS)]
+        urls = [url for url, _pid in servers]
+        rows = []
+        for route in _ROUTES:
+            asyncio.run(_load(urls, route, prompts[:QUICK]))
+            began = time.perf_counter()
+            times, silent = asyncio.run(_load(urls, route, prompts))
+            seconds = time.perf_counter() - began
+            cuts = quantiles(times, n=100)
+            rows.append(
+                {
+                    "cards": size,
+                    "address": route,
+                    "requests/s": round(len(times) / seconds, 1),
+                    "p50 ms": round(cuts[49] * 1_000, 1),
+                    "p99 ms": round(cuts[98] * 1_000, 1),
+                    "silent": silent,
+                    "MB a server": round(max(_memory(pid) for _url, pid in servers) / 1e6),
+                }
+            )
+        return rows
+
+
+def _start(stack: ExitStack, folder: Path) -> tuple[str, int]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [*_LESSONS, "serve", f"bench={folder}", "--port", str(port), "--rate", "1000000"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    url = f"http://127.0.0.1:{port}"
+    until = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < until:
+        try:
+            if httpx.get(f"{url}/ready", timeout=10).status_code == httpx.codes.OK:
+                return url, process.pid
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.1)
+    raise RuntimeError("the server is never ready")
+
+
+async def _load(urls: Sequence[str], route: str, prompts: Sequence[str]) -> tuple[list[float], int]:
+    """Send all prompts; return the seconds that each took, and how many came to be stale."""
+    waiting = iter(enumerate(prompts))
+    times: list[float] = []
+    silent = 0
+
+    async def work(url: str) -> None:
+        nonlocal silent
+        async with httpx.AsyncClient(timeout=60) as client:
+            for number, prompt in waiting:
+                began = time.perf_counter()
+                path = f"{url}/v1/brains/bench/{route}"
+                answer = await client.post(path, json=_body(route, number, prompt))
+                answer.raise_for_status()
+                times.append(time.perf_counter() - began)
+                silent += "no answer" in answer.headers.get("lessons-stale", "")
+
+    await asyncio.gather(*(work(urls[one % len(urls)]) for one in range(CLIENTS)))
+    return times, silent
+
+
+def _body(route: str, number: int, prompt: str) -> dict[str, str]:
+    if route == "search":
+        return {"query": prompt}
+    session = f"{time.time_ns()}-{number}"
+    if route == "preflight":
+        return {"prompt": prompt, "session": session}
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": session}
+    return {**event, "cwd": "/home/dev/bench", "prompt": prompt}
+
+
+def _memory(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

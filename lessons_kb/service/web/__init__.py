@@ -1,0 +1,1 @@
+"""The organisation's server: brains for many machines over HTTP, each caller kept to its own."""

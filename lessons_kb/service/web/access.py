@@ -1,0 +1,234 @@
+"""In front of every request: who sent it, what it may ask for, how often and how much.
+
+Whoever may not ask a brain gets the answer for a brain that is not there, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Collection, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from lessons_kb.errors import StorageError
+from lessons_kb.service.mcp.http import LOOPBACK, App, Receive, Scope, Send, is_same_site
+from lessons_kb.service.web.callers import CALLER, Caller, caller_of, local_caller
+from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.store.server_tokens import (
+    METRICS,
+    ServerToken,
+    find_token,
+    read_tokens,
+    tokens_path,
+)
+
+OPEN = ("/health", "/ready", "/openapi.json")
+"""What needs no token: nothing in them depends on any brain's content."""
+METRICS_PATH = "/metrics"
+BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
+NOT_FOUND = "not found"
+_BURST_SECONDS = 5
+"""Seconds' worth of requests that a caller may send at once."""
+_SCHEME = b"bearer "
+_WRONG_HOST, _UNAUTHORISED, _FORBIDDEN, _TOO_LARGE, _TOO_MANY = 421, 401, 403, 413, 429
+
+
+class Buckets:
+    """How many requests each caller may send: so many a second, and some seconds' worth at once."""
+
+    def __init__(self, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._most = max(rate * _BURST_SECONDS, 1.0)
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, name: str) -> float:
+        """Take one request out of a caller's bucket; return the seconds until there is one."""
+        now = self._clock()
+        left, at = self._left.get(name, (self._most, now))
+        left = min(left + (now - at) * self._rate, self._most)
+        allowed = left >= 1.0
+        self._left[name] = (left - allowed, now)
+        return 0.0 if allowed else (1.0 - left) / self._rate
+
+
+class Tokens:
+    """The tokens of this user's state, read again when the file changes."""
+
+    def __init__(self, *, required: bool) -> None:
+        self._stamp: tuple[int, ...] | None = None
+        """Of the file as it was read, () where there was none."""
+        self._known: tuple[ServerToken, ...] = ()
+        self._required = required
+
+    def find_caller(self, authorization: bytes) -> Caller | None:
+        """Return who sent this header, None where that is nobody we know.
+
+        Once there was a token, a request without one is nobody's, even after it is removed: a
+        server does not become open by a change of a file.
+        """
+        known = self._read()
+        if not self._required and not known:
+            return local_caller()
+        self._required = True
+        if authorization[: len(_SCHEME)].lower() != _SCHEME:
+            return None
+        token = find_token(known, authorization[len(_SCHEME) :].strip().decode("latin-1"))
+        return None if token is None else caller_of(token)
+
+    def _read(self) -> tuple[ServerToken, ...]:
+        stamp: tuple[int, ...] | None
+        try:
+            info = os.stat(tokens_path())
+            stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
+        except FileNotFoundError:
+            stamp = ()
+        except OSError:
+            stamp = None
+        if stamp is None or stamp != self._stamp:
+            try:
+                self._known = read_tokens()
+            except StorageError as error:
+                log_trouble("server", "tokens", str(error))
+                self._known, self._required = (), True  # nobody gets in by a damaged file
+            self._stamp = stamp
+        return self._known
+
+
+class Guard:
+    """The ASGI application that lets a request through to another one, on behalf of a caller.
+
+    ``local`` says that only this machine reaches the server, by a loopback name: a web page that
+    rebinds a name of its own is refused. Nothing larger than ``max_body`` bytes is read.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        brains: Collection[str],
+        tokens: Tokens,
+        buckets: Buckets,
+        max_body: int,
+        local: bool,
+    ) -> None:
+        self._app = app
+        self._brains = frozenset(brains)
+        self._tokens = tokens
+        self._buckets = buckets
+        self._max_body = max_body
+        self._local = local
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or say why not."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # nothing here speaks over web sockets
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        headers = {name.lower(): value for name, value in scope["headers"]}
+        if self._local and not _is_loopback(headers.get(b"host", b"")):
+            await refuse(send, _WRONG_HOST, "this server answers to names of this machine only")
+            return
+        if not is_same_site(headers):
+            await refuse(send, _FORBIDDEN, "requests from web pages of other sites are refused")
+            return
+        path = scope["path"]
+        if path in OPEN:
+            await self._app(scope, receive, send)
+            return
+        caller = self._tokens.find_caller(headers.get(b"authorization", b""))
+        if caller is None:
+            told = "unauthorised; send `Authorization: Bearer` with a token of this server"
+            await refuse(send, _UNAUTHORISED, told, {"www-authenticate": "Bearer"})
+            return
+        if wait := self._buckets.take(caller.name):
+            later = {"retry-after": str(math.ceil(wait))}
+            await refuse(send, _TOO_MANY, "too many requests; wait a moment", later)
+            return
+        brain = BRAIN_PATH.fullmatch(path)
+        known = brain is not None and brain[1] in self._brains and caller.may_ask(brain[1])
+        if path == METRICS_PATH and METRICS not in caller.may:
+            await refuse(send, _FORBIDDEN, "this token may not read metrics")
+            return
+        if path != METRICS_PATH and not known:
+            await refuse_unknown(send)
+            return
+        body = await _read_body(receive, headers, self._max_body)
+        if body is None:
+            told = f"the body is too large; at most {self._max_body:,} bytes are read"
+            await refuse(send, _TOO_LARGE, told, {"connection": "close"})
+            return
+        CALLER.set(caller)
+        scope.setdefault("state", {})["body"] = body
+        await self._app(scope, _replay(body, receive), _tell_stale(send, caller))
+
+
+def _is_loopback(host: bytes) -> bool:
+    try:
+        return urlsplit("//" + host.decode("latin-1")).hostname in LOOPBACK
+    except ValueError:
+        return False
+
+
+async def _read_body(receive: Receive, headers: dict[bytes, bytes], most: int) -> bytes | None:
+    """Return the whole body, None as soon as it is known to be larger than ``most`` bytes."""
+    told = headers.get(b"content-length", b"0")
+    if not told.isdigit() or int(told[:20]) > most:
+        return None
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":  # the client has gone
+            return b"".join(parts)
+        part = message.get("body", b"")
+        size += len(part)
+        if size > most:
+            return None
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read already, then whatever comes."""
+    waiting: list[MutableMapping[str, Any]] = [
+        {"type": "http.request", "body": body, "more_body": False}
+    ]
+
+    async def replayed() -> MutableMapping[str, Any]:
+        return waiting.pop() if waiting else await receive()
+
+    return replayed
+
+
+def _tell_stale(send: Send, caller: Caller) -> Send:
+    async def told(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start" and caller.stale:
+            reason = "; ".join(caller.stale).encode("latin-1", "replace")
+            message["headers"] = [*message.get("headers", ()), (b"lessons-stale", reason)]
+        await send(message)
+
+    return told
+
+
+async def refuse_unknown(send: Send) -> None:
+    """Answer for what is not there, or is not the caller's to know of."""
+    await refuse(send, 404, NOT_FOUND)
+
+
+async def refuse(
+    send: Send, status: int, why: str, headers: MutableMapping[str, str] | None = None
+) -> None:
+    """Answer with an error in JSON."""
+    body = json.dumps({"error": why}, separators=(",", ":")).encode()
+    sent = {"content-length": str(len(body)), "content-type": "application/json", **(headers or {})}
+    raw = [(name.encode(), value.encode()) for name, value in sent.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,161 @@
+"""A brain as a server gives it: paths that clients send are names, never looked up here."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.discovery import Discovery
+from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.brain.refresh import Refresh
+from lessons_kb.duplicates.near_duplicates import Twin
+from lessons_kb.errors import (
+    BrainNotFound,
+    ConfigError,
+    IndexBroken,
+    InputError,
+    LessonsError,
+    StorageError,
+)
+from lessons_kb.service.web.callers import CALLER
+from lessons_kb.session.prompt import freshen
+from lessons_kb.store.hook_log import log_trouble
+
+MAX_INBOX = 2_000
+"""Drafts that may wait in a brain's inbox: then proposals are refused until some are reviewed."""
+BEHIND, BUILDING = "the index is behind the files", "the index is being built"
+UNREADABLE, SETTINGS = "the index cannot be read", "the settings cannot be used"
+GONE = "the brain cannot be found"
+UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
+"""What is the server's trouble, and not what was asked."""
+
+
+class ServedBrain:
+    """One brain under the name that clients know; may be shared between threads.
+
+    It stands where a ``Workspace`` does: ``find`` gives the brain for a directory of the client.
+    """
+
+    def __init__(self, name: str, root: str) -> None:
+        self.name = name
+        self.root = root
+        self._workspace = Workspace(root, roots=(root,))
+
+    def find(self, directory: str | None = None) -> Brain:
+        """Return the brain, as fresh as a moment allows, for a directory of the client.
+
+        Raises BrainNotFound where its folder is gone; the caller is told of all other trouble.
+        """
+        try:
+            brain = self.open(directory)
+        except BrainNotFound as error:
+            self.note_stale(error)
+            raise
+        try:
+            waiting = freshen(brain)[1]
+        except UNAVAILABLE as error:
+            self.note_stale(error)
+        else:
+            self.note_stale(BUILDING if waiting else "")
+        return brain
+
+    def open(self, directory: str | None = None) -> Brain:
+        """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
+        if not os.path.isdir(self.root):
+            raise BrainNotFound(f"{self.root} is not a folder any more")
+        layers = self._workspace.find().layers
+        return _Served(layers, directory=directory or "/", by=CALLER.get().name)
+
+    def look(self, _directory: str) -> Discovery:
+        """Return what is found around any directory of a client: this brain."""
+        return Discovery(trusted={self.root: self.name}, untrusted=())
+
+    def note_stale(self, why: str | LessonsError = "") -> None:
+        """Tell the caller why the answer may be old: ``why``, or what the index says of itself."""
+        if isinstance(why, LessonsError):
+            log_trouble("server", self.name, f"{type(why).__name__}: {why}")
+            why = explain(why)
+        if not why and not os.path.isdir(self.root):
+            why = GONE
+        if not why and any(layer.stale for layer in self._workspace.find().layers):
+            why = BEHIND
+        reasons = CALLER.get().stale
+        if why and why not in reasons:
+            reasons.append(why)
+
+    def is_ready(self) -> bool:
+        """Tell whether something is indexed, so that it can be searched; starts that if not."""
+        try:
+            layers = self._workspace.find().layers
+            for layer in layers:
+                layer.prepare()
+            return os.path.isdir(self.root) and all(layer.state is not None for layer in layers)
+        except LessonsError:
+            return False
+
+    def close(self) -> None:
+        """Release the files and end the watch."""
+        self._workspace.close()
+
+
+def explain(error: BaseException) -> str:
+    """Return what a client is told of the server's trouble: no path, no settings."""
+    if isinstance(error, ConfigError):
+        return SETTINGS
+    if isinstance(error, BrainNotFound):
+        return GONE
+    building = not isinstance(error, IndexBroken) and "nothing is indexed yet" in str(error)
+    return BUILDING if building else UNREADABLE
+
+
+class _Served(Brain):
+    """Layers that are open already, seen from a directory of another machine."""
+
+    def __init__(self, layers: Sequence[Layer], *, directory: str, by: str) -> None:
+        super().__init__(layers, directory=directory, project=None)
+        self._by = by
+
+    @property
+    def project(self) -> str | None:
+        """The brain's own project, else the name of the client's directory: git is out of reach."""
+        name = re.split(r"[\\/]", self.directory.rstrip("\\/"))[-1]
+        return self.layers[0].settings.project or name or None
+
+    @property
+    def drafts(self) -> Drafts:
+        """Where proposals wait for review."""
+        return _Inbox(self, by=self._by)
+
+    def refresh(self, **_how: Any) -> tuple[Refresh, ...]:
+        """Do nothing: ``ServedBrain.find`` has done what there is time for."""
+        return ()
+
+    def refresh_soon(self) -> None:
+        """Do nothing, as ``refresh``."""
+
+
+class _Inbox(Drafts):
+    """The drafts of a served brain, for one caller."""
+
+    def __init__(self, brain: Brain, *, by: str) -> None:
+        super().__init__(brain)
+        self._by = by
+
+    def propose(self, title: str, **parts: Any) -> Draft:
+        """Write a draft in the caller's name; where it lies is the server's business."""
+        if self.count() >= MAX_INBOX:
+            raise InputError("the inbox is full; ask a reviewer to go through the drafts")
+        return replace(super().propose(title, **{**parts, "by": self._by}), path="")
+
+    def find_twins(self, draft: Draft) -> list[Twin]:
+        """Return the cards that may be the same lesson; none while the index cannot tell."""
+        try:
+            return super().find_twins(draft)
+        except UNAVAILABLE:
+            return []

@@ -1,0 +1,230 @@
+"""Who gets in, to what, how often and with how much."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import stat
+from typing import Any
+
+import pytest
+
+from lessons_kb.errors import InputError, StorageError
+from lessons_kb.service.web.access import Buckets
+from lessons_kb.service.web.server import Address
+from lessons_kb.store.server_tokens import (
+    add_token,
+    find_token,
+    read_tokens,
+    remove_token,
+    tokens_path,
+)
+
+QUERY = {"query": "telegram"}
+
+
+def search(client: Any, brain: str = "shop", **how: Any) -> Any:
+    return client.post(f"/v1/brains/{brain}/search", json=QUERY, **how)
+
+
+def test_a_secret_is_kept_nowhere() -> None:
+    secret = add_token("alice", brains=["shop"], may=["read"])
+    assert len(secret) > 40
+    path = pathlib.Path(tokens_path())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    everything = [one.read_bytes() for one in path.parents[1].rglob("*") if one.is_file()]
+    assert not any(secret.encode() in data for data in everything)
+    found = find_token(read_tokens(), secret)
+    assert found is not None
+    assert (found.name, found.brains, found.may) == ("alice", ("shop",), ("read",))
+    assert find_token(read_tokens(), secret[:-1]) is None
+    assert find_token(read_tokens(), found.digest) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "brains", "may"),
+    [
+        ("", ["b"], ["read"]),
+        ("a b", ["b"], ["read"]),
+        ("a", [], ["read"]),
+        ("a", ["../b"], []),
+        ("a", ["b"], ["write"]),
+    ],
+)
+def test_a_token_that_cannot_be(name: str, brains: list[str], may: list[str]) -> None:
+    with pytest.raises(InputError):
+        add_token(name, brains=brains, may=may)
+    assert read_tokens() == ()
+
+
+def test_a_name_is_given_once_and_taken_back() -> None:
+    add_token("alice", brains=["shop"], may=["read"])
+    with pytest.raises(InputError, match="exists"):
+        add_token("alice", brains=["vault"], may=["read"])
+    remove_token("alice")
+    with pytest.raises(InputError, match="no token named"):
+        remove_token("alice")
+
+
+def test_tokens_that_others_can_read_open_nothing() -> None:
+    add_token("alice", brains=["shop"], may=["read"])
+    os.chmod(tokens_path(), 0o644)
+    with pytest.raises(StorageError, match="chmod 600"):
+        read_tokens()
+
+
+def test_without_tokens_this_machine_may_ask(connect) -> None:
+    assert search(connect()).json()["hits"]
+
+
+def test_with_tokens_nobody_asks_without_one(connect, tokens) -> None:
+    client = connect()
+    refused = search(client)
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+    for given in (
+        "Bearer",
+        "Bearer wrong",
+        f"Basic {tokens['shop']}",
+        tokens["shop"],
+        "Bearer \xff",
+    ):
+        assert search(client, headers={"authorization": given.encode("latin-1")}).status_code == 401
+    assert client.get("/metrics").status_code == 401
+    assert [client.get(path).status_code for path in ("/health", "/openapi.json")] == [200, 200]
+    assert search(client, headers={"authorization": f"bearer {tokens['shop']}"}).status_code == 200
+
+
+def test_metrics_take_a_scope_of_their_own(connect, tokens) -> None:
+    client = connect(tokens["shop"])
+    assert client.get("/metrics").status_code == 403
+    prometheus = add_token("prometheus", brains=["shop"], may=["metrics"])
+    client.headers["authorization"] = f"Bearer {prometheus}"
+    assert client.get("/metrics").status_code == 200
+    assert search(client).status_code == 403
+
+
+def test_a_token_works_from_the_moment_it_is_made_until_it_is_removed(connect) -> None:
+    client = connect()
+    assert search(client).status_code == 200
+    secret = add_token("alice", brains=["shop"], may=["read"])
+    assert search(client).status_code == 401
+    client.headers["authorization"] = f"Bearer {secret}"
+    assert search(client).status_code == 200
+    remove_token("alice")
+    assert search(client).status_code == 401
+    del client.headers["authorization"]
+    assert search(client).status_code == 401, "a server does not become open again"
+
+
+def test_a_damaged_file_of_tokens_lets_nobody_in(connect, tokens) -> None:
+    client = connect(tokens["shop"])
+    assert search(client).status_code == 200
+    for damage in ("[", "[1]", '[{"name": 1}]', "{}x"):
+        pathlib.Path(tokens_path()).write_text(damage)
+        assert search(client).status_code == 401, damage
+
+
+def test_a_brain_of_others_is_a_brain_that_is_not_there(connect, tokens) -> None:
+    client = connect(tokens["shop"])
+    theirs, none = search(client, "vault"), search(client, "no-such-brain")
+    assert (theirs.status_code, theirs.content) == (none.status_code, none.content)
+    assert (theirs.status_code, theirs.headers) == (404, none.headers)
+    for path in ("/v1/brains/shop/no-such", "/nowhere", "/v1/brains/shop/../vault/search"):
+        assert client.post(path).status_code == 404
+
+
+def test_names_of_other_machines_are_refused_on_loopback(connect) -> None:
+    client = connect()
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "[::1"):
+        assert search(client, headers={"host": host}).status_code == 421, host
+    for host in ("localhost", "localhost:99", "127.0.0.1", "[::1]:8766"):
+        assert search(client, headers={"host": host}).status_code == 200, host
+    assert search(client, headers={"origin": "https://evil.example"}).status_code == 403
+    assert search(client, headers={"origin": "http://localhost:3000"}).status_code == 200
+
+
+def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, tokens) -> None:
+    client = connect(tokens["shop"], local=False)
+    assert search(client, headers={"host": "lessons.example"}).status_code == 200
+    remove_token("alice")
+    remove_token("bob")
+    assert search(client, headers={"host": "lessons.example"}).status_code == 401
+
+
+def test_each_token_has_a_bucket_of_requests(connect, tokens) -> None:
+    client = connect(tokens["shop"], rate=0.2)  # one at once, the next after five seconds
+    assert search(client).status_code == 200
+    refused = search(client)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+    assert search(client, "vault").status_code == 429, "no brain is told apart by it"
+    other = {"authorization": f"Bearer {tokens['vault']}"}
+    assert search(client, "vault", headers=other).status_code == 200
+
+
+def test_a_bucket_fills_with_time() -> None:
+    now = 0.0
+    buckets = Buckets(2.0, clock=lambda: now)
+    assert [buckets.take("a") for _ in range(10)] == [0.0] * 10
+    assert buckets.take("a") == 0.5
+    assert buckets.take("b") == 0.0
+    now = 0.5
+    assert [buckets.take("a"), buckets.take("a")] == [0.0, 0.5]
+    now = 1_000.0
+    assert [bool(buckets.take("a")) for _ in range(11)] == [False] * 10 + [True]
+
+
+def test_a_body_is_read_no_further_than_allowed(connect) -> None:
+    client = connect(max_body=1_000)
+    sent = 0
+
+    def endless() -> Any:
+        nonlocal sent
+        while sent < 1_000:
+            sent += 1
+            yield b"x" * 500
+
+    path = "/v1/brains/shop/search"
+    refused = client.post(path, content=endless())
+    assert (refused.status_code, refused.headers["connection"]) == (413, "close")
+    assert client.post(path, content=b"x" * 1_001).status_code == 413
+    for length in ("1001", "9" * 50, "-1", "x"):
+        how = {"content-length": length}
+        assert client.post(path, content=b"{}", headers=how).status_code == 413, length
+    assert search(client).status_code == 200
+    mcp = client.post("/v1/brains/shop/mcp", content=b"x" * 1_001)
+    assert mcp.status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/health", "/v1/brains/shop/search", "/v1/brains/vault/search"])
+def test_other_methods_find_nothing(connect, tokens, path: str) -> None:
+    client = connect(tokens["shop"])
+    told = client.put(path, content=b"{}")
+    assert told.status_code == (404 if "vault" in path else 405)
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ({"host": "0.0.0.0"}, "--tls-cert and --tls-key, or --behind-proxy"),
+        ({"host": "0.0.0.0", "tls_cert": "c"}, "belong together"),
+        ({"host": "127.0.0.1", "tls_key": "k"}, "belong together"),
+    ],
+)
+def test_what_others_can_reach_needs_encryption(tokens, address: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        Address(port=0, **address).check(read_tokens())
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"host": "0.0.0.0", "behind_proxy": True},
+        {"host": "127.0.0.1", "behind_proxy": True},
+        {"host": "10.0.0.1", "tls_cert": "c", "tls_key": "k"},
+    ],
+)
+def test_what_others_can_reach_needs_tokens(address: Any) -> None:
+    with pytest.raises(InputError, match="serve token add"):
+        Address(port=0, **address).check(())
+    add_token("alice", brains=["shop"], may=["read"])
+    Address(port=0, **address).check(read_tokens())

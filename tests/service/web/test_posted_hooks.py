@@ -1,0 +1,196 @@
+"""What a client posts is data: nothing in it is looked up on the server."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lessons_kb.brain.brain import Brain
+
+PROMPT = "Add a Telegram command that runs a shell script"
+CARD = """\
+---
+type: lesson
+title: The ledger is written in one place
+severity: high
+gate: ask
+paths: ["src/ledger/**"]
+detect: [{regex: 'write_row\\('}]
+---
+
+## Root Cause
+
+Two writers raced.
+
+## Prevention Checklist
+
+- Write rows through the queue
+"""
+
+
+@pytest.fixture
+def touched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the paths below the client's folder, or with its name, that anything looked at."""
+    client = str(tmp_path / "client")
+    seen: list[str] = []
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def look(path: Any = ".", *rest: Any, **how: Any) -> Any:
+            if isinstance(path, (str, bytes)) and client in os.fsdecode(path):
+                seen.append(os.fsdecode(path))
+            return function(path, *rest, **how)
+
+        return look
+
+    for name in ("stat", "lstat", "open", "scandir", "listdir", "readlink", "access"):
+        monkeypatch.setattr(os, name, watched(getattr(os, name)))
+    for name in ("exists", "lexists", "isfile", "isdir", "islink", "realpath", "getsize"):
+        monkeypatch.setattr(os.path, name, watched(getattr(os.path, name)))
+    monkeypatch.setattr(builtins, "open", watched(builtins.open))
+    return seen
+
+
+def post(client: Any, **event: Any) -> str:
+    sent = {"session_id": "s", **event}
+    return str(client.post("/v1/brains/shop/hooks/claude-code", json=sent).text)
+
+
+def whole_session(client: Any, folder: str) -> dict[str, str]:
+    """Post all that happens in a session of Claude Code that stands in ``folder``."""
+    place = {"cwd": f"{folder}/src", "transcript_path": f"{folder}/record.jsonl"}
+    path = f"{folder}/src/ledger/rows.py"
+    edit = {"file_path": path, "old_string": "queue(row)", "new_string": "write_row(row)"}
+    remove = {"command": f"rm -rf {folder}/src/ledg* ~/x && python {path} && sed -i s/a/b/ *.py"}
+
+    def tool(name: str, kind: str, arguments: dict[str, Any], call: str, **more: Any) -> str:
+        return post(
+            client, hook_event_name=kind, tool_name=name, tool_input=arguments,
+            tool_use_id=call, permission_mode="default", **place, **more,
+        )  # fmt: skip
+
+    failed = {"error": "Exit code 1\nTelegram: chat id not on the allowlist"}
+    return {
+        "start": post(client, hook_event_name="SessionStart", source="startup", **place),
+        "prompt": post(client, hook_event_name="UserPromptSubmit", prompt=PROMPT, **place),
+        "before": tool("Edit", "PreToolUse", edit, "c1"),
+        "after": tool("Edit", "PostToolUse", edit, "c1", tool_response={}),
+        "command": tool("Bash", "PreToolUse", remove, "c2"),
+        "failed": tool("Bash", "PostToolUseFailure", remove, "c2", **failed),
+        "write": tool("Write", "PreToolUse", {"file_path": path, "content": "write_row(1)"}, "c3"),
+        "compact": post(client, hook_event_name="SessionStart", source="compact", **place),
+        "stop": post(
+            client, hook_event_name="Stop", last_assistant_message="I left the tests out.", **place
+        ),
+        "end": post(client, hook_event_name="SessionEnd", **place),
+    }
+
+
+@pytest.fixture
+def client(connect, roots) -> Any:
+    (pathlib.Path(roots["shop"]) / "lessons/ledger.md").write_text(CARD)
+    return connect()
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> str:
+    """Return a folder of the server that has the name of the client's."""
+    ledger = tmp_path / "client" / "shop" / "src" / "ledger"
+    ledger.mkdir(parents=True)
+    (ledger / "rows.py").write_text("queue(row)\n")
+    (tmp_path / "client" / "shop" / ".git").mkdir()
+    (tmp_path / "client" / "shop" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "client" / "shop" / "record.jsonl").write_text("{}\n")
+    return str(tmp_path / "client" / "shop")
+
+
+def test_no_path_of_a_session_is_looked_at(client, folder: str, touched: list[str]) -> None:
+    told = whole_session(client, folder)
+    assert "Reject every chat id" in told["prompt"]
+    assert touched == []
+
+
+def test_what_is_there_changes_no_answer(client, folder: str, tmp_path: pathlib.Path) -> None:
+    there = whole_session(client, folder)
+    assert any(there.values())
+    other = folder.replace("client", "cl1ent")  # of the same length, and not there
+    renamed = {key: text.replace("cl1ent", "client") for key, text in
+               zip(there, _of_another(client, other).values(), strict=True)}  # fmt: skip
+    assert renamed == there
+
+
+def _of_another(client: Any, folder: str) -> dict[str, str]:
+    from lessons_kb.store.server_tokens import add_token
+
+    client.headers["authorization"] = f"Bearer {add_token('x', brains=['shop'], may=['read'])}"
+    return whole_session(client, folder)
+
+
+def test_the_project_is_known_and_its_paths_guarded(client) -> None:
+    edit = {"file_path": "/home/dev/shop/src/ledger/rows.py", "old_string": "", "new_string": "x"}
+    event = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": edit}
+    told = json.loads(post(client, **event, tool_use_id="c", cwd="/home/dev/shop"))
+    said = told["hookSpecificOutput"]
+    assert "The ledger is written in one place" in said["additionalContext"]
+    assert "permissionDecision" not in said, "a server holds nobody up"
+
+
+def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots) -> None:
+    path = r"C:\dev\shop\src\main.py"
+    edit = {"file_path": path, "old_string": "", "new_string": "write_row(1)"}
+    event = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": edit}
+    told = post(client, **event, tool_use_id="c", cwd=r"C:\dev\shop")
+    assert "write_row(1)" in told
+    assert "(lessons/ledger.md)" in told
+    assert os.path.dirname(roots["shop"]) not in told
+
+
+def test_the_sessions_of_two_tokens_are_two(connect, tokens) -> None:
+    from lessons_kb.store.server_tokens import add_token
+
+    carol = add_token("carol", brains=["shop"], may=["read"])
+    asked = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
+    client = connect(tokens["shop"])
+    assert "Reject every" in post(client, **asked)
+    assert post(client, **asked, prompt_id="2") == ""
+    client.headers["authorization"] = f"Bearer {carol}"
+    assert "Reject every" in post(client, **asked)
+
+
+def test_what_a_session_did_elsewhere_orders_no_drafts_here(
+    client, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Any] = []
+
+    def note(*arguments: Any, **_options: Any) -> None:
+        started.append(arguments)
+
+    for place in ("process.detached.start_index", "session.waiting_drafts.start_drafts"):
+        monkeypatch.setattr(f"lessons_kb.{place}", note)
+    whole_session(client, folder)
+    assert started == []
+
+
+def test_a_review_runs_no_git_where_a_client_stood(
+    client, roots, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole_session(client, folder)
+    post(
+        client, hook_event_name="UserPromptSubmit", cwd=folder, prompt="it broke again, regression"
+    )
+    places: list[str] = []
+    run = __import__("subprocess").Popen.__init__
+
+    def seen(self: Any, *a: Any, **k: Any) -> None:
+        places.append(str(k.get("cwd")) + str(a))
+        run(self, *a, **k)
+
+    monkeypatch.setattr("subprocess.Popen.__init__", seen)
+    with Brain.open(roots["shop"]) as brain:
+        brain.drafts.collect()
+    assert not [place for place in places if folder in place]

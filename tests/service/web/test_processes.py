@@ -1,0 +1,285 @@
+"""A real server: tenants kept apart at every address, stopped and killed at any moment, fuzzed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.service.web.routes import ROUTES
+from lessons_kb.store.server_tokens import add_token
+
+pytestmark = pytest.mark.slow
+
+PROMPT = "the zebrafish ledger lost a row after the vaduz rotation at midnight"
+SECRETS = ("zebrafish", "vaduz", "vault")
+"""Words of the other brain: title, symptoms, file and the brain's own name."""
+BODIES: dict[str, Any] = {
+    "preflight": {"prompt": PROMPT},
+    "search": {"query": PROMPT},
+    "check": {"answer": "done", "cards": ["lessons/zebrafish.md"]},
+    "propose": {"title": "Something of mine", "root_cause": "a concrete mechanism that failed",
+                "prevention": ["Check the return value"], "symptoms": ["it hung", "no output"]},
+    "hooks": {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/x",
+              "prompt": PROMPT},
+    "mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "lessons_search", "arguments": {"query": PROMPT}}},
+}  # fmt: skip
+MCP_CALLS = [
+    {"method": "tools/list"},
+    {
+        "method": "prompts/get",
+        "params": {"name": "retrospective", "arguments": {"session_id": "s"}},
+    },
+    {"method": "resources/read", "params": {"uri": "lesson://lessons/zebrafish.md"}},
+    {"method": "resources/templates/list"},
+    *(
+        {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        for name, arguments in (
+            ("lessons_preflight", {"prompt": "it lost a row", "directory": "{vault}"}),
+            ("lessons_search", {"query": "row", "directory": "{vault}"}),
+            ("lessons_get", {"id": "lessons/zebrafish.md", "directory": "{vault}"}),
+            ("lessons_get", {"id": "{vault}/lessons/zebrafish.md"}),
+            ("lessons_check", {"answer": "done", "cards": ["{vault}/lessons/zebrafish.md"]}),
+            ("lessons_check", {"answer": "done", "session": "s"}),
+            ("lessons_mark", {"id": "lessons/zebrafish.md", "mark": "helpful"}),
+            ("session_history", {"session_id": "@bob s"}),
+        )
+    ),
+]
+
+
+class Process:
+    """`lessons serve` over some brains, at an address of its own."""
+
+    def __init__(self, roots: dict[str, str], *options: str, code: str = "") -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        named = [f"{name}={root}" for name, root in roots.items()]
+        start = f"{code}\nfrom lessons_kb.cli.entry import main; main()"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", start, "serve", *named, "--port", str(self.port), *options],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def client(self, token: str) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.url, timeout=60, headers={"authorization": f"Bearer {token}"}
+        )
+
+    def wait(self) -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            with contextlib.suppress(httpx.HTTPError):
+                if httpx.get(f"{self.url}/ready", timeout=10).status_code == 200:
+                    return
+            assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
+            time.sleep(0.05)
+        raise AssertionError("the server is never ready")
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.process.wait(60)
+
+
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def start(roots: dict[str, str]) -> Iterator[Start]:
+    running: list[Process] = []
+
+    def start(*options: str, code: str = "", only: str = "") -> Process:
+        chosen = {only: roots[only]} if only else roots
+        made = Process(chosen, *options, code=code)
+        running.append(made)
+        made.wait()
+        return made
+
+    yield start
+    for one in running:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.communicate()
+
+
+def ask(client: httpx.Client, route: Any, brain: str, body: Any) -> httpx.Response:
+    path = route.path.replace("{brain}", brain).replace("{agent}", "claude-code")
+    headers = {"accept": "application/json, text/event-stream"}
+    return client.request(route.method, path, json=body, headers=headers)
+
+
+def comparable(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+    return answer.status_code, answer.content, {**answer.headers, "date": ""}
+
+
+def test_a_token_learns_nothing_of_another_brain(
+    start: Start, tokens, roots, request: pytest.FixtureRequest
+) -> None:
+    add_token("metrics", brains=["shop"], may=["read", "metrics"])
+    server = start()
+    mine, theirs = server.client(tokens["shop"]), server.client(tokens["vault"])
+    request.addfinalizer(mine.close)
+    request.addfinalizer(theirs.close)
+    assert {r.name for r in ROUTES if "{brain}" in r.path} == set(BODIES)
+    found = ask(theirs, next(r for r in ROUTES if r.name == "search"), "vault", BODIES["search"])
+    assert "zebrafish" in found.text, "the other brain does answer its own token"
+    for route in ROUTES:
+        if "{brain}" not in route.path:
+            told = mine.request(route.method, route.path)
+            assert not [s for s in SECRETS if s in (told.text + str(told.headers)).lower()]
+            continue
+        body = BODIES[route.name]
+        forbidden, absent = ask(mine, route, "vault", body), ask(mine, route, "no-such", body)
+        assert comparable(forbidden) == comparable(absent)
+        assert forbidden.status_code == 404
+        # Asked of one's own brain, about what only the other one holds.
+        own = ask(mine, route, "shop", body)
+        heads = str(own.headers).lower()
+        assert own.status_code in (200, 204, 422)
+        allowed = body["cards"][0] if route.name == "check" else ""  # the caller's own words
+        text = own.text.lower().replace(allowed, "")
+        assert not [s for s in SECRETS if s in text + heads], (route.name, text)
+    mcp = next(r for r in ROUTES if r.name == "mcp")
+    for one in MCP_CALLS:
+        sent = json.loads(json.dumps(one).replace("{vault}", roots["vault"]))
+        said = ask(mine, mcp, "shop", {"jsonrpc": "2.0", "id": 1, **sent})
+        text = said.text.replace("lessons/zebrafish.md", "")  # what was asked for is repeated
+        text = text.replace(roots["vault"], "") if roots["vault"] in json.dumps(sent) else text
+        assert not [s for s in SECRETS[:2] if s in text.lower()], (one, said.text)
+        assert os.path.dirname(roots["vault"]) not in text, (one, said.text)
+
+
+def test_told_to_stop_it_finishes_what_it_is_answering(start: Start, tokens, roots) -> None:
+    slow = (
+        "import time; from lessons_kb.store import draft_files\n"
+        "write = draft_files.DraftFolder.write\n"
+        "def late(*a, **k):\n"
+        "    open(MARK, 'w').close(); time.sleep(1); return write(*a, **k)\n"
+        "draft_files.DraftFolder.write = late\n"
+    )
+    mark = pathlib.Path(roots["shop"]).parent / "writing"
+    server = start(code=slow.replace("MARK", repr(str(mark))))
+    answers: list[int] = []
+
+    def propose() -> None:
+        with server.client(tokens["shop"]) as client:
+            sent = client.post("/v1/brains/shop/propose", json=BODIES["propose"])
+            answers.append(sent.status_code)
+
+    asking = threading.Thread(target=propose)
+    asking.start()
+    until = time.monotonic() + 30
+    while not mark.exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert server.stop() == 0
+    asking.join(30)
+    assert answers == [200]
+    with Brain.open(roots["shop"]) as brain:
+        assert [draft.title for draft in brain.drafts.all()] == ["Something of mine"]
+
+
+KILL = """
+import os, signal
+from lessons_kb.store import draft_files
+real = draft_files.{name}
+def deadly(*a, **k):
+    if {before}: os.kill(os.getpid(), signal.SIGKILL)
+    real(*a, **k)
+    os.kill(os.getpid(), signal.SIGKILL)
+draft_files.{name} = deadly
+"""
+
+
+STEPS = ("write_temp", "rename_new", "sync_folder", "write_private")
+"""Of writing a draft, in their order; where an older one is renewed, "exchange" takes its place."""
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "behind"])
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [*((name, False) for name in STEPS), ("exchange", True), ("write_private", True)],
+)
+def test_killed_while_a_draft_is_written(
+    start: Start, tokens, roots, name: str, changed: bool, before: bool
+) -> None:
+    """Whoever got no answer sends the proposal again: then it is there, once, and whole."""
+    old = {**BODIES["propose"], "root_cause": "what was believed at first, with a mechanism"}
+    if changed:
+        first = start(only="shop")
+        with first.client(tokens["shop"]) as client:
+            assert client.post("/v1/brains/shop/propose", json=old).status_code == 200
+        first.stop()
+    code = KILL.format(name=name, before=before)
+    doomed = start(only="shop", code=code)
+    with doomed.client(tokens["shop"]) as client, pytest.raises(httpx.HTTPError):
+        client.post("/v1/brains/shop/propose", json=BODIES["propose"])
+    assert doomed.process.wait(30) == -signal.SIGKILL
+    again = start(only="shop")
+    with again.client(tokens["shop"]) as client:
+        told = client.post("/v1/brains/shop/propose", json=BODIES["propose"])
+        assert told.status_code == 200
+    with Brain.open(roots["shop"]) as brain:
+        (draft,) = brain.drafts.all()
+        assert draft.id == told.json()["id"]
+        assert "a concrete mechanism that failed" in draft.text
+        assert brain.drafts.count() == 1
+
+
+def test_a_change_of_a_card_reaches_the_next_answers(start: Start, tokens, roots) -> None:
+    server = start()
+    new = pathlib.Path(roots["shop"]) / "lessons" / "quokka.md"
+    shutil.copy(pathlib.Path(roots["vault"]) / "lessons" / "zebrafish.md", new)
+    until = time.monotonic() + 30
+    asked = {"query": "zebrafish ledger"}
+    found: list[str] = []
+    with server.client(tokens["shop"]) as client:
+        while "lessons/quokka.md" not in found:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+            hits = client.post("/v1/brains/shop/search", json=asked).json()["hits"]
+            found = [hit["id"] for hit in hits]
+
+
+def test_no_request_makes_the_server_fail(start: Start, tokens) -> None:
+    secret = add_token("all", brains=["shop"], may=["read", "propose", "metrics"])
+    server = start("--rate", "100000")
+    headers = {"authorization": f"Bearer {secret}"}
+    schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json", headers=headers)
+    statuses: set[int] = set()
+    sent = {**headers, "accept": "application/json, text/event-stream"}
+    with requests.Session() as session:
+        for found in schema.get_all_operations():
+
+            @settings(max_examples=25, suppress_health_check=list(HealthCheck))
+            @given(case=found.ok().as_strategy())
+            def fuzz(case: Any) -> None:
+                if "brain" in (case.path_parameters or {}):
+                    case.path_parameters["brain"] = "shop"
+                answer = case.call(headers=sent, session=session)
+                statuses.add(answer.status_code)
+                assert answer.status_code < 500, answer.text
+
+            fuzz()
+    assert {200, 422} <= statuses
+    assert server.process.poll() is None

@@ -1,0 +1,264 @@
+"""What each address answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.service.hook_event import answer_event
+from lessons_kb.service.web.routes import ROUTES
+
+PROMPT = "Add a Telegram command that runs a shell script"
+CARD = "lessons/telegram-allowlist.md"
+PROPOSAL = {
+    "title": "Retried a payment without an idempotency key",
+    "root_cause": "the client retried on a timeout although the first request had gone through",
+    "prevention": ["Send an idempotency key with each payment"],
+    "symptoms": ["a customer was charged twice", "two invoices for one order"],
+}
+MCP = {"accept": "application/json, text/event-stream"}
+
+
+def ask(client: Any, what: str, **body: Any) -> Any:
+    return client.post(f"/v1/brains/shop/{what}", json=body)
+
+
+def call(client: Any, tool: str, **arguments: Any) -> Any:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    asked["params"] = {"name": tool, "arguments": arguments}
+    result = client.post("/v1/brains/shop/mcp", json=asked, headers=MCP).json()["result"]
+    text = result["content"][0]["text"] if result["content"] else ""
+    return text if result.get("isError") else result.get("structuredContent", text)
+
+
+def prompt_event(**more: str) -> dict[str, str]:
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
+    return {**event, "session_id": "s", "cwd": "/home/dev/shop", **more}
+
+
+def test_preflight_gives_the_block_once_a_session(connect) -> None:
+    client = connect()
+    first = ask(client, "preflight", prompt=PROMPT, session="s")
+    assert first.json()["block"].startswith("[ACTIVE LESSONS — verify before finalizing]\n1. Tele")
+    assert first.json()["lessons"][0]["id"] == CARD
+    assert "lessons-stale" not in first.headers
+    assert ask(client, "preflight", prompt=PROMPT, session="s").json()["block"] == ""
+    assert ask(client, "preflight", prompt=PROMPT, session="t").json() == first.json()
+    assert ask(client, "preflight", prompt="what is the weather like").json()["block"] == ""
+
+
+def test_search_check_and_their_mistakes(connect) -> None:
+    client = connect()
+    hits = ask(client, "search", query="telegram allowlist", kinds=["lesson"], limit=2).json()
+    assert [hits["hits"][0]["id"], len(hits["hits"])] == [CARD, 2]
+    found = ask(client, "check", answer="I added the command.", cards=[CARD]).json()
+    assert found["checked"] == len(found["unaddressed"]) == 2
+    wrong = ask(client, "search", quer="telegram")
+    assert (wrong.status_code, "query: Field required" in wrong.json()["error"]) == (422, True)
+    assert ask(client, "check", answer="done", cards=["no-such"]).status_code == 422
+    assert "session" in ask(client, "check", answer="done").json()["error"]
+    for body in (b"", b"[", b"null", b"[" * 100_000, b'{"query": "\\ud800"}', b"\xff"):
+        assert client.post("/v1/brains/shop/search", content=body).status_code == 422
+
+
+def test_the_last_preflight_of_a_session_is_checked(connect) -> None:
+    client = connect()
+    ask(client, "preflight", prompt=PROMPT, session="s")
+    assert ask(client, "check", answer="done", session="s").json()["checked"] == 2
+    assert ask(client, "check", answer="done", session="other").json()["checked"] == 0
+
+
+def test_a_proposal_waits_for_review_and_is_one_draft_however_often_it_is_sent(
+    connect, tokens, roots
+) -> None:
+    client = connect(tokens["shop"])
+    answers = [ask(client, "propose", **PROPOSAL).json() for _ in range(3)]
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0]["path"] == "", "where it lies is the server's business"
+    with Brain.open(roots["shop"]) as brain:
+        (draft,) = brain.drafts.all()
+        assert (draft.id, draft.by) == (answers[0]["id"], "alice")
+        assert draft.title == PROPOSAL["title"]
+        assert not any(card.title == draft.title for card in brain.cards.all())
+
+
+def test_nobody_writes_over_the_proposal_of_another(connect, tokens, roots) -> None:
+    from lessons_kb.store.server_tokens import add_token
+
+    carol = add_token("carol", brains=["shop"], may=["propose"])
+    client = connect(tokens["shop"])
+    mine = ask(client, "propose", **PROPOSAL).json()["id"]
+    client.headers["authorization"] = f"Bearer {carol}"
+    hers = ask(client, "propose", **{**PROPOSAL, "root_cause": "a proxy repeated it"}).json()["id"]
+    client.headers["authorization"] = f"Bearer {tokens['shop']}"
+    again = ask(client, "propose", **{**PROPOSAL, "root_cause": "the client repeated it"}).json()
+    assert again["id"] == mine != hers
+    with Brain.open(roots["shop"]) as brain:
+        told = {draft.by: draft.text for draft in brain.drafts.all()}
+    assert "a proxy repeated it" in told["carol"]
+    assert "the client repeated it" in told["alice"]
+
+
+def test_a_full_inbox_takes_no_more(connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lessons_kb.service.web.served_brain.MAX_INBOX", 1)
+    client = connect()
+    assert ask(client, "propose", **PROPOSAL).status_code == 200
+    full = ask(client, "propose", **{**PROPOSAL, "title": "Something else"})
+    assert (full.status_code, "inbox is full" in full.json()["error"]) == (422, True)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "gemini-cli", "opencode"])
+def test_a_posted_hook_is_answered_as_the_hook_program_answers(
+    connect, roots, tmp_path: pathlib.Path, agent: str
+) -> None:
+    event: dict[str, str] = {
+        "claude-code": prompt_event(),
+        "gemini-cli": prompt_event(hook_event_name="BeforeAgent"),
+        "opencode": {"event": "prompt", "sessionID": "s", "text": PROMPT, "cwd": "/home/dev/x"},
+    }[agent]
+    posted = ask(connect(), f"hooks/{agent}", **event)
+    assert posted.status_code == 200
+    project = tmp_path / "project"
+    project.mkdir()
+    own = json.dumps({**event, "cwd": str(project)})
+    environment = {"LESSONS_BRAIN": roots["shop"]}
+    assert posted.text == answer_event(agent, own, environment)[0]
+    assert "Reject every chat id" in posted.text
+
+
+def test_a_hook_that_has_nothing_to_say(connect) -> None:
+    client = connect()
+    quiet = ask(client, "hooks/claude-code", **prompt_event(prompt="thanks"))
+    assert (quiet.status_code, quiet.content) == (204, b"")
+    odd = client.post("/v1/brains/shop/hooks/claude-code", content=b"not json")
+    assert (odd.status_code, odd.content) == (204, b"")
+    silent = ask(client, "hooks/cursor", hook_event_name="sessionStart", conversation_id="c")
+    assert (silent.status_code, silent.text) == (200, "{}")
+    assert ask(client, "hooks/no-such-agent", **prompt_event()).status_code == 404
+
+
+def test_mcp_serves_what_a_token_allows(connect, tokens) -> None:
+    from lessons_kb.store.server_tokens import add_token
+
+    def offered(client: Any) -> set[str]:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        answer = client.post("/v1/brains/shop/mcp", json=asked, headers=MCP).json()
+        return {tool["name"] for tool in answer["result"]["tools"]}
+
+    reading = {"lessons_preflight", "lessons_search", "lessons_get", "lessons_check"}
+    client = connect(tokens["shop"])
+    assert offered(client) == reading | {"lessons_propose", "lessons_mark"}
+    assert call(client, "lessons_search", query="telegram")["hits"][0]["id"] == CARD
+    assert call(client, "lessons_propose", **PROPOSAL)["path"] == ""
+    assert call(client, "lessons_mark", id=CARD, mark="helpful")["times"] == 1
+    assert "does not offer" in call(client, "lessons_bump", ids=[CARD])
+    assert "does not offer" in call(client, "session_history", session_id="s")
+    assert "no card named" in call(client, "lessons_get", id="../vault/lessons/zebrafish.md")
+    client.headers["authorization"] = f"Bearer {add_token('eve', brains=['shop'], may=['read'])}"
+    assert offered(client) == reading
+    assert "may not propose" in call(client, "lessons_propose", **PROPOSAL)
+    assert ask(client, "propose", **PROPOSAL).status_code == 403
+    client.headers["authorization"] = f"Bearer {add_token('o', brains=['shop'], may=['propose'])}"
+    assert offered(client) == {"lessons_propose", "lessons_mark"}
+    assert "may not read" in call(client, "lessons_search", query="telegram")
+    for what, body in (("search", {"query": "x"}), ("hooks/codex", prompt_event())):
+        assert ask(client, what, **body).status_code == 403
+    read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
+    read["params"] = {"uri": f"lesson://{CARD}"}
+    assert "Reject every" not in client.post("/v1/brains/shop/mcp", json=read, headers=MCP).text
+
+
+def test_the_description_is_that_of_the_routes(connect) -> None:
+    client = connect()
+    described = client.get("/openapi.json").json()
+    assert set(described["paths"]) == {route.path for route in ROUTES}
+    schemas = described["components"]["schemas"]
+
+    def check(what: str, data: Any) -> None:
+        schema = {**schemas[what], "components": {"schemas": schemas}}
+        Draft202012Validator(schema).validate(data)
+
+    check("Propose", PROPOSAL)
+    check("Proposed", ask(client, "propose", **PROPOSAL).json())
+    check("Block", ask(client, "preflight", prompt=PROMPT).json())
+    check("Hits", ask(client, "search", query="telegram").json())
+    check("Checked", ask(client, "check", answer="x", cards=[CARD]).json())
+    check("Error", ask(client, "search").json())
+
+
+def test_health_readiness_and_figures(connect) -> None:
+    client = connect()
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/ready").json() == {"ready": True}
+    ask(client, "search", query="telegram")
+    ask(client, "search")
+    told = client.get("/metrics").text
+    assert 'lessons_requests_total{route="search",status="200"} 1.0' in told
+    assert 'lessons_requests_total{route="search",status="422"} 1.0' in told
+    assert 'lessons_request_seconds_count{route="search"} 2.0' in told
+    assert "shop" not in told
+
+
+def test_a_brain_that_is_gone_is_silence_with_a_reason(connect, roots) -> None:
+    client = connect()
+    assert ask(client, "search", query="telegram").json()["hits"]
+    shutil.rmtree(roots["shop"])
+    found = ask(client, "search", query="telegram")
+    assert (found.status_code, found.headers["lessons-stale"] != "") == (200, True)
+    hook = ask(client, "hooks/claude-code", **prompt_event())
+    assert (hook.status_code, hook.content, "lessons-stale" in hook.headers) == (204, b"", True)
+    for answer in (found, hook, ask(client, "check", answer="x", cards=[CARD])):
+        assert os.path.dirname(roots["shop"]) not in answer.text + str(answer.headers)
+    assert client.get("/ready").status_code == 503
+
+
+def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots) -> None:
+    (pathlib.Path(roots["shop"]) / "lessons.toml").write_text("no such = setting\n")
+    client = connect(ready=False)
+    found = ask(client, "preflight", prompt=PROMPT)
+    assert (found.status_code, found.json()["block"]) == (200, "")
+    assert found.headers["lessons-stale"] == "the settings cannot be used"
+    refused = ask(client, "check", answer="x", cards=[CARD])
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    assert roots["shop"] not in refused.text
+
+
+def test_an_index_that_takes_too_long_is_silence_with_a_reason(
+    connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    from lessons_kb.brain.layers import Layers
+
+    client = connect()
+    assert ask(client, "search", query="telegram").json()["hits"]
+    go_on = threading.Event()
+    search = Layers.search
+    monkeypatch.setattr("lessons_kb.service.web.server.ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(Layers, "search", lambda *a, **k: go_on.wait(30) and search(*a, **k))
+    late = ask(client, "search", query="telegram")
+    assert (late.json(), late.headers["lessons-stale"]) == (
+        {"hits": []},
+        "no answer within 0.05 s",
+    )
+    monkeypatch.setattr("lessons_kb.service.web.server.MAX_WAITING", 1)
+    busy = ask(client, "search", query="telegram")
+    assert (busy.status_code, busy.headers["retry-after"]) == (503, "2")
+    go_on.set()
+
+
+def test_an_index_that_was_taken_away_is_built_again(connect, roots, until_ready) -> None:
+    client = connect()
+    before = ask(client, "search", query="telegram").json()
+    with Brain.open(roots["shop"]) as brain:
+        shutil.rmtree(brain.layers[0].cache)
+    until_ready(client)
+    after = ask(client, "search", query="telegram").json()
+    assert [hit["id"] for hit in after["hits"]] == [hit["id"] for hit in before["hits"]]
