@@ -234,6 +234,14 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
     return ""
 
 
+def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
+    """Return a file's part of a diff with the hunks that hold one of these runs of words."""
+    head, *hunks = re.split(r"(?m)^(?=@@ )", part)
+    runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
+    kept = [hunk for hunk in hunks if any(run.search(hunk) for run in runs)]
+    return "".join((head, *kept)) if kept else ""
+
+
 def split_files(diff: str) -> list[str]:
     """Return the parts of a unified diff, one a file."""
     return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part.strip()]
