@@ -24,7 +24,7 @@ from lessons_kb.learn.draft_text import (
     split_files,
 )
 from lessons_kb.learn.fix_commits import CommitFacts, is_code, is_test, read_facts
-from lessons_kb.learn.mining_candidates import Candidate, find_candidates
+from lessons_kb.learn.mining_candidates import Candidate, find_candidates, typed_before
 from lessons_kb.learn.review_comments import read_comments
 from lessons_kb.learn.session_signals import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
@@ -180,12 +180,12 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
         for commit in candidate.commits[:1]:
             with contextlib.suppress(GitError):
                 diff = _pick_code(read_commit(brain.directory, commit.id), commit.causes)
-        sketch = sketch_candidate(candidate, diff=redact(diff), propose=learn)
-        prompts = [prompt for one in candidate.sightings for prompt in one.prompts]
+        prompts = typed_before(candidate)
+        sketch = sketch_candidate(candidate, prompts=prompts, diff=redact(diff), propose=learn)
         draft = Drafts(brain).add_mined(
             candidate.id,
             sketch,
-            symptoms=tuple(dict.fromkeys(prompts))[:3],
+            symptoms=prompts[:3],
             seen=candidate.occurrences,
             at=candidate.at,
             place=place,

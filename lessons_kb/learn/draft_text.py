@@ -137,12 +137,19 @@ def sketch_diff(
 
 
 def sketch_candidate(
-    candidate: Candidate, *, diff: str = "", propose: Propose = _propose_nothing
+    candidate: Candidate,
+    *,
+    prompts: Sequence[str] = (),
+    diff: str = "",
+    propose: Propose = _propose_nothing,
 ) -> Sketch:
-    """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it."""
+    """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
+
+    ``prompts`` are the tasks in which it happened.
+    """
     facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
     for one in candidate.sightings[:2]:
-        facts += [_asked(one.prompts[0]) if one.prompts else ""]
+        facts += [_asked(prompt) for prompt in one.prompts[:1] if prompt in prompts]
         facts.append(f"What was said:\n\n{_quoted(one.quote)}" if one.quote else "")
         facts.append(f"What failed: {_code(one.command)}" if one.command else "")
     excerpt = next((one.excerpt for one in candidate.sightings if one.excerpt), "")
@@ -157,7 +164,7 @@ def sketch_candidate(
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
     if change.strip():
         sections[FIX] = _show_fix("What fixed it:", change, propose)
-    request = next((p for one in candidate.sightings for p in one.prompts), "")
+    request = next(iter(prompts), "")
     return Sketch(
         title=f"{UNNAMED} ({_one_line(candidate.title, _MAX_HINT)})".replace("\n", " "),
         sections=sections,

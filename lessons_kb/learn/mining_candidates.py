@@ -69,6 +69,23 @@ def find_candidates(
     return sorted(found, key=lambda one: (-one.rank, -one.at, one.id))
 
 
+def typed_before(candidate: Candidate) -> tuple[str, ...]:
+    """Return the prompts that belong to a mistake.
+
+    What was met in several sessions belongs to their task only where the tasks are alike: an error
+    of the machine is met whatever somebody asked for.
+    """
+    typed = list(dict.fromkeys(p for one in candidate.sightings for p in one.prompts))
+    if len({one.session for one in candidate.sightings}) == 1 or len(typed) == 1:
+        return tuple(typed)
+    terms = [frozenset(analyze(prompt)) for prompt in typed]
+    alike = [
+        any(_alike(one, other) for place, other in enumerate(terms) if place != number)
+        for number, one in enumerate(terms)
+    ]
+    return tuple(prompt for prompt, kept in zip(typed, alike, strict=True) if kept)
+
+
 def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
     """Return each sighting once: a session that is resumed or exported again is copied whole."""
     kept: list[Sighting] = []

@@ -646,3 +646,17 @@ def test_a_short_complaint_is_told_with_what_follows(lessons: Run, project: path
     write_export(project, "a.md", TAGGED.replace("Nope.", said))
     commit(project, "Begin")
     assert find(lessons)[0]["examples"][0]["quote"].endswith("broken now.")
+
+
+def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(
+    lessons: Run, project: pathlib.Path
+) -> None:
+    tasks = ("import the orders of the warehouse", "paint the login page blue", "release it")
+    for day, task in enumerate(tasks, 1):
+        text = TAGGED.replace("import the orders of the warehouse", task)
+        write_export(project, f"{day}.md", text.replace("2026-10-03", f"2026-10-{day:02}"))
+    commit(project, "Begin")
+    (one,) = find(lessons)
+    assert (one["occurrences"], one["symptoms"]) == (3, [])
+    lessons("mine", "--draft", "1")
+    assert "login page" not in lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
