@@ -40,6 +40,8 @@ _PROPOSAL = """\
 _UNQUOTED = re.compile(r"[\n\r]|--")
 """What would end the comment, or a line of it."""
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
+_PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
+_ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
@@ -151,8 +153,8 @@ def sketch_candidate(
     for one in candidate.sightings[:2]:
         facts += [_asked(prompt) for prompt in one.prompts[:1] if prompt in prompts]
         facts.append(f"What was said:\n\n{_quoted(one.quote)}" if one.quote else "")
-        facts.append(f"What failed: {_code(one.command)}" if one.command else "")
-    excerpt = next((one.excerpt for one in candidate.sightings if one.excerpt), "")
+        facts.append(f"What failed: {_code(_shorten(one.command))}" if one.command else "")
+    excerpt = _shorten(next((one.excerpt for one in candidate.sightings if one.excerpt), ""))
     facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
     for commit in candidate.commits[:3]:
         facts.append(f"Commit {_code(commit.id[:10])}: {_one_line(commit.subject, _MAX_QUOTE)}")
@@ -345,6 +347,14 @@ def _guarded(files: Sequence[str]) -> tuple[str, ...]:
 def _quoted(text: str) -> str:
     line = _one_line(text, _MAX_QUOTE)
     return f"> “{line}”" if line else ""
+
+
+def _shorten(text: str) -> str:
+    """Return a text with file names in place of absolute paths.
+
+    They hold a user's name, and the words of folders, such as the project's, fit any prompt.
+    """
+    return _ABSOLUTE.sub(r"\1", _PLACE.sub("", text))
 
 
 def _code(text: str) -> str:

@@ -660,3 +660,15 @@ def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(
     assert (one["occurrences"], one["symptoms"]) == (3, [])
     lessons("mine", "--draft", "1")
     assert "login page" not in lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
+
+
+def test_a_draft_names_files_without_their_place_on_this_machine(
+    lessons: Run, project: pathlib.Path
+) -> None:
+    command = "`cd /home/ada/src/shop && python /home/ada/src/shop/import.py`"
+    write_export(project, "a.md", TAGGED.replace("`python import.py`", command))
+    commit(project, "Begin")
+    lessons("mine", "--draft", "1")
+    text = lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
+    assert "What failed: `python import.py`" in text
+    assert "ada" not in text
