@@ -82,6 +82,8 @@ class Draft:
     card: str = ""
     """The card that an earlier draft of the same mistake became, "" if none did."""
     text: str = ""
+    place: int = 0
+    """Among the drafts of the past: the likeliest mistake first."""
     fix: str = ""
     """The diff that put the mistake right when it came back, "" if none is known."""
     by: str = ""
@@ -180,7 +182,14 @@ class Drafts:
         return self.get(name)
 
     def add_mined(
-        self, key: str, sketch: Sketch, *, symptoms: Sequence[str], seen: int, at: float
+        self,
+        key: str,
+        sketch: Sketch,
+        *,
+        symptoms: Sequence[str],
+        seen: int,
+        at: float,
+        place: int = 0,
     ) -> Draft | None:
         """Write a draft of what was found in the past; None when its key is known already.
 
@@ -191,15 +200,15 @@ class Drafts:
             if self._folder.facts_of(name) is not None:
                 return None
             text = self._compose(sketch, header={"symptoms": tuple(symptoms) or None}, at=at)
-            facts = {"kind": MINED, "key": key, "ids": [], "at": at, "seen": seen}
+            facts = {"kind": MINED, "key": key, "ids": [], "at": at, "seen": seen, "place": place}
             facts |= {"state": _OPEN, "digest": _digest(text)}
             self._folder.write(name, text, facts)
         return self.get(name)
 
     def all(self) -> list[Draft]:
-        """Return the open drafts, newest first."""
+        """Return the open drafts, newest first, then those of the past, likeliest first."""
         drafts = [draft for name in self.ids() if (draft := self._read(name)) is not None]
-        return sorted(drafts, key=lambda draft: (-draft.at, draft.id))
+        return sorted(drafts, key=_order)
 
     def ids(self) -> list[str]:
         """Return the ids of the drafts that wait, in order, without reading them."""
@@ -450,6 +459,7 @@ class Drafts:
             seen=int(facts.get("seen", 1)),
             card=str(facts.get("card", "")),
             text=text,
+            place=int(facts.get("place", 0)),
             fix=str(facts.get("fix", "")),
             by=str(facts.get("by", "")),
         )
@@ -488,6 +498,10 @@ class Drafts:
                 over = draft.text
             facts = {**(self._folder.facts_of(draft.id) or {}), "state": state, "card": card}
             self._folder.settle(draft.id, facts, now=time.time(), over=over)
+
+
+def _order(draft: Draft) -> tuple[bool, int, float, str]:
+    return draft.kind == MINED, draft.place, -draft.at, draft.id
 
 
 def _name(kind: str, key: str) -> str:

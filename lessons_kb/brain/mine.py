@@ -16,9 +16,15 @@ from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.transcript_files import Source, find_sources, is_inside, read_entries
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
-from lessons_kb.learn.draft_text import names_of, sketch_candidate, split_files
-from lessons_kb.learn.fix_commits import CommitFacts, read_facts
-from lessons_kb.learn.mining_candidates import Candidate, find_candidates
+from lessons_kb.learn.draft_text import (
+    MAX_DIFF,
+    names_of,
+    pick_hunks_with,
+    sketch_candidate,
+    split_files,
+)
+from lessons_kb.learn.fix_commits import CommitFacts, is_code, is_test, read_facts
+from lessons_kb.learn.mining_candidates import Candidate, find_candidates, typed_before
 from lessons_kb.learn.review_comments import read_comments
 from lessons_kb.learn.session_signals import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
@@ -34,7 +40,7 @@ from lessons_kb.transcripts.entries import Entry
 if TYPE_CHECKING:
     from lessons_kb.brain.layers import Layers
 
-FORMAT = 1
+FORMAT = 2
 """Of what is remembered of a source; another one makes it be read again."""
 FEW_COMMITS = 20
 """A shorter history cannot show what is unusual in it."""
@@ -42,6 +48,8 @@ _RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 _BATCH = 200
 """Commits that are remembered together."""
 _BATCH_SESSIONS = 20
+_TELLING = 5
+"""Words by which a cause is found again in a diff."""
 _MAX_CHANGE = 1_500
 _MANY_BYTES = 50_000_000
 """Of sessions, from which on another process is worth its start."""
@@ -165,31 +173,42 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
     """Write drafts of the first ``count`` candidates that have none yet, and return them."""
     made: list[Draft] = []
     learn = partial(propose_patterns, brain.directory)
-    for candidate in candidates:
+    for place, candidate in enumerate(candidates):
         if len(made) >= count:
             break
         diff = ""
         for commit in candidate.commits[:1]:
             with contextlib.suppress(GitError):
-                diff = _without_lore(read_commit(brain.directory, commit.id))
-        sketch = sketch_candidate(candidate, diff=redact(diff), propose=learn)
-        prompts = [prompt for one in candidate.sightings for prompt in one.prompts]
+                diff = _pick_code(read_commit(brain.directory, commit.id), commit.causes)
+        prompts = typed_before(candidate)
+        sketch = sketch_candidate(candidate, prompts=prompts, diff=redact(diff), propose=learn)
         draft = Drafts(brain).add_mined(
             candidate.id,
             sketch,
-            symptoms=tuple(dict.fromkeys(prompts))[:3],
+            symptoms=prompts[:3],
             seen=candidate.occurrences,
             at=candidate.at,
+            place=place,
         )
         if draft is not None:
             made.append(draft)
     return made
 
 
-def _without_lore(diff: str) -> str:
-    """Return a diff without lessons, whose text would tell what is to be found out."""
-    parts = split_files(diff)
-    return "".join(part for part in parts if not names_of(part)[-1].endswith((".md", ".lock")))
+def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
+    """Return a diff without lessons, which would tell what is to be found out, and tests.
+
+    The tests stay where nothing else is changed. Of a change that is too long to be shown, what
+    stays is the hunks that give a cause.
+    """
+    parts = [(names_of(part)[-1], part) for part in split_files(diff)]
+    parts = [(name, part) for name, part in parts if not name.endswith((".md", ".lock"))]
+    code = [part for name, part in parts if is_code(name) and not is_test(name)]
+    whole = "".join(code or [part for _name, part in parts])
+    told = [cause.split(maxsplit=_TELLING)[:_TELLING] for cause in causes]
+    if len(whole) <= MAX_DIFF or not told:
+        return whole
+    return "".join(pick_hunks_with(part, told) for part in code) or whole
 
 
 def _read_sessions(

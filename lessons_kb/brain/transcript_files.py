@@ -164,13 +164,17 @@ def _read_line(path: str) -> str:
         return ""
 
 
+_EXPORTS = os.path.join(".specstory", "history", "*.md")
+
+
 def _specstory(directory: str, _everywhere: bool) -> Iterator[Source]:
-    pattern = os.path.join(glob.escape(directory), ".specstory", "history", "*.md")
-    for path in glob.iglob(pattern):
-        # A repository may be anyone's, and a link in it lead to a private file.
-        if os.path.realpath(path) == path:
-            with contextlib.suppress(OSError):
-                yield _source(SPECSTORY, path, directory)
+    home = glob.escape(directory)
+    for above in ((), ("*",), ("*", "*")):  # a part of the project may be a workspace of its own
+        for path in glob.iglob(os.path.join(home, *above, _EXPORTS)):
+            # A repository may be anyone's, and a link in it lead to a private file.
+            if os.path.realpath(path) == path:
+                with contextlib.suppress(OSError):
+                    yield _source(SPECSTORY, path, directory)
 
 
 def _opencode_home() -> str:

@@ -35,17 +35,9 @@ def add(
     --do "Send the same key on every retry" --symptom "a payment times out"
     --symptom "customers were charged twice"
     """
+    given = {**locals()}
     check_kind(kind, severity)
-    details = {
-        "kind": kind,
-        "topics": parts.split_list(tags),
-        "project": project,
-        "stage": stage,
-        "severity": severity,
-        "paths": parts.split_list(paths),
-        **parts.read_parts(why, do, symptom, detect),
-        "whole": True,
-    }
+    details = {**parts.read_options(**given), "whole": True}
     try:
         card = parts.write_card(open_brain(), title, on_duplicate, details)
     except Incomplete as error:

@@ -54,15 +54,32 @@ _MAX_STDIN = 16_000_000
 """Bytes; how large a card may be, its brain says."""
 
 
-def read_parts(
-    why: str, do: Sequence[str] | None, symptoms: Sequence[str] | None, detect: Sequence[str] | None
+def read_options(
+    *,
+    kind: str,
+    tags: str,
+    project: str | None,
+    stage: str | None,
+    severity: str | None,
+    paths: str,
+    why: str,
+    do: Sequence[str] | None,
+    symptom: Sequence[str] | None,
+    detect: Sequence[str] | None,
+    **_others: object,
 ) -> dict[str, Any]:
     """Return what these options say, as ``Cards.create`` takes it."""
     items = "\n".join(f"- [ ] {clean_line(one)}" for one in do or () if one.strip())
     sections = {"Root Cause": why.strip(), "Prevention Checklist": items}
     return {
+        "kind": kind,
+        "topics": split_list(tags),
+        "project": project,
+        "stage": stage,
+        "severity": severity,
+        "paths": split_list(paths),
         "sections": {name: text for name, text in sections.items() if text},
-        "symptoms": tuple(one for one in symptoms or () if one.strip()),
+        "symptoms": tuple(one for one in symptom or () if one.strip()),
         "detect": tuple(map(_pattern, detect or ())),
     }
 

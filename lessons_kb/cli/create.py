@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -50,21 +50,14 @@ def create(
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
     """
+    given = {**locals()}
     check_kind(kind, severity)
     brain = open_brain()
     sketch = _sketch(brain, title, from_diff, from_session)
-    told = parts.read_parts(why, do, symptom, detect)
-    details: dict[str, Any] = {
-        "kind": kind,
-        "topics": parts.split_list(tags),
-        "project": project,
-        "stage": stage,
-        "severity": severity,
-        "paths": parts.split_list(paths) or (sketch.paths if sketch else ()),
-        **told,
-        "sections": {**(sketch.sections if sketch else {}), **told["sections"]},
-        "whole": False,
-    }
+    details = {**parts.read_options(**given), "whole": False}
+    if sketch:
+        details["paths"] = details["paths"] or sketch.paths
+        details["sections"] = {**sketch.sections, **details["sections"]}
     card = parts.write_card(brain, title, on_duplicate, details)
     if options().json:
         print_json(as_data(card))

@@ -59,8 +59,11 @@ def import_cards(
     topics = tuple(tag.strip() for tag in tags.split(",") if tag.strip())
     told: list[Step] = []
     notes: list[str] = []
-    for source, path in files:
-        plan = exchange.plan(source, path, near=near, project=project, topics=topics)
+    plans = [  # all before the first is written: the last file may be none that can be read
+        exchange.plan(source, path, near=near, project=project, topics=topics)
+        for source, path in files
+    ]
+    for plan in plans:
         told += exchange.carry_out(plan) if yes else plan.steps
         notes += plan.notes
     _show(told, notes, written=yes)

@@ -152,6 +152,8 @@ def _print_json(found: Found, made: Sequence[Draft], limit: int) -> None:
 
 
 def _data(one: Candidate) -> dict[str, Any]:
+    from lessons_kb.learn.mining_candidates import typed_before
+
     return {
         "title": one.title,
         "occurrences": one.occurrences,
@@ -160,7 +162,7 @@ def _data(one: Candidate) -> dict[str, Any]:
         "rank": round(one.rank, 3),
         "reasons": list(one.reasons),
         "paths": list(one.paths),
-        "symptoms": list(dict.fromkeys(p for s in one.sightings for p in s.prompts))[:3],
+        "symptoms": list(typed_before(one)[:3]),
         "examples": [
             {"session": s.session, "agent": s.agent, "quote": s.quote, "excerpt": s.excerpt}
             for s in one.sightings

@@ -40,6 +40,8 @@ _PROPOSAL = """\
 _UNQUOTED = re.compile(r"[\n\r]|--")
 """What would end the comment, or a line of it."""
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
+_PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
+_ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
@@ -137,15 +139,22 @@ def sketch_diff(
 
 
 def sketch_candidate(
-    candidate: Candidate, *, diff: str = "", propose: Propose = _propose_nothing
+    candidate: Candidate,
+    *,
+    prompts: Sequence[str] = (),
+    diff: str = "",
+    propose: Propose = _propose_nothing,
 ) -> Sketch:
-    """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it."""
+    """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
+
+    ``prompts`` are the tasks in which it happened.
+    """
     facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
     for one in candidate.sightings[:2]:
-        facts += [_asked(one.prompts[0]) if one.prompts else ""]
+        facts += [_asked(prompt) for prompt in one.prompts[:1] if prompt in prompts]
         facts.append(f"What was said:\n\n{_quoted(one.quote)}" if one.quote else "")
-        facts.append(f"What failed: {_code(one.command)}" if one.command else "")
-    excerpt = next((one.excerpt for one in candidate.sightings if one.excerpt), "")
+        facts.append(f"What failed: {_code(_shorten(one.command))}" if one.command else "")
+    excerpt = _shorten(next((one.excerpt for one in candidate.sightings if one.excerpt), ""))
     facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
     for commit in candidate.commits[:3]:
         facts.append(f"Commit {_code(commit.id[:10])}: {_one_line(commit.subject, _MAX_QUOTE)}")
@@ -157,7 +166,7 @@ def sketch_candidate(
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
     if change.strip():
         sections[FIX] = _show_fix("What fixed it:", change, propose)
-    request = next((p for one in candidate.sightings for p in one.prompts), "")
+    request = next(iter(prompts), "")
     return Sketch(
         title=f"{UNNAMED} ({_one_line(candidate.title, _MAX_HINT)})".replace("\n", " "),
         sections=sections,
@@ -232,6 +241,14 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
             near = [hunk for hunk in hunks if _holds(hunk, line)]
             return (head + "".join(near)).rstrip("\n") if near else ""
     return ""
+
+
+def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
+    """Return a file's part of a diff with the hunks that hold one of these runs of words."""
+    head, *hunks = re.split(r"(?m)^(?=@@ )", part)
+    runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
+    kept = [hunk for hunk in hunks if any(run.search(hunk) for run in runs)]
+    return "".join((head, *kept)) if kept else ""
 
 
 def split_files(diff: str) -> list[str]:
@@ -330,6 +347,14 @@ def _guarded(files: Sequence[str]) -> tuple[str, ...]:
 def _quoted(text: str) -> str:
     line = _one_line(text, _MAX_QUOTE)
     return f"> “{line}”" if line else ""
+
+
+def _shorten(text: str) -> str:
+    """Return a text with file names in place of absolute paths.
+
+    They hold a user's name, and the words of folders, such as the project's, fit any prompt.
+    """
+    return _ABSOLUTE.sub(r"\1", _PLACE.sub("", text))
 
 
 def _code(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean, pstdev
@@ -29,8 +29,10 @@ _COMMENT = re.compile(
     rb"^\+[ \t]*(?:///?|#|\*|/\*\*?|--|;;|<!--)[ \t]+([^\n]{10,400})"
     rb"|[ \t](?://|#)[ \t]+([^\n]{10,400})"
 )
+_WRAPS = 4
+"""Lines of a sentence on either side of the one that gives the cause."""
+_ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
-_FIX = re.compile(r"\b(?:fix|bug|hotfix)")
 _CODE = frozenset(
     b"py pyi js jsx ts tsx mjs cjs mts cts go rs rb java kt kts scala swift m mm c h cc cpp hpp cs"
     b" php ex exs erl hs ml clj cljs dart lua sh bash zsh ps1 sql vue svelte css scss html tf nix"
@@ -67,7 +69,7 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
     changed: dict[str, int] = {}
     tests: dict[str, None] = {}
     added = removed = test_lines = 0
-    causes: dict[str, None] = {}  # a file that is kept in several places says it once
+    causes: dict[str, str] = {}  # a file that is kept in several places says it once
     for part in (b"\n" + patch).split(_FILE)[1:]:
         name = _NAME.search(part[:2_000])
         if name is None or len(part) > MAX_FILE_BYTES:
@@ -85,12 +87,12 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         changed[path] = len(plus) + minus
         added += len(plus)
         removed += minus
-        for line in plus:
-            if len(line) < _LONG_LINE and _may_comment(line):
+        for place, line in enumerate(lines):
+            if line[:1] == b"+" and len(line) < _LONG_LINE and _may_comment(line):
                 comment = _COMMENT.search(line)
                 text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
                 if text and gives_cause(text.lower()):
-                    causes[text.strip()] = None
+                    causes.setdefault(text.strip(), _read_sentence(lines, place) or text.strip())
     return CommitFacts(
         id=commit_id,
         at=at,
@@ -101,9 +103,28 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         added=added,
         removed=removed,
         test_lines=test_lines,
-        causes=tuple(causes)[:_MAX_CAUSES],
+        causes=tuple(dict.fromkeys(causes.values()))[:_MAX_CAUSES],
         cause_count=len(causes),
     )
+
+
+def _read_sentence(lines: Sequence[bytes], place: int) -> str:
+    """Return the sentence around a line of a comment over several; "" where code stands before."""
+    first = last = place
+    while place - first < _WRAPS and (before := _comment_of(lines, first - 1)):
+        if before.endswith(_ENDS):
+            break
+        first -= 1
+    while last - place < _WRAPS and not _comment_of(lines, last).endswith(_ENDS):
+        if not _comment_of(lines, last + 1):
+            break
+        last += 1
+    return " ".join(_comment_of(lines, each) for each in range(first, last + 1))
+
+
+def _comment_of(lines: Sequence[bytes], place: int) -> str:
+    found = _COMMENT.match(lines[place]) if 0 <= place < len(lines) else None
+    return found[1].decode("utf-8", "replace").strip() if found and found[1] else ""
 
 
 @cache
@@ -144,48 +165,30 @@ def _compiled(section: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
-WEIGHTS: Mapping[str, float] = {
-    "tests": 1.0,
-    "both": 1.0,
-    "causes": 0.5,
-    "told": 0.5,
-    "fix": 0.5,
-    "large": -0.5,
-    "noise": -0.5,
-}
-"""Chosen on three repositories, reported on others (see ``python -m benchmarks mine``)."""
-LARGE = 400
-"""Lines of code that the fix of one mistake seldom changes."""
-
-
 def measure(facts: CommitFacts) -> dict[str, float]:
     """Return the signals of a commit, on scales where a difference means the same everywhere."""
-    code = facts.added + facts.removed
     return {
         "tests": math.log1p(facts.test_lines),
-        "both": float(facts.test_lines > 0 and facts.removed > 0),
+        "test and removal": float(facts.test_lines > 0 and facts.removed > 0),
         "causes": math.log1p(facts.cause_count),
         "told": math.log1p(len(facts.body)),
-        "fix": float(_FIX.search(facts.subject.lower()) is not None),
-        "large": max(0.0, math.log((code + 1) / LARGE)),
-        "noise": float(is_noise(facts.subject)),
     }
 
 
-def score(history: Sequence[CommitFacts], weights: Mapping[str, float] = WEIGHTS) -> list[float]:
+def score(history: Sequence[CommitFacts]) -> list[float]:
     """Return for each commit how much it looks like the fix of a mistake, in standard deviations.
 
-    Positive is more than the average of this history.
+    Positive is more than the average of this history. All signals count alike: weights chosen on
+    three repositories, with a penalty for large changes, reached a mean recall@20 of .19 on six
+    others (.40 without) and .31 on four that were looked at once (.33 without).
     """
     rows = [measure(facts) for facts in history]
-    if not rows:
-        return []
     total = [0.0] * len(rows)
-    for name, weight in weights.items():
+    for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
         mean, spread = fmean(values), pstdev(values) or 1.0
         for place, value in enumerate(values):
-            total[place] += weight * (value - mean) / spread
+            total[place] += (value - mean) / spread
     return total
 
 

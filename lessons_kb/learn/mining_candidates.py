@@ -6,9 +6,9 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lessons_kb.learn.fix_commits import CommitFacts, choose, score
+from lessons_kb.learn.fix_commits import CommitFacts, choose, is_noise, score
 from lessons_kb.learn.session_signals import POINTS, REVIEW, Sighting
 from lessons_kb.text.analyzer import analyze
 
@@ -53,8 +53,8 @@ def find_candidates(
     sightings: Iterable[Sighting], commits: Sequence[CommitFacts], *, now: float
 ) -> list[Candidate]:
     """Return what may be worth a lesson, best first."""
-    groups = _group(sightings)
-    code = sorted(choose(commits), key=lambda facts: facts.at)
+    groups = _group(_merge_copies(sightings))
+    code = _drop_copies(sorted(choose(commits), key=lambda facts: facts.at))
     times = [facts.at for facts in code]
     fixes = dict(zip([facts.id for facts in code], score(code), strict=True))
     taken: set[str] = set()
@@ -67,6 +67,50 @@ def find_candidates(
     rest = [facts for facts in code if facts.id not in taken and fixes[facts.id] > 0]
     found += [_of_commits(group, fixes, now) for group in _group_commits(rest, fixes)]
     return sorted(found, key=lambda one: (-one.rank, -one.at, one.id))
+
+
+def typed_before(candidate: Candidate) -> tuple[str, ...]:
+    """Return the prompts that belong to a mistake.
+
+    What was met in several sessions belongs to their task only where the tasks are alike: an error
+    of the machine is met whatever somebody asked for.
+    """
+    typed = list(dict.fromkeys(p for one in candidate.sightings for p in one.prompts))
+    if len({one.session for one in candidate.sightings}) == 1 or len(typed) == 1:
+        return tuple(typed)
+    terms = [frozenset(analyze(prompt)) for prompt in typed]
+    alike = [
+        any(_alike(one, other) for place, other in enumerate(terms) if place != number)
+        for number, one in enumerate(terms)
+    ]
+    return tuple(prompt for prompt, kept in zip(typed, alike, strict=True) if kept)
+
+
+def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
+    """Return each sighting once: a session that is resumed or exported again is copied whole."""
+    kept: list[Sighting] = []
+    places: dict[tuple[object, ...], int] = {}
+    for one in sightings:
+        told = one.signature or one.title
+        keys: list[tuple[object, ...]] = []
+        keys += [(told, one.prompts, one.excerpt or one.quote)] if one.prompts else []
+        keys += [(told, one.began, "")] if one.began else []
+        place = next((places[key] for key in keys if key in places), len(kept))
+        if place == len(kept):
+            kept.append(one)
+        elif one.points > kept[place].points:  # a copy may have gone on
+            kept[place] = replace(one, session=kept[place].session)
+        places |= dict.fromkeys(keys, place)
+    return kept
+
+
+def _drop_copies(commits: Iterable[CommitFacts]) -> list[CommitFacts]:
+    """Return the first commit of each change: rebased or picked, it is in the history again."""
+    found: dict[tuple[object, ...], CommitFacts] = {}
+    for one in commits:
+        size = (one.added, one.removed, one.test_lines)
+        found.setdefault((one.subject, one.paths, *size), one)
+    return list(found.values())
 
 
 def _group(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
@@ -128,7 +172,7 @@ def _of_sightings(
     best = sorted(group, key=lambda one: (-one.points, -one.at))
     sessions = len({one.session for one in group})
     signals = {signal for one in group for signal in one.signals}
-    points = max(sum(POINTS[signal] for signal in one.signals) for one in group)
+    points = max(one.points for one in group)
     if sessions > 1:
         points += 1.5 * math.log2(sessions)
     points += bool(fixes)
@@ -168,7 +212,7 @@ def _group_commits(
         words = frozenset(analyze(facts.subject))
         near = sorted({place for path in facts.paths for place in index[path]})
         home = next((place for place in near if _alike(words, terms[place])), None)
-        if home is None:
+        if home is None or is_noise(facts.subject):  # "Minor cleanup" twice is no mistake
             home = len(groups)
             groups.append([])
             terms.append(words)

@@ -47,6 +47,8 @@ POINTS: Mapping[str, float] = {
 }
 """Signal → what it adds; a sighting needs LEAST in all."""
 LEAST = 1.5
+FEW_WORDS = 4
+"""Fewer do not say what went wrong: "Nope."."""
 MAX_SIGHTINGS = 200
 """Of one session."""
 MAX_UNSURE = 50
@@ -98,7 +100,7 @@ _VARIES = (
         ),
         "",
     ),
-    (re.compile(r"\d{4}-\d\d-\d\d[t ][\d:.,]+z?"), ""),
+    (re.compile(r"\d{4}[-/]\d\d[-/]\d\d[t ][\d:.,]+z?"), ""),
     (re.compile(r"(?:[\w.~-]*[/\\])+([\w.-]+)"), r"\1"),
     (re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+"), "0"),
     (re.compile(r"^[\W_0]+|[\s.:]+$"), ""),
@@ -114,6 +116,8 @@ class Sighting:
     agent: str
     at: float
     """When it was last seen, seconds since the epoch; 0 where the record does not say."""
+    began: float = 0.0
+    """When it was seen first; the same in each copy of a session that was resumed."""
     title: str
     """The error line, else the user's sentence."""
     signature: str = ""
@@ -146,6 +150,7 @@ class _Error:
     command: str
     first: int
     last: int = 0
+    began: float = 0.0
     at: float = 0.0
     turns: dict[int, None] = field(default_factory=dict)
     typed: dict[int, None] = field(default_factory=dict)
@@ -232,7 +237,7 @@ class SessionReader:
         if number == 0:  # nothing had been done that could be wrong
             told.pop(OPENER, None)
         if told:
-            said = self._sighting(number, next(iter(told.values())), list(told))
+            said = self._sighting(number, _quote(text, list(told.values())), list(told))
             self._said.append((number, said))
 
     def _sighting(self, number: int, quote: str, signals: Sequence[str]) -> Sighting:
@@ -241,6 +246,7 @@ class SessionReader:
             session=self._who[0],
             agent=self._who[1],
             at=self._turns[number].at,
+            began=self._turns[number].at,
             title=_one_line(quote),
             signals=tuple(dict.fromkeys(signals)),
             quote=_one_line(quote, 500),
@@ -250,9 +256,10 @@ class SessionReader:
 
     def _answered(self, event: Event) -> None:
         turn = len(self._turns) - 1
-        if turn < 0:
+        opening = event.text[:_OPENING_CHARS]
+        if turn < 0 or not _find("admission", opening.lower()):
             return
-        for sentence in _sentences(event.text[:_OPENING_CHARS]):
+        for sentence in _sentences(opening):
             low = sentence.lower()
             if _find("admission", low) and not _find("not said", low):
                 self._admit(turn, sentence)
@@ -324,7 +331,7 @@ class SessionReader:
         error = self._errors.get(signature)
         if error is None:
             excerpt = error_excerpt(text[-_OUTPUT_CHARS:], limit=_EXCERPT)
-            error = _Error(line=line, excerpt=excerpt, command=command, first=self._calls, at=at)
+            error = _Error(line=line, excerpt=excerpt, command=command, first=self._calls, began=at)
             self._errors[signature] = error
         elif self._last_edit > error.last:
             error.changed = True
@@ -361,6 +368,7 @@ class SessionReader:
                 session=self._who[0],
                 agent=self._who[1],
                 at=error.at,
+                began=error.began,
                 title=_one_line(_LABEL.sub("", error.line)),
                 signature=signature,
                 signals=tuple(signals),
@@ -394,6 +402,12 @@ def _judge(text: str, phrases: Sequence[str]) -> Iterator[tuple[str, str]]:
             complaint = sentence
             break
     yield COMPLAINT, complaint
+
+
+def _quote(text: str, told: Sequence[str]) -> str:
+    """Return the first sentence that tells something, else how the prompt begins."""
+    telling = (sentence for sentence in told if len(sentence.split()) >= FEW_WORDS)
+    return next(telling, " ".join(_sentences(text)[:3]))
 
 
 def _sentences(text: str) -> list[str]:
@@ -449,10 +463,14 @@ def _sign(line: str) -> str:
 
 
 def _prompts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return prompts that say something, as one line each."""
+    """Return prompts that ask for something, as one line each; a complaint came after it."""
     lines = (_one_line(text, 200) for text in texts)
-    told = (line for line in lines if line and not _find("go on", line.lower()))
+    told = (line for line in lines if line and not _is_reply(line.lower()))
     return tuple(dict.fromkeys(told))[:3]
+
+
+def _is_reply(low: str) -> bool:
+    return _find("go on", low) or _find("opener", low)
 
 
 def _one_line(text: str, limit: int = 160) -> str:

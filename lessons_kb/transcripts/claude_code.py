@@ -31,6 +31,12 @@ _MACHINE = (
 )
 """How messages begin that the client wrote in the user's name."""
 _REMINDER = ("<system-reminder>", "</system-reminder>")
+_CONTINUED = "This session is being continued from a previous conversation"
+
+
+def is_from_client(text: str) -> bool:
+    """Tell whether the client wrote a message in the user's name, where no mark says so."""
+    return text.startswith((*_MACHINE, _INTERRUPTED, _CONTINUED))
 
 
 class ClaudeReader:

@@ -166,3 +166,13 @@ def test_import_reads_what_a_folder_holds(
 def test_import_without_a_file_says_so(lessons: Callable[..., object], brain: object) -> None:
     assert "`lessons import memory FILE`" in lessons("import", "memory").err
     assert "no such file" in lessons("import", "no-such.md").err
+
+
+def test_nothing_is_written_when_a_later_file_cannot_be_read(
+    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_text('{"title": "Zebra stripes were cached by colour"}\n')
+    bad.write_text('{"titel": "b"}\n')
+    assert lessons("import", "jsonl", good, bad, "--yes").code == 2
+    assert not list(brain.glob("lessons/zebra-*.md"))
