@@ -18,6 +18,7 @@ from lessons_kb.store import cleanup
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
+from lessons_kb.store.folder_rights import find_open_folders
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME
 from lessons_kb.store.trash import entries, find_beyond
@@ -151,7 +152,7 @@ def check_write_access(layer: Layer) -> Iterator[Health]:
         if not os.access(folder, os.W_OK | os.X_OK):
             mend = "give yourself write access to the folder"
             yield Health(level="error", what=what, detail=f"no write access to {folder}", mend=mend)
-    for folder in cleanup.find_open_folders(layer.root):
+    for folder in find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
             detail = f"other users can read {folder}"
             yield Health(level="warning", what=what, detail=detail, mend=f"{FIX} closes it")

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from lessons_kb.brain.discovery import look
 from lessons_kb.brain.doctor_report import FIX, Health, size_of
 from lessons_kb.process.installation import install_command
-from lessons_kb.store.cleanup import find_open_folders
+from lessons_kb.store.folder_rights import find_open_folders
 from lessons_kb.store.hook_log import LOG_NAME, Trouble, read_troubles
 from lessons_kb.store.locate import state_home
 from lessons_kb.text.plurals import counted

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from lessons_kb.brain.doctor_report import Health
 from lessons_kb.brain.layer import Layer
 from lessons_kb.store import cleanup
+from lessons_kb.store.folder_rights import close_folder, find_open_folders
 from lessons_kb.store.trash import prune
 from lessons_kb.text.plurals import counted
 
@@ -18,15 +19,15 @@ _DAY_SECONDS = 86_400
 
 def mend_state(_about: object) -> Iterator[Health]:
     """Close the state folders that others may look into."""
-    for folder in cleanup.find_open_folders():
-        cleanup.close_folder(folder)
+    for folder in find_open_folders():
+        close_folder(folder)
         yield _fixed("state", f"{folder} is private again")
 
 
 def mend_folders(layer: Layer) -> Iterator[Health]:
     """Close the state folders of a brain, and keep its cache out of git."""
-    for folder in cleanup.find_open_folders(layer.root):
-        cleanup.close_folder(folder)
+    for folder in find_open_folders(layer.root):
+        close_folder(folder)
         yield _fixed("state", f"{folder} is private again")
     for path in cleanup.find_missing_ignores(layer.root, layer.cache):
         cleanup.write_ignore(path)

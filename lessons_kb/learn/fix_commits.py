@@ -179,8 +179,8 @@ def score(history: Sequence[CommitFacts]) -> list[float]:
     """Return for each commit how much it looks like the fix of a mistake, in standard deviations.
 
     Positive is more than the average of this history. All signals count alike: weights chosen on
-    three repositories, with a penalty for large changes, reached a mean recall@20 of .19 on six
-    others (.40 without) and .31 on four that were looked at once (.33 without).
+    three repositories, with a penalty for large changes, reached a mean recall@20 of .31 on four
+    that neither choice had seen, and equal weights .33.
     """
     rows = [measure(facts) for facts in history]
     total = [0.0] * len(rows)

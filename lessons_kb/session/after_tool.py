@@ -9,7 +9,8 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.detected_mistakes import name_call
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import missed_events, outcome_of, prepared, see
 from lessons_kb.session.state import (
     BLOCK,

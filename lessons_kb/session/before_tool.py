@@ -29,7 +29,8 @@ from lessons_kb.session.detected_mistakes import (
     tell_after,
     tell_before,
 )
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.prompt import freshen
 from lessons_kb.session.state import (
     BLOCK,
@@ -80,9 +81,6 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         return NOTHING
     # Of a server's cards a client is told the ids, not where they lie.
     told_from = brain.layers[0].root if hook_event.posted else open_session.directory
-    severity = SEVERITIES.index
-    guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
-    detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
     capabilities = _if_attended(open_session, hook_event, capabilities)
     asked_by = hook_event.id if capabilities.ask else ""
     with turn_state(journal, hook_event.context) as state:
@@ -250,6 +248,7 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
 
 
 def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
+    """Return the cards about a call, those of the worst mistakes first."""
     guarding: list[Guarding] = []
     if call.touched:
         guarding = [found for one in brain.layers for found in _guarding(brain, one, call.touched)]
@@ -257,7 +256,11 @@ def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     changes: Iterable[Change] = call.changes
     if not call.posted:
         changes = (place(change, call.scope) for change in changes)  # only where it is asked for
-    return guarding, find_detected(brain, changes, call.commands)
+    detected = find_detected(brain, changes, call.commands)
+    severity = SEVERITIES.index
+    guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
+    detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
+    return guarding, detected
 
 
 def _find_late(brain: Layers, call: _Call, state: TurnState) -> list[tuple[Layer, Card]]:

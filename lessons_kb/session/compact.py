@@ -10,7 +10,8 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.model import Card, Hit, Preflight
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.prompt import name_cards
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import (

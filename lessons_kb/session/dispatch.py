@@ -15,7 +15,8 @@ from lessons_kb.errors import (
     StorageError,
     Untrusted,
 )
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.session_roots import is_first
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.waiting_drafts import order_drafts
 
 

@@ -11,7 +11,7 @@ from lessons_kb.brain.occurrences_before_card import read_signs
 from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.learn.lesson_verdicts import find_marks
 from lessons_kb.learn.signs_of_recurrence import Sign, is_about, phrases_of
-from lessons_kb.session.event import OpenSession
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.store.scan import SUFFIXES
 
 _MAX_SIGNS = 300

@@ -12,7 +12,8 @@ from lessons_kb.model import Hit
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.process.detached import start_index
 from lessons_kb.relevance.turn_evidence import NEAR
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import (
     BLOCK,

@@ -6,7 +6,8 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.state import (
     now,
     read_state,

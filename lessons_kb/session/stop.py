@@ -15,8 +15,9 @@ from lessons_kb.brain.work_done import find_session_evidence, is_change
 from lessons_kb.check.item_closings import read_closings
 from lessons_kb.check.item_states import check_items
 from lessons_kb.model import CONTRADICTED, Card
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.lesson_outcomes import note_effects
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
 from lessons_kb.session.waiting_drafts import order_drafts

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lessons_kb.session import prompt
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.state import turn_state
 
 

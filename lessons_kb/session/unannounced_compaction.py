@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from lessons_kb.brain.layers import Layers
 from lessons_kb.session import compact
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent, OpenSession
+from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.state import read_state, turn_state
 from lessons_kb.store.file_tail import read_tail
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lessons_kb.process.detached import start_drafts
-from lessons_kb.session.event import HookEvent, OpenSession
+from lessons_kb.session.event import HookEvent
+from lessons_kb.session.open_session import OpenSession
 from lessons_kb.store.draft_files import DraftFolder
 
 

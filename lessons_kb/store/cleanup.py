@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 
-from lessons_kb.store.locate import CACHE_NAME, state_home
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.locate import CACHE_NAME
 from lessons_kb.store.watcher_lease import LEASE_NAME, is_abandoned
 
 _IGNORE = ".gitignore"
 _GENERATION = "index-"
 GENERATION_NAME = "generation"
 """In the engine's folder: whose generation it is, for a folder may be copied under any name."""
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _ABANDONED_SECONDS = 60
-
-
-def find_open_folders(root: str | None = None) -> list[str]:
-    """List our state folders (and those of one brain) that other users may enter or read."""
-    if os.name == "nt":
-        return []
-    home = state_home()
-    folders = [home, os.path.join(home, "brains"), os.path.join(home, "installs")]
-    if root is not None:
-        mine = state_dir(root, create=False)
-        folders += [mine, *(os.path.join(mine, name) for name in _listed(mine))]
-    return [folder for folder in folders if _is_open(folder)]
-
-
-def close_folder(folder: str) -> None:
-    """Take the rights of all others away from a folder of ours; OSError when it is not ours."""
-    os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~_OTHERS | stat.S_IRWXU)
 
 
 def find_missing_ignores(root: str, cache: str) -> list[str]:
@@ -91,15 +71,6 @@ def measure_folder(folder: str) -> int:
             with contextlib.suppress(OSError):
                 size += os.lstat(os.path.join(place, name)).st_size
     return size
-
-
-def _is_open(folder: str) -> bool:
-    try:
-        info = os.lstat(folder)
-    except OSError:
-        return False
-    mine = hasattr(os, "geteuid") and info.st_uid == os.geteuid()
-    return stat.S_ISDIR(info.st_mode) and mine and bool(info.st_mode & _OTHERS)
 
 
 def _listed(folder: str) -> list[str]:
