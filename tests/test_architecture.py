@@ -96,6 +96,7 @@ def inside(path: pathlib.Path, rooms: tuple[str, ...]) -> bool:
     return any(name == room or name.startswith(room + "/") for room in rooms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_a_third_party_package_has_one_home(path: pathlib.Path) -> None:
     strangers = {n for n in imported(path) if n in HOMES and not inside(path, HOMES[n])}
@@ -136,6 +137,7 @@ def test_every_public_name_says_what_it_promises(path: pathlib.Path) -> None:
                 assert ast.get_docstring(method), f"{node.name}.{method.name} has no docstring"
 
 
+@pytest.mark.slow
 def test_no_files_import_each_other_in_a_circle() -> None:
     modules = {".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts): p for p in FILES}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
@@ -181,6 +183,7 @@ SURROUNDINGS = {
 """File → why it reads the environment or the working directory; everything else is told them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_the_environment_is_read_at_the_top_alone(path: pathlib.Path) -> None:
     name = path.relative_to(PACKAGE).as_posix()
@@ -208,6 +211,7 @@ def run_fresh(code: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_an_event_answered_without_a_daemon_loads_no_heavy_package(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def imported_by(*arguments: str) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 def test_help_imports_the_command_line_and_nothing_behind_it() -> None:
     seen = imported_by("--help")
     assert not (LATER | NOT_FOR_HELP) & seen

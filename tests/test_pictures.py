@@ -58,6 +58,7 @@ def test_the_loop_is_as_its_script_draws_it() -> None:
     assert (ROOT / "docs" / "pictures" / "loop.svg").read_text("utf-8") == load("loop").draw_loop()
 
 
+@pytest.mark.slow
 def test_a_terminal_is_drawn_without_anything_from_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

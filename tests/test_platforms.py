@@ -93,14 +93,17 @@ def run(code: str, folder: pathlib.Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_walk_works_here(tmp_path: pathlib.Path) -> None:
     run(WALK, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_system_without_what_only_linux_has_will_do(tmp_path: pathlib.Path) -> None:
     run(POORER + WALK, tmp_path)
 
 
+@pytest.mark.slow
 def test_no_module_needs_posix_to_be_imported() -> None:
     for path in FILES:
         for node in ast.parse(path.read_text("utf-8")).body:

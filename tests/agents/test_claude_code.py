@@ -82,6 +82,7 @@ def test_what_is_said_in_the_middle_of_a_turn_is_answered_too(project, fire) -> 
     assert "Reject every chat id" in context(fire("claude-code", payload | {"prompt": PROMPT}))
 
 
+@pytest.mark.slow
 def test_an_interrupt_and_its_reason_become_a_draft(project, fire, drafted) -> None:
     payload = event(project, "UserPromptSubmit", prompt="Migrate the database", prompt_id="p1")
     fire("claude-code", payload)
@@ -305,6 +306,7 @@ def test_what_was_done_counts_in_the_post_check(project, fire) -> None:
 QUOTED = "Reject every chat id that is not on the allowlist\nCover the rejection with a test\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tool", "arguments", "response"),
     [
@@ -382,6 +384,7 @@ def test_a_subagent_has_guards_of_its_own(project, fire) -> None:
     assert context(fire("claude-code", failed(project, 4)))
 
 
+@pytest.mark.slow
 def test_parallel_hooks_lose_no_failure(project, enter) -> None:
     import concurrent.futures
 
@@ -393,6 +396,7 @@ def test_parallel_hooks_lose_no_failure(project, enter) -> None:
     assert sum("more tool calls" in text for text in texts) == 1
 
 
+@pytest.mark.slow
 def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire) -> None:
     fire("codex", event(project, "UserPromptSubmit", prompt=PROMPT, turn_id="t1"))
     record = project / "transcript.jsonl"
@@ -404,6 +408,7 @@ def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire)
         assert fire("codex", start) == {}, "the same one, told by a second hook"
 
 
+@pytest.mark.slow
 def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(project, fire) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1"))
     fire("claude-code", event(project, "Stop", last_assistant_message="done"))

@@ -182,6 +182,7 @@ def test_a_change_that_failed_is_not_told_again(project, fire) -> None:
     assert "went in" not in context(fire("claude-code", failed))
 
 
+@pytest.mark.slow
 def test_what_went_in_counts_as_a_recurrence(project, fire) -> None:
     with Brain.open(project) as opened:
         fire("claude-code", claude(project, "PreToolUse", "Edit", tool_input=edit(project)))

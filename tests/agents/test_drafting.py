@@ -121,6 +121,7 @@ def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, dr
     drafted()
 
 
+@pytest.mark.slow
 def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted) -> None:
     turn(tell)
     assert "draft" not in message(tell("Stop", **STOP))
@@ -145,6 +146,7 @@ def test_nothing_new_is_not_told(tell, drafted) -> None:
         assert bool(message(tell("UserPromptSubmit", **asked))) is (number == 0)
 
 
+@pytest.mark.slow
 def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted) -> None:
     turn(tell)
     assert tell("SessionEnd") == {}
@@ -155,6 +157,7 @@ def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted) -> None:
         assert len(brain.drafts.ids()) == 1
 
 
+@pytest.mark.slow
 def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted) -> None:
     turn(tell)
     assert tell("SessionEnd") == {}
@@ -163,6 +166,7 @@ def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted) 
     assert message(tell("SessionStart", "s2", source="resume")) == ""
 
 
+@pytest.mark.slow
 def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, drafted) -> None:
     tell("UserPromptSubmit", prompt="Fix the rounding in add()", prompt_id="p1")
     edit = {"file_path": "cart.py", "old_string": "total = round(x)", "new_string": "total = x"}
@@ -179,6 +183,7 @@ def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, dr
     assert draft.title == "TODO name the mistake (add() is broken again)"
 
 
+@pytest.mark.slow
 def test_so_does_that_of_a_patch_run_as_a_command(repository, tell, drafted) -> None:
     tell("UserPromptSubmit", agent="codex", prompt="Fix the rounding in add()", turn_id="t1")
     patch = "*** Begin Patch\n*** Update File: cart.py\n@@\n-a = round(x)\n+a = x\n*** End Patch"
@@ -193,6 +198,7 @@ def test_so_does_that_of_a_patch_run_as_a_command(repository, tell, drafted) -> 
     assert "-a = round(x)\n+a = x" in draft.text
 
 
+@pytest.mark.slow
 def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted) -> None:
     sessions = [f"s{number}" for number in range(4)]
     for session in sessions:
@@ -204,6 +210,7 @@ def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafte
         assert sum(draft.seen for draft in brain.drafts.all()) == len(sessions)
 
 
+@pytest.mark.slow
 def test_stops_in_a_row_do_not_start_a_run_each(tell, drafted) -> None:
     turn(tell)
     with watched() as seen:
@@ -214,6 +221,7 @@ def test_stops_in_a_row_do_not_start_a_run_each(tell, drafted) -> None:
     drafted()
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
     turn(tell)
     drafts = pathlib.Path(state_dir(str(repository)), "drafts")
@@ -223,6 +231,7 @@ def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
     assert [(t.agent, t.hook_event) for t in read_troubles()] == [("claude-code", "drafts")]
 
 
+@pytest.mark.slow
 def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted) -> None:
     with watched() as seen:
         said = tell("SessionStart", source="startup")
@@ -251,6 +260,7 @@ def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting,
         assert len([path for event, path in seen if str(many_waiting) in path]) < 30
 
 
+@pytest.mark.slow
 def test_a_run_that_never_began_is_started_again(repository, tell, drafted, monkeypatch) -> None:
     """A killed run leaves its mark; after a minute nobody waits for it any more."""
     turn(tell)

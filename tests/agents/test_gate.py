@@ -274,6 +274,7 @@ def journal(project: pathlib.Path, drafted: Callable[[], None]) -> Callable[[], 
     return read
 
 
+@pytest.mark.slow
 def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire, journal) -> None:
     refuse(project, fire, f"rm {FILE}", STOP, toolDenialBeforeRun=True)
     assert journal() == ([("Bash", "permission_denied")], [])
@@ -306,16 +307,19 @@ def test_what_was_approved_brings_it_no_second_time(project, fire) -> None:
     assert context(fire("claude-code", prompt)) == ""
 
 
+@pytest.mark.slow
 def test_what_the_user_says_at_the_question_still_makes_one(project, fire, journal) -> None:
     refuse(project, fire, f"rm {FILE}", SAID, userFeedback="never touch the live schema")
     assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
+@pytest.mark.slow
 def test_a_refusal_at_the_agent_s_own_question_still_makes_one(project, fire, journal) -> None:
     refuse(project, fire, "rm -rf build", STOP, toolDenialBeforeRun=True)
     assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
+@pytest.mark.slow
 def test_esc_while_a_call_runs_is_cancelled_once(project, fire, journal) -> None:
     refuse(project, fire, "python3 wait.py", STOP)
     calls, drafts = journal()
@@ -323,6 +327,7 @@ def test_esc_while_a_call_runs_is_cancelled_once(project, fire, journal) -> None
     assert drafts == ["interrupt"]
 
 
+@pytest.mark.slow
 def test_esc_while_a_call_runs_and_no_reason_is_no_draft(project, fire, journal) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt="wait", prompt_id="p1"))
     fire("claude-code", run(project, "python3 wait.py"))

@@ -48,6 +48,7 @@ def fill(project: pathlib.Path, count: int) -> None:
         (project / "playbooks" / f"{number}.md").write_text(text)
 
 
+@pytest.mark.slow
 def test_many_changed_files_start_one_detached_index(project, fire, starts) -> None:
     fire("claude-code", prompt(project, "s0"))
     fill(project, 3 * REFRESHED_FILES)

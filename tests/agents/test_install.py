@@ -392,6 +392,7 @@ def test_two_agents_that_share_a_file_do_not_take_it_from_each_other(
     assert snapshot(home) == {**before}
 
 
+@pytest.mark.slow
 def test_two_scopes_in_one_file_come_out_one_by_one(ask, home: pathlib.Path) -> None:
     text = '{\n  "projects": {},\n  "numStartups": 3\n}\n'
     path = write(home / ".claude.json", text)

@@ -117,6 +117,7 @@ def texts(draw: st.DrawFn) -> str:
     return draw(COMMENTS) + write(draw(OBJECTS)) + draw(COMMENTS)
 
 
+@pytest.mark.slow
 @given(texts(), st.text(max_size=4), DATA)
 def test_any_file_can_take_any_value_and_keeps_its_comments(
     text: str, key: str, value: object
@@ -128,6 +129,7 @@ def test_any_file_can_take_any_value_and_keeps_its_comments(
         assert find_comments(new) == find_comments(text)
 
 
+@pytest.mark.slow
 @given(texts(), DATA)
 def test_what_was_put_in_can_be_taken_out(text: str, value: object) -> None:
     before = parse(text).data
@@ -154,6 +156,7 @@ def test_a_file_as_editors_write_it_comes_back_byte_for_byte(
         assert take(new, gone) == text
 
 
+@pytest.mark.slow
 @given(texts())
 def test_taking_any_member_leaves_the_others(text: str) -> None:
     before = parse(text).data
@@ -162,6 +165,7 @@ def test_taking_any_member_leaves_the_others(text: str) -> None:
         assert left == {name: value for name, value in before.items() if name != key}
 
 
+@pytest.mark.slow
 @given(texts())
 def test_the_quick_way_reads_the_same(text: str) -> None:
     assert read_data(text) == parse(text).data

@@ -110,6 +110,7 @@ def test_the_last_check_in_full_with_lines_of_files(project, turn) -> None:
     assert (denied.state, denied.quote) == ("denied", "I left the tests for a follow-up.")
 
 
+@pytest.mark.slow
 def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn) -> None:
     card = project / "lessons" / "telegram-allowlist.md"
     card.write_text(card.read_text() + "- Run the whole test suite\n")

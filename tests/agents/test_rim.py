@@ -195,6 +195,7 @@ def journal_of(project: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(state_dir(str(project))) / "journal.db"
 
 
+@pytest.mark.slow
 def test_a_corrupt_journal_costs_no_answer(project, enter) -> None:
     enter("claude-code", prompt(project))
     journal_of(project).write_bytes(b"SQLite format 3\x00" + b"\x07" * 8_000)
@@ -205,6 +206,7 @@ def test_a_corrupt_journal_costs_no_answer(project, enter) -> None:
         assert "Reject every chat id" in str(output)
 
 
+@pytest.mark.slow
 def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(project, enter) -> None:
     enter("claude-code", prompt(project))
     for folder in project.rglob("index-*"):
@@ -219,6 +221,7 @@ def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(proje
     assert "Cover the rejection" in said["systemMessage"]
 
 
+@pytest.mark.slow
 def test_a_corrupt_index_is_mended(project, enter) -> None:
     enter("claude-code", prompt(project))
     for name in project.rglob("catalogue.db"):
@@ -255,6 +258,7 @@ def test_the_deadline_counts_while_the_program_is_being_read() -> None:
     assert (done.returncode, done.stdout) == (0, "{}\n")
 
 
+@pytest.mark.slow
 def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter) -> None:
     enter("claude-code", prompt(project))
     holder = sqlite3.connect(journal_of(project), isolation_level=None)
@@ -297,6 +301,7 @@ def test_a_full_disk_is_silence(project) -> None:
     assert done.stdout.strip() in (b"", b"{}") or b"Reject every chat id" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_standard_input_that_never_ends_is_silence(project) -> None:
     code = "from lessons_kb.service.fallback import main; main()"
     with subprocess.Popen(

@@ -55,6 +55,7 @@ def test_a_table_is_aligned():
     )
 
 
+@pytest.mark.slow
 def test_programs_at_once_take_as_long_as_the_slowest():
     sleep = python("import time; time.sleep(0.3); print('done')", must_print="done")
     assert 0.3 < clock.time_at_once(sleep, 4) < 1.2

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.dedup import Pair, compute_auc, make_templated, measure_pairs, measure_templated
 from lessons_kb.duplicates.near_duplicates import similarity
 
@@ -23,6 +25,7 @@ def test_pairs_are_counted() -> None:
     assert (found["merged"], found["merged_rightly"], found["auc"]) == (1, 1, 1)
 
 
+@pytest.mark.slow
 def test_templated_lessons_are_a_thousand_and_none_is_merged() -> None:
     titles = make_templated()
     assert len(set(titles)) == len(titles) == 1000

@@ -38,6 +38,7 @@ def test_no_flag_has_no_precision():
     assert (count([], SHOWN).precision, count([], SHOWN).recall) == (None, None)
 
 
+@pytest.mark.slow
 def test_no_answer_that_is_held_out_stands_elsewhere():
     answers = {split: {c.answer for c in read_cases() if c.split == split} for split in SPLITS}
     long = {split: {text for text in own if len(text) > 40} for split, own in answers.items()}
@@ -45,6 +46,7 @@ def test_no_answer_that_is_held_out_stands_elsewhere():
     assert not tuned_on & (long["held-out"] | long["untouched"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", SPLITS)
 def test_each_split_is_large_and_mixed(split):
     least, korean, kinds = LEAST[split]
@@ -61,6 +63,7 @@ def test_the_cases_by_state_have_every_state():
     assert found == {SHOWN: 60, DENIED: 35, CONTRADICTED: 25, OPEN: 30}
 
 
+@pytest.mark.slow
 def test_reads_around_the_cases_move_nothing():
     reads = read_outputs()
     assert sum(map(len, reads)) > 20_000

@@ -182,6 +182,7 @@ def test_bump_counts_and_keeps_every_other_byte(root: pathlib.Path, telegram: pa
     assert brain.cards.get("telegram").occurrences == 6
 
 
+@pytest.mark.slow
 def test_examples_keep_the_last_five(root: pathlib.Path, telegram: object) -> None:
     brain = Brain.open(root)
     for number in range(7):

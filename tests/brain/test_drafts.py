@@ -121,6 +121,7 @@ def test_red_a_fix_green_make_one_draft(brain: Brain, tell: Tell, project: pathl
     assert brain.preflight("total of the cart").text == ""
 
 
+@pytest.mark.slow
 def test_a_fix_that_was_committed_is_told(brain: Brain, tell: Tell, project: pathlib.Path) -> None:
     time.sleep(1.1)  # git's clock has seconds
     tell("test", "pytest", "exec_error", RED)
@@ -537,6 +538,7 @@ def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(
     assert in_trash(root) == [late]
 
 
+@pytest.mark.slow
 def test_processes_that_accept_one_draft_at_once_make_one_card(
     brain: Brain, root: pathlib.Path
 ) -> None:

@@ -35,6 +35,7 @@ def test_what_runs_unattended_merges_only_the_same_wording(
         assert len(brain.cards.all()) == 2
 
 
+@pytest.mark.slow
 def test_templated_lessons_are_all_written(root: pathlib.Path) -> None:
     services = "billing auth search cart export import mailer report invoice refund".split()
     with Brain.open(root) as brain:
@@ -49,6 +50,7 @@ def test_a_card_may_be_born_with_its_situation(root: pathlib.Path) -> None:
         assert "## Situation\n\nIt was late.\n" in (root / card.id).read_text()
 
 
+@pytest.mark.slow
 def test_one_lesson_created_by_many_at_once_is_one_card(
     root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

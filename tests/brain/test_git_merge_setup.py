@@ -144,6 +144,7 @@ def test_five_bumps_in_each_of_two_clones_are_ten(
         assert other.read().examples == tuple(f"other task {n}" for n in range(5))
 
 
+@pytest.mark.slow
 def test_a_rebase_adds_up_too(clones: tuple[Clone, Clone]) -> None:
     one, other = clones
     one.bump(2, commit_each=True)
@@ -154,6 +155,7 @@ def test_a_rebase_adds_up_too(clones: tuple[Clone, Clone]) -> None:
     assert len(other.git("log", "--format=%h").split()) == 5
 
 
+@pytest.mark.slow
 def test_one_section_changed_on_both_sides_is_an_ordinary_conflict(
     clones: tuple[Clone, Clone],
 ) -> None:
@@ -171,6 +173,7 @@ def test_one_section_changed_on_both_sides_is_an_ordinary_conflict(
     assert other.git("status", "--short") == f"UU {NAME}\n"
 
 
+@pytest.mark.slow
 def test_different_sections_and_one_count_are_no_conflict(clones: tuple[Clone, Clone]) -> None:
     one, other = clones
     one.bump(1)
@@ -200,6 +203,7 @@ def test_deleted_here_and_bumped_there_is_left_to_the_human(clones: tuple[Clone,
     assert other.card.exists()
 
 
+@pytest.mark.slow
 def test_a_renamed_card_still_adds_up(clones: tuple[Clone, Clone]) -> None:
     one, other = clones
     one.bump(2)
@@ -211,6 +215,7 @@ def test_a_renamed_card_still_adds_up(clones: tuple[Clone, Clone]) -> None:
     assert other.read().occurrences == 7
 
 
+@pytest.mark.slow
 def test_windows_line_ends_and_byte_order_mark_stay(tmp_path: pathlib.Path) -> None:
     mark = b"\xef\xbb\xbf"
     data = mark + CARD.replace("\n", "\r\n").encode()
@@ -224,6 +229,7 @@ def test_windows_line_ends_and_byte_order_mark_stay(tmp_path: pathlib.Path) -> N
     assert other.read().occurrences == 7
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_text_is_left_as_git_leaves_it(tmp_path: pathlib.Path) -> None:
     one, other = two(tmp_path, b"---\ntype: lesson\n---\n\xff\xfe\0\n")
     one.card.write_bytes(b"\0one")
@@ -234,6 +240,7 @@ def test_a_file_that_is_no_text_is_left_as_git_leaves_it(tmp_path: pathlib.Path)
     assert other.card.read_bytes() == b"\0other"
 
 
+@pytest.mark.slow
 def test_a_clone_without_the_driver_merges_by_lines(clones: tuple[Clone, Clone]) -> None:
     one, other = clones
     other.git("config", "--remove-section", "merge.lessons")
@@ -256,6 +263,7 @@ def test_a_program_that_is_gone_does_not_hide_the_other_side(clones: tuple[Clone
     assert other.card.read_text().count("<<<<<<<") == 1
 
 
+@pytest.mark.slow
 def test_a_program_may_lie_in_a_folder_with_any_name(clones: tuple[Clone, Clone]) -> None:
     one, other = clones
     folder = other.root.parent / 'it\'s 100% "mine" $HOME'

@@ -211,6 +211,7 @@ def test_secrets_reach_no_card(
     assert "redacted" in card.read_text()
 
 
+@pytest.mark.slow
 def test_an_export_restores_a_brain_byte_for_byte(tmp_path: pathlib.Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns(".lessons"))

@@ -150,6 +150,7 @@ def test_a_run_is_one_event_with_its_end(brain: Brain, monkeypatch: pytest.Monke
     assert how["seconds"] >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "kind", "outcome"),
     [

@@ -40,6 +40,7 @@ def semantic(brain: Brain, root) -> list[tuple[str, str, str]]:
     return [(one.level, one.detail, one.mend) for one in lines if one.what == "semantic"]
 
 
+@pytest.mark.slow
 @pytest.mark.semantic
 def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable) -> None:
     write("lessons/retry.md", CARD)
@@ -60,6 +61,7 @@ def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enab
         assert not brain.preflight("What is for lunch today?", context=False).lessons
 
 
+@pytest.mark.slow
 @pytest.mark.semantic
 def test_vectors_follow_the_files(root, write, telegram, enable, settle) -> None:
     enable()
@@ -110,6 +112,7 @@ def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> N
         assert brain.search(prompt) == before
 
 
+@pytest.mark.slow
 @pytest.mark.semantic
 def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -> None:
     write("lessons/retry.md", "# A retried payment bills the customer twice\n\nText.\n")
@@ -128,6 +131,7 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
         assert brain.create(title, on_duplicate="bump").id != "lessons/retry.md"
 
 
+@pytest.mark.slow
 @pytest.mark.semantic
 def test_titles_that_fill_one_form_stay_apart(root, enable) -> None:
     enable()

@@ -56,6 +56,7 @@ def test_edits_additions_and_removals_are_seen_by_the_next_search(
     assert ids(brain, "zebra") == []
 
 
+@pytest.mark.slow
 def test_an_edit_in_the_same_instant_and_of_the_same_length_is_seen(
     root: pathlib.Path, write: Write
 ) -> None:
@@ -188,6 +189,7 @@ def test_many_deletions_do_not_leave_a_distorted_index(root: pathlib.Path, write
     assert layer.engine.size() == 10
 
 
+@pytest.mark.slow
 def test_several_workers_index_the_same_as_one(root: pathlib.Path, write: Write) -> None:
     for number in range(450):
         write(f"lessons/{number}.md", card(f"zebra{number % 7}", number))

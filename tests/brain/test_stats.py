@@ -244,6 +244,7 @@ def test_marks_by_hand(brain: Brain) -> None:
         brain.stats.mark("no-such-card", "helpful")
 
 
+@pytest.mark.slow
 def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(
     brain: Brain, root: pathlib.Path, happen: Happen
 ) -> None:
@@ -291,6 +292,7 @@ def test_a_long_session_is_seen_whole(
     assert (brain.stats.effect(NAME).before.times, brain.stats.effect(NAME).before.of) == (1, 1)
 
 
+@pytest.mark.slow
 def test_harmful_cards_are_withheld_only_if_the_settings_say_so(
     brain: Brain, root: pathlib.Path
 ) -> None:
@@ -308,6 +310,7 @@ def test_harmful_cards_are_withheld_only_if_the_settings_say_so(
     assert [hit.card.id for hit in brain.preflight(PROMPT).lessons] == [NAME]
 
 
+@pytest.mark.slow
 def test_a_card_never_given_is_put_away_after_its_time(brain: Brain, write: Write) -> None:
     write("lessons/old.md", "---\ntitle: Old trouble\ncreated: 2020-01-01\n---\n\n- Look\n")
     assert brain.stats.effect("old").proposal == ""

@@ -60,6 +60,7 @@ def test_undo_gives_every_byte_back(
     assert undoing.undo().line == "nothing to undo"
 
 
+@pytest.mark.slow
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=6, deadline=None
 )

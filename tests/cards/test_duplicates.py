@@ -110,6 +110,7 @@ def test_a_card_that_was_added_is_found() -> None:
     assert known.find("Retry without any key")[0].card.id == "lessons/100.md"
 
 
+@pytest.mark.slow
 def test_distinct_templated_lessons_stay_apart() -> None:
     known = Duplicates([])
     services = "billing auth search cart export import mailer report".split()

@@ -134,6 +134,7 @@ LINES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(
     lines=st.lists(LINES, max_size=9),
     eol=st.sampled_from(("\n", "\r\n", "\r")),

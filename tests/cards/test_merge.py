@@ -386,6 +386,7 @@ def test_any_three_texts_merge_and_nothing_is_invented(base: str, ours: str, the
     assert all(word.strip("[],'\"").isdigit() or set(word) & set("[],'\"") for word in digits)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(cards, cards, cards)
 def test_counts_dates_and_examples_do_not_depend_on_the_side(

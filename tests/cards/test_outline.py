@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -36,6 +37,7 @@ def whole_headings(body: str) -> list[tuple[str, int, int]]:
     ]
 
 
+@pytest.mark.slow
 @given(bodies)
 @example("```\n## x\n```\n## y")
 @example("## a\n\n---\n\n## b")
@@ -47,6 +49,7 @@ def test_headings_are_those_of_the_whole_body(body: str) -> None:
     assert found == whole_headings(body)
 
 
+@pytest.mark.slow
 @given(bodies)
 @example("- a\n- b\n\n  c")
 @example("- - a\n- 1. b")
@@ -63,6 +66,7 @@ def test_items_are_those_of_the_whole_part(part: str) -> None:
     assert [(i.text, i.line) for i in find_items(part)] == [e for e in expected if e[0]]
 
 
+@pytest.mark.slow
 @given(bodies)
 @example("text\n## x")
 @example("text\n===\n\nmore")

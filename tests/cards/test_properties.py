@@ -6,6 +6,7 @@ import itertools
 import re
 
 import frontmatter
+import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -63,6 +64,7 @@ def check_document(document: Document, text: str) -> None:
     check_card(document)
 
 
+@pytest.mark.slow
 @given(texts, st.sampled_from(PATHS))
 @example("", "lessons/a.md")
 @example("---\n", "lessons/a.md")
@@ -73,6 +75,7 @@ def test_parsing_never_raises(text: str, path: str) -> None:
     check_document(parse_card(text, path=path, folders=KNOWN_FOLDERS), text)
 
 
+@pytest.mark.slow
 @given(st.binary() | texts.map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_parsing_bytes_never_raises(data: bytes) -> None:
     document = parse_bytes(data, path="lessons/a.md", folders=KNOWN_FOLDERS)
@@ -91,6 +94,7 @@ changes = st.dictionaries(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(texts, changes)
 @example("---\nexamples: [\n]\n---\n", {"examples": ("a",)})
 @example("---\nexamples:\n- three\n---\n", {"examples": ("three", "b")})
@@ -142,6 +146,7 @@ def written_entries(draw: st.DrawFn) -> str:
     return f"{key}:{tail}\n" if style == "empty" else f"{key}: {quoted}{tail}\n"
 
 
+@pytest.mark.slow
 @given(
     st.lists(written_entries(), max_size=6),
     st.sampled_from(["\n", "\r\n", "\r"]),
@@ -200,6 +205,7 @@ def annotated_keys(draw: st.DrawFn) -> tuple[str, str, str]:
     return key, value, "\n".join((first, *below))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     st.sampled_from(("title: T", "title: `T`: no YAML")),

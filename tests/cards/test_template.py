@@ -133,6 +133,7 @@ def test_the_shipped_templates(kind: str) -> None:
     assert rules == {"no-checklist", "no-cause", "no-symptoms"}
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_title(title: str) -> None:
     try:

@@ -137,6 +137,7 @@ class TestEvidence:
         assert missing("Run the linter", "Done.")
         assert not missing("Run the linter", "Done.", "npm run linter")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("evidence", [("",), (" \n",), ("x\n" * MAX_EVIDENCE, "make linter")])
     def test_what_is_empty_or_beyond_the_limit_shows_nothing(self, evidence):
         assert missing("Run the linter", "Done.", *evidence)

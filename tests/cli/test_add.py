@@ -33,6 +33,7 @@ The cache is keyed by path alone.
 """
 
 
+@pytest.mark.slow
 def test_one_line_makes_a_card_that_is_injected(lessons: Lessons, brain: pathlib.Path) -> None:
     done = lessons("add", TITLE, *WHOLE, "--paths", "src/mail/**,src/__init__.py")
     path = "lessons/mailed-an-invoice-without-its-attachment.md"
@@ -124,6 +125,7 @@ def test_create_fills_what_it_is_told_into_the_template(
     assert done.err == ""
 
 
+@pytest.mark.slow
 def test_the_template_itself_is_never_injected(lessons: Lessons, brain: pathlib.Path) -> None:
     done = lessons("create", TITLE)
     assert "still the template, so it is not injected; it needs:" in done.err
@@ -142,6 +144,7 @@ def test_edit_without_a_terminal_names_the_file(lessons: Lessons, brain: pathlib
     assert f"edit {brain}/lessons/telegram-allowlist.md" in lessons("edit", "telegram").err
 
 
+@pytest.mark.slow
 def test_the_platforms_editor_opens_where_none_is_set(
     answer: Callable[..., str],
     brain: pathlib.Path,

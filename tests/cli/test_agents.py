@@ -24,6 +24,7 @@ def home(_own_home: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     return _own_home
 
 
+@pytest.mark.slow
 def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home: pathlib.Path) -> None:
     done = lessons("install", "codex")
     assert done.code == 0
@@ -68,6 +69,7 @@ def test_a_personal_file_of_a_project_has_paths(lessons, home: pathlib.Path) -> 
     assert not (project / ".mcp.json").exists()
 
 
+@pytest.mark.slow
 def test_all_means_those_that_are_here(lessons, home: pathlib.Path) -> None:
     (home / ".gemini").mkdir()
     (home / ".cursor").mkdir()
@@ -142,6 +144,7 @@ def test_a_missing_program_is_named(home, monkeypatch: pytest.MonkeyPatch, tmp_p
         own_programs.find_entries(bare=False)
 
 
+@pytest.mark.slow
 def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.Path) -> None:
     def agents() -> list[tuple[str, str]]:
         health = json.loads(lessons("--json", "doctor").out)

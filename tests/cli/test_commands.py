@@ -119,6 +119,7 @@ def test_no_escape_code_of_a_card_reaches_the_terminal(
         assert not {"\x1b", "\x07", "\x08", "\u202e"} & set(seen.out + seen.err)
 
 
+@pytest.mark.slow
 def test_a_budget_too_small_says_what_the_first_lesson_needs(
     lessons: Lessons, brain: pathlib.Path
 ) -> None:
@@ -163,6 +164,7 @@ def test_explain_speaks_in_words_of_what_could_be_given(lessons: Lessons, brain:
     assert "terms: 매출을, 자정으로" in korean
 
 
+@pytest.mark.slow
 def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Path) -> None:
     assert lessons("bump", "telegram").out == f"{TELEGRAM} seen 6×\n"
     assert lessons("ignore", "telegram").out == f"{TELEGRAM} ignored\n"
@@ -224,6 +226,7 @@ def test_check_names_what_is_not_visible(lessons: Lessons, brain: object) -> Non
     assert github.startswith(f"::warning file={TELEGRAM},title=lessons%3A open,line=")
 
 
+@pytest.mark.slow
 def test_check_and_preflight_of_a_diff(
     lessons: Lessons, brain: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +333,7 @@ def test_doctor_is_well_and_names_what_is_not(lessons: Lessons, brain: pathlib.P
     assert any(line.startswith("✗ file: lessons/worse.md") for line in ill.out.splitlines())
 
 
+@pytest.mark.slow
 def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pathlib.Path) -> None:
     lessons("trust", "--revoke")
     done = lessons("preflight", PROMPT)
@@ -409,6 +413,7 @@ def test_init_and_trust_in_words(
     assert "`lessons create TITLE`" in lessons("list").err
 
 
+@pytest.mark.slow
 def test_the_real_command_in_a_pipe(brain: pathlib.Path) -> None:
     """One real process: entry point, encoding, a reader that closes early."""
     script = os.path.join(os.path.dirname(sys.executable), "lessons")

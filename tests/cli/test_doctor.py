@@ -52,6 +52,7 @@ def test_a_hook_whose_program_is_gone_is_set_up_again(
     assert "fixed" not in lessons("doctor", "--fix").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("via", ["command", "mcp"])
 def test_route_and_scope_stay(
     lessons: Lessons, brain: pathlib.Path, home: pathlib.Path, via: str
@@ -66,6 +67,7 @@ def test_route_and_scope_stay(
     assert path.read_text() == before
 
 
+@pytest.mark.slow
 def test_what_the_user_took_out_stays_out(
     lessons: Lessons, brain: pathlib.Path, home: pathlib.Path
 ) -> None:
@@ -77,6 +79,7 @@ def test_what_the_user_took_out_stays_out(
     assert path.read_text() == "{}"
 
 
+@pytest.mark.slow
 def test_fixes_are_data_too(lessons: Lessons, brain: pathlib.Path) -> None:
     lessons("index")
     ignore = brain / ".lessons" / ".gitignore"
@@ -132,6 +135,7 @@ def test_an_error_of_the_settings_is_told_once(lessons: Lessons, brain: pathlib.
     assert told[0].startswith("✗ settings: lessons.toml:")
 
 
+@pytest.mark.slow
 def test_in_a_repository_it_tells_how_cards_are_merged(
     lessons: Lessons, brain: pathlib.Path
 ) -> None:

@@ -157,6 +157,7 @@ def test_one_card_and_an_empty_journal(
     assert card.err == "lessons: no usage recorded yet\n"
 
 
+@pytest.mark.slow
 def test_the_figures_agree_or_say_what_they_count(
     brain: pathlib.Path, lessons: Callable[..., Any]
 ) -> None:

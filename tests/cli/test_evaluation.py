@@ -22,6 +22,7 @@ def prompts(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_table_by_engine(lessons, brain, prompts) -> None:
     seen = lessons("eval", prompts, "--engine", "all")
     assert seen.code == 0

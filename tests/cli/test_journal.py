@@ -90,6 +90,7 @@ def a_while() -> str:
     return f"1{Random().randrange(10**6):06d}.{Random().randrange(10**6):06d}"
 
 
+@pytest.mark.slow
 def test_output_and_exit_code_stay_as_they_are(
     shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
 ) -> None:
@@ -101,6 +102,7 @@ def test_output_and_exit_code_stay_as_they_are(
     assert (event["record"]["run"]["state"], event["record"]["run"]["code"]) == ("failed", 7)
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_no_child_and_one_cancelled_record(
     shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
 ) -> None:
@@ -116,6 +118,7 @@ def test_ctrl_c_leaves_no_child_and_one_cancelled_record(
     assert event["record"]["run"]["state"] == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_silent_command_stalls(
     shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
 ) -> None:
@@ -127,6 +130,7 @@ def test_a_silent_command_stalls(
     assert event["record"]["run"]["state"] == "stalled"
 
 
+@pytest.mark.slow
 def test_after_kill_9_nothing_is_left_running(
     shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
 ) -> None:
@@ -143,6 +147,7 @@ def test_after_kill_9_nothing_is_left_running(
         os.kill(left, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_no_secret_of_a_failing_command_is_kept(shop: pathlib.Path, start: Start) -> None:
     dice = Random(11)
     key = "sk-" + "".join(dice.choices(string.ascii_letters + string.digits, k=40)) + "1A"
@@ -170,6 +175,7 @@ def test_no_secret_of_a_failing_command_is_kept(shop: pathlib.Path, start: Start
         assert secret[3:12].encode() not in kept
 
 
+@pytest.mark.slow
 def test_without_a_brain_it_runs_all_the_same(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, start: Start
 ) -> None:
@@ -179,6 +185,7 @@ def test_without_a_brain_it_runs_all_the_same(
     assert process.returncode == 5
 
 
+@pytest.mark.slow
 def test_a_brain_that_is_not_trusted_gets_no_record(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, start: Start
 ) -> None:
@@ -192,6 +199,7 @@ def test_a_brain_that_is_not_trusted_gets_no_record(
     assert b"lessons trust" in err
 
 
+@pytest.mark.slow
 def test_a_command_that_is_not_there(shop: pathlib.Path, start: Start) -> None:
     process = start("run", "no-such-command-here")
     out, err = process.communicate(timeout=20)

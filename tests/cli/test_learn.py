@@ -62,6 +62,7 @@ def test_what_happened_is_listed_with_what_it_lacks(lessons: Run, brain: pathlib
     assert "missing: two or three `symptoms`" in shown.err
 
 
+@pytest.mark.slow
 def test_a_draft_is_accepted_merged_and_discarded(
     lessons: Run, propose: Callable[..., str]
 ) -> None:

@@ -50,6 +50,7 @@ def test_a_prompt_gives_the_mistakes_of_its_stage_as_warnings(
     assert not lessons("preflight", prompt, "--stage", "DEV", "--format", "warnings").out
 
 
+@pytest.mark.slow
 def test_a_stage_is_known_in_any_case(lessons: Lessons, stages: object) -> None:
     for command in (
         ("list", "--all", "--json", "--stage"),

@@ -30,6 +30,7 @@ def test_a_command_alone_has_the_help_it_has_among_all() -> None:
         assert helped(alone, name) == helped(whole, name)
 
 
+@pytest.mark.slow
 def test_the_modules_of_other_commands_are_not_loaded(tmp_path: pathlib.Path) -> None:
     code = (
         "import sys; from lessons_kb.cli import main\n"

@@ -82,6 +82,7 @@ def test_every_id_is_whole_and_nothing_else_is_too_wide(
     assert all(cell_len(line) <= width for line in lines if line not in ids)
 
 
+@pytest.mark.slow
 def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(
     lessons: Callable[..., Any],
     brain: pathlib.Path,

@@ -17,6 +17,7 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "why.txt"
 PROMPT = "Add a Telegram command that runs a shell script"
 
 
+@pytest.mark.slow
 def test_the_whole_text(
     lessons: Lessons, brain: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:

@@ -98,6 +98,7 @@ def test_patterns_too_large_for_one_set_are_all_found() -> None:
     assert {match.rule.card for match in found} == {str(n) for n in range(40)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "javascript", "go"])
 def test_deep_nesting_is_read(language: str) -> None:
     list(find_nodes("(" * 50_000, language, ["f($$$)"]))

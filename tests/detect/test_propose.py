@@ -85,6 +85,7 @@ CODE = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @given(CODE | st.text(), CODE | st.text())
 @settings(max_examples=150, deadline=None)
 def test_any_fix_is_read(before: str, after: str) -> None:

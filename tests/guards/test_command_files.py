@@ -249,6 +249,7 @@ def test_any_text_is_looked_at(command: str):
     assert find_start(command, "/p") in ("/p", "/") or not is_known(find_start(command, "/p"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["cd a;", "(cd a)", "pushd a;", "cat a|psql ", "for a in b;"])
 def test_many_folders_take_no_time(piece: str):
     command = (piece * 20_000)[:20_000]

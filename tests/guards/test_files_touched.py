@@ -91,6 +91,7 @@ def test_summary_rewritten_by_a_model_is_read(summary: str, read: set, modified:
     assert parse_ledger(summary) == (read, modified)
 
 
+@pytest.mark.slow
 @given(st.sets(ODD_NAMES), st.sets(ODD_NAMES))
 def test_text_is_read_back(read: set, modified: set):
     text = ledger_of(read=read, modified=modified, max_chars=100_000).format()
@@ -130,6 +131,7 @@ def test_shown_name_is_cut_at_400_characters():
     assert show_path("a" * 401) == "a" * 399 + "…"
 
 
+@pytest.mark.slow
 @given(st.sets(ODD_NAMES, max_size=30), st.sets(ODD_NAMES, max_size=30), st.integers(0, 400))
 def test_text_never_passes_its_limit(read: set, modified: set, limit: int):
     text = ledger_of(read=read, modified=modified).format(limit)
@@ -195,6 +197,7 @@ def test_files_of_another_scope_are_named_in_full():
     assert ledger.read == ("/etc/hosts", "/v/a", "a", "b")
 
 
+@pytest.mark.slow
 @given(TOUCHES, st.randoms(use_true_random=False))
 def test_order_of_events_does_not_matter(events: list, random):
     shuffled = list(events)
@@ -210,6 +213,7 @@ def test_order_of_events_does_not_matter(events: list, random):
     assert list(one.read) == sorted(set(one.read))
 
 
+@pytest.mark.slow
 @given(TOUCHES, TOUCHES)
 def test_ledger_lost_at_a_compaction_is_made_whole_from_the_summary(before: list, after: list):
     whole, lost = FileLedger(max_chars=100_000), FileLedger(max_chars=100_000)

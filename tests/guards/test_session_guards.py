@@ -107,6 +107,7 @@ def test_state_kept_between_two_processes_changes_nothing(events: list, cut: int
     assert parted.to_state() == whole.to_state()
 
 
+@pytest.mark.slow
 @given(RUN)
 def test_one_speaks_at_most_and_notes_follow(events: list):
     watch = Watch()
@@ -124,6 +125,7 @@ def test_one_speaks_at_most_and_notes_follow(events: list):
             assert (signal.user_line == "") == (signal.level == "note")
 
 
+@pytest.mark.slow
 @given(RUN)
 def test_same_events_give_the_same_signals(events: list):
     one, other = Watch(), Watch()
@@ -131,6 +133,7 @@ def test_same_events_give_the_same_signals(events: list):
     assert [one.see(event) for event in events] == [other.see(event) for event in events]
 
 
+@pytest.mark.slow
 @given(RUN)
 def test_state_handed_out_is_not_touched_later(events: list):
     watch = Watch()
@@ -143,6 +146,7 @@ def test_state_handed_out_is_not_touched_later(events: list):
     assert all(json.dumps(state) == text for state, text in kept)
 
 
+@pytest.mark.slow
 @given(RUN, RUN)
 def test_watch_does_not_change_the_state_it_started_from(before: list, after: list):
     watch = Watch()

@@ -91,6 +91,7 @@ def test_first_end_decides(first: str, second: str):
     assert guard.finish(ok=False) == first
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(["chunk", "check", "cancel", "ok", "bad"]), st.floats(0, 99)),

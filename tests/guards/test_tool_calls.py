@@ -366,6 +366,7 @@ def test_why_a_command_is_run_makes_no_other_call():
     assert digest("create_issue", description="a") != digest("create_issue", description="b")
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from(["command", "path", "paths", "input", "edits", "x"]),

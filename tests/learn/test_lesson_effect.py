@@ -68,6 +68,7 @@ def test_it_is_the_tail_of_a_binomial(a, b, x):
     assert beta_cdf(x, a, b) == pytest.approx(tail, abs=1e-10)
 
 
+@pytest.mark.slow
 @given(st.floats(0.01, 0.99), st.integers(1, 5_000), st.integers(1, 5_000))
 def test_a_quantile_takes_the_distribution_back(share, a, b):
     assert beta_cdf(beta_quantile(share, a, b), a, b) == pytest.approx(share, abs=1e-6)
@@ -94,12 +95,14 @@ def test_an_interval_holds_its_mean_and_never_leaves_the_unit(times, of):
     assert 0 <= found.times <= found.of == of
 
 
+@pytest.mark.slow
 @given(st.integers(0, 50), st.integers(1, 50))
 def test_more_sessions_make_an_interval_narrower(times, more):
     few, many = rate(times, 2 * times), rate(times * (1 + more), 2 * times * (1 + more))
     assert many.high - many.low <= few.high - few.low + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(*[st.integers(0, 40)] * 4)
 def test_the_probability_is_the_integral_of_one_belief_over_the_other(a, b, c, d):

@@ -123,6 +123,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_any_json_can_be_read(data: Any) -> None:
     with contextlib.suppress(InputError):

@@ -109,6 +109,7 @@ def markers(text):
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking long texts takes minutes
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(CASES)
 def test_the_budget_is_a_hard_ceiling(case):
@@ -126,6 +127,7 @@ def test_the_budget_is_a_hard_ceiling(case):
         assert len(found.text) <= case["max_chars"]
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(CASES)
 def test_nothing_is_lost_or_given_twice(case):

@@ -143,6 +143,7 @@ def test_the_end_is_kept_and_no_more(sources: str, capfd: pytest.CaptureFixture[
     assert ended.tail.startswith("line ")
 
 
+@pytest.mark.slow
 def test_a_cut_leaves_whole_lines_or_at_least_whole_words(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_cut_leaves_whole_lines_or_at_least_whole_words(
     assert run_captured([sys.executable, "-c", "print('x' * 200_000)"]).tail == ""
 
 
+@pytest.mark.slow
 def test_nothing_is_left_running_when_we_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = mark()
 
@@ -214,12 +216,14 @@ def test_silence_is_a_stall(sources: str) -> None:
     assert running(seconds) == []
 
 
+@pytest.mark.slow
 def test_each_chunk_arms_the_deadline_again() -> None:
     code = "for n in 1 2 3 4 5; do sleep 0.3; echo $n; done"
     assert run_captured(["sh", "-c", code], stall=1.5).state == "completed"
     assert run_captured(["sleep", "0.3"], stall=None).state == "completed"
 
 
+@pytest.mark.slow
 def test_a_slow_reader_is_no_stall(drive: Drive) -> None:
     driven = drive(
         "head", "-c", "2000000", "/dev/zero", options={"stall": 0.5}, stdout=subprocess.PIPE
@@ -290,6 +294,7 @@ def test_ctrl_c_leaves_nothing_behind(drive: Drive, line: str) -> None:
     assert running(seconds) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_ignores_every_wish_is_killed(drive: Drive, number: int) -> None:
     seconds = mark()
@@ -318,6 +323,7 @@ def test_a_command_may_say_farewell(drive: Drive) -> None:
     assert driven.ended()["tail"] == "up\nbye\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_works_while_the_reader_sleeps(drive: Drive) -> None:
     driven = drive("yes", options={"grace": 0.3}, stdout=subprocess.PIPE)
     assert driven.process.stdout is not None
@@ -331,6 +337,7 @@ def test_ctrl_c_works_while_the_reader_sleeps(drive: Drive) -> None:
     assert driven.ended()["state"] == "cancelled"
 
 
+@pytest.mark.slow
 def test_what_was_ignored_stays_ignored(drive: Drive) -> None:
     driven = drive(
         "sh", "-c", "echo up; sleep 0.5; echo done", stdout=subprocess.PIPE,
@@ -442,6 +449,7 @@ def test_only_what_is_a_terminal_is_one_for_the_command(
     assert (tmp_path / "out").read_text() == "True False True 99 40\n"
 
 
+@pytest.mark.slow
 def test_a_new_size_is_passed_on(screen: Callable[..., Screen]) -> None:
     code = (
         "import os, signal, time\n"
@@ -476,6 +484,7 @@ def test_other_keys_are_the_commands(screen: Callable[..., Screen]) -> None:
     assert (ended["state"], ended["code"]) == ("failed", 128 + signal.SIGQUIT)
 
 
+@pytest.mark.slow
 def test_ctrl_c_on_a_terminal_ends_it_all(screen: Callable[..., Screen]) -> None:
     seconds = mark()
     shown = screen("sh", "-c", f"echo ready; sleep {seconds} & sleep {seconds}")

@@ -95,6 +95,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert parse_labelled(text, name="p")
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1))
 def test_what_json_writes_is_read_back(queries: list[str]) -> None:
     lines = [json.dumps({"query": q, "expected": [q]}, ensure_ascii=False) for q in queries]

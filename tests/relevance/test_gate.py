@@ -430,6 +430,7 @@ def test_a_number_or_a_pair_of_syllables_surprises_less_than_an_unknown_word(pie
 terms = st.sampled_from(["run", "telegram", "파일", "한글", "404", "x" * 60, "日本", "getuserbyid"])
 
 
+@pytest.mark.slow
 @given(
     weights=st.dictionaries(terms, st.floats(0.0, 9.0), max_size=6),
     size=st.integers(0, 100_000),

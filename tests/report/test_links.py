@@ -29,6 +29,7 @@ def test_a_card_elsewhere_is_named_in_full(folder: str | None) -> None:
     assert file_link(card, page_folder=folder) == "file:///home/a/brain/lessons/x%231%3F.md"
 
 
+@pytest.mark.slow
 @given(paths)
 def test_a_link_leads_to_its_file(parts: list[str]) -> None:
     card = "/brain/" + "/".join(parts)

@@ -129,6 +129,7 @@ words = st.text(max_size=60) | st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(title=words, name=words, brain=words, scope=words, href=words)
 def test_whatever_a_text_holds_the_page_keeps_its_shape(
@@ -206,6 +207,7 @@ def test_proposals_stand_under_what_to_do(page: Callable[..., str], small: Overv
     assert "환불 작업자가 주문의 통화를 무시했다" in texts[at : texts.index("promote")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 20])
 def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(
     page: Callable[..., str], overview: Any, effect: Any, rows: int

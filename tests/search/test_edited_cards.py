@@ -39,6 +39,7 @@ def draw_query(rng: random.Random) -> dict[str, float]:
     return {word: float(rng.randint(1, 2)) for word in rng.sample(WORDS, 5)}
 
 
+@pytest.mark.slow
 def test_it_answers_as_the_engine_does_after_the_commit(engine: Engine) -> None:
     rng = random.Random(5)
     edits = {EDITED: make_fields(rng), ANOTHER: {**make_fields(rng), "title": ("new", "words")}}

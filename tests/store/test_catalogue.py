@@ -116,6 +116,7 @@ def test_patterns_are_kept_and_counted_without_reading_cards(path: str) -> None:
     catalogue.close()
 
 
+@pytest.mark.slow
 def test_many_cards_are_read_at_once(path: str) -> None:
     catalogue = Catalogue.open(path)
     catalogue.commit(STATE, entries=[(n, entry(f"{n}.md")) for n in range(1, 2500)])

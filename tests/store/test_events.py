@@ -194,6 +194,7 @@ def _append(path: str, writer: int, number: int) -> None:
     journal.close()
 
 
+@pytest.mark.slow
 def test_events_of_parallel_processes_are_all_there(path: str) -> None:
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_append, args=(path, n, 250)) for n in range(4)]
@@ -229,6 +230,7 @@ sys.stdin.read() if sys.argv[2] == "wait" else os.kill(os.getpid(), signal.SIGKI
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="kills with a signal")
 def test_what_a_killed_process_left_running_ends_as_cancelled(path: str) -> None:
     killed = subprocess.run([sys.executable, "-c", KILLED, path, "die"], stdout=subprocess.PIPE)

@@ -132,6 +132,7 @@ def test_a_folder_moved_in_brings_its_files(root, watcher, tmp_path):
     write(f"{root}/inside/deep/card.md", "longer text")
 
 
+@pytest.mark.slow
 def test_a_folder_renamed_moved_out_or_deleted_asks_for_a_scan(root, watcher, tmp_path):
     os.rename(f"{root}/lessons", f"{root}/renamed")
     watcher.sees(RESCAN)
@@ -161,6 +162,7 @@ def test_what_is_no_card_and_what_is_ours_is_left_out(root, watcher):
     assert RESCAN not in watcher.seen
 
 
+@pytest.mark.slow
 def test_our_own_changes_are_seen_without_their_temporary_files(root, watcher):
     card_files.rewrite(root, "lessons/old.md", lambda data: data + b"more")
     card_files.create(root, "lessons/new.md", b"")
@@ -178,6 +180,7 @@ def test_reading_is_no_change(root, watcher):
     assert len(watcher.calls) == 1
 
 
+@pytest.mark.slow
 def test_a_flurry_is_one_call_and_an_endless_one_is_still_heard(root):
     with Watcher(root, debounce=0.1) as watcher:
         for number in range(20):
@@ -310,6 +313,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 def test_real_exhaustion_of_watches_is_noticed_though_the_library_is_silent(root):
     for number in range(10):

@@ -212,6 +212,7 @@ def _count_in_state(path: str, times: int) -> None:
     journal.close()
 
 
+@pytest.mark.slow
 def test_guards_of_parallel_processes_take_turns(path: str) -> None:
     _in_processes(_count_in_state, (path, 100), 4)
     journal = Journal(path)
@@ -253,6 +254,7 @@ def _count_turns(path: str, times: int) -> None:
     journal.close()
 
 
+@pytest.mark.slow
 def test_no_turn_is_lost_between_processes(path: str) -> None:
     _in_processes(_count_turns, (path, 50), 4)
     journal = Journal(path)

@@ -38,6 +38,7 @@ _PARTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(_PARTS, _PARTS)
 def test_keys_are_file_names_and_never_collide(first, second):
     paths = [os.path.realpath("/nonexistent/" + "/".join(parts)) for parts in (first, second)]

@@ -154,6 +154,7 @@ def test_lines_are_independent(first, second):
     assert analyze(f"{first}\n{second}") == analyze(first) + analyze(second)
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"[a-z]{3,9}( [a-z]{3,9}){1,3}", fullmatch=True))
 def test_spellings_of_one_identifier_share_a_term(words):
     parts = words.split()
@@ -190,6 +191,7 @@ def test_cache_is_bounded(monkeypatch):
         assert len(cache) <= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", ["a", "a.", "aB", "한", "_", "é", "é.", "a+", "\u200b", "::", "1."]
 )

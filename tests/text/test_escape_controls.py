@@ -32,6 +32,7 @@ def test_nothing_is_left_to_obey(text: str) -> None:
     assert not INVISIBLE & set(visible(text))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), st.text() | st.sampled_from(sorted(INVISIBLE))))
 def test_json_says_the_same(data: dict[str, str]) -> None:
     text = visible_json(json.dumps(data, ensure_ascii=False, indent=1))

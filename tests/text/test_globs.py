@@ -107,6 +107,7 @@ PATH = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(GLOB, max_size=4), st.lists(PATH, max_size=8))
 @example(["!a/b", "a/"], ["a/b"])
 @example(["a/**/b/**/b/c"], ["a/b/b/c", "a/b/c", "a/b/x/b/c", "a/b/b/b/c"])

@@ -147,6 +147,7 @@ def test_paths_are_posix_and_found_again(text):
         assert path.strip() == path
 
 
+@pytest.mark.slow
 @given(st.lists(st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True), min_size=2, max_size=5))
 def test_a_plain_path_is_found_wherever_it_stands(parts):
     path = "/".join(parts) + ".py"
@@ -203,6 +204,7 @@ def test_a_megabyte_takes_bounded_time(unit):
     assert time.process_time() - began < 30
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_different_words_takes_bounded_time():
     text = " ".join(
         f"x{number}.y{number} a/b{number}/c{number} \\x{number}" for number in range(25_000)

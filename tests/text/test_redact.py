@@ -274,6 +274,7 @@ def test_an_image_in_base64_stays() -> None:
     assert redact(line) == line
 
 
+@pytest.mark.slow
 def test_ordinary_code_is_left_alone() -> None:
     library = sysconfig.get_paths()["stdlib"]
     names = ("argparse", "ast", "configparser", "ctypes/util", "difflib", "email/message", "enum")
@@ -417,6 +418,7 @@ IGNORED = ("Hex High Entropy String", "Public IP (ipv4)")
 """A hexadecimal number is a hash far more often than a secret."""
 
 
+@pytest.mark.slow
 def test_a_well_kept_detector_finds_nothing_that_we_left() -> None:
     lines = [frame.format(VENDORS[name]()) for name in VENDORS for frame in BARE]
     lines += [frame.format(made(40)) for frame in TOKEN_FRAMES for _ in range(3)]

@@ -197,12 +197,14 @@ PIECES = st.one_of(
 HOSTILE = st.lists(PIECES, max_size=12).map("".join)
 
 
+@pytest.mark.slow
 @given(HOSTILE)
 def test_nothing_poses_as_the_frame(text):
     _assert_harmless(defang(clean(text)))
     _assert_harmless(defang(clean_line(text)))
 
 
+@pytest.mark.slow
 @given(HOSTILE)
 def test_both_are_idempotent(text):
     once = clean(text)
@@ -217,6 +219,7 @@ def test_defang_finds_the_right_place_in_a_text_not_cleaned_before():
     assert defang("\0é\u200b [/CON\u200bTEXT]") == "\0é\u200b (/CON\u200bTEXT)"
 
 
+@pytest.mark.slow
 @given(HOSTILE)
 def test_clean_text_can_be_shown_anywhere(text):
     cleaned = clean(text)

@@ -638,6 +638,7 @@ FILLINGS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(FRAMES, FILLINGS, FILLINGS), max_size=4), st.sampled_from("\n ,;&\\"))
 def test_redacting_frames_twice_changes_nothing_more(
     parts: list[tuple[str, str, str]], joint: str

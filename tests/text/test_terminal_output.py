@@ -29,6 +29,7 @@ def test_only_what_is_seen_is_left(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
+@pytest.mark.slow
 @given(st.text(st.sampled_from([*"\x1b[]m;0\x07\\\r\n\t ab(?"]), max_size=60))
 def test_nothing_but_text_is_left(text: str) -> None:
     left = plain(text)

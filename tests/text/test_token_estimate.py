@@ -54,12 +54,14 @@ def test_any_other_text_costs_something(text):
     assert estimate_tokens(text) >= 1
 
 
+@pytest.mark.slow
 @given(ANY, ANY)
 def test_a_joined_text_costs_about_the_sum_of_its_parts(first, second):
     parts = estimate_tokens(first) + estimate_tokens(second)
     assert parts - 3 <= estimate_tokens(first + second) <= parts + 2
 
 
+@pytest.mark.slow
 @given(ANY, st.integers(2, 20))
 def test_repeating_a_text_costs_more(text, times):
     text = f"{text} word."

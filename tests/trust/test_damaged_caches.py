@@ -383,6 +383,7 @@ def test_the_next_answer_is_right(case: Case, damage: Damage, count: int, figure
     figure(f"cache: {damage.__doc__}", f"{count} damaged caches, every next answer right")
 
 
+@pytest.mark.slow
 def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Case) -> None:
     with Brain.open(case.root) as stays:
         assert stays.search(PROMPT)
@@ -398,6 +399,7 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Cas
             assert stays.search(word) == []
 
 
+@pytest.mark.slow
 def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
     from lessons_kb.brain.doctor import check_health, mend_health
 

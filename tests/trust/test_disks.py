@@ -67,6 +67,7 @@ def fill(folder: pathlib.Path) -> pathlib.Path:
     return ballast
 
 
+@pytest.mark.slow
 def test_a_full_disk(
     root: pathlib.Path, telegram: pathlib.Path, tmp_path: pathlib.Path, mount: Any,
     command: Command, monkeypatch: pytest.MonkeyPatch, figure: Any,
@@ -113,6 +114,7 @@ def test_a_full_disk(
     )
 
 
+@pytest.mark.slow
 def test_a_read_only_brain(
     root: pathlib.Path, telegram: pathlib.Path, mount: Any, command: Command,
     monkeypatch: pytest.MonkeyPatch, figure: Any,
@@ -147,6 +149,7 @@ def _coarse(tmp_path: pathlib.Path, mount: Any) -> pathlib.Path:
     return pathlib.Path(mount(tmp_path / "coarse", "-o", "loop", str(image)))
 
 
+@pytest.mark.slow
 def test_a_file_system_with_coarse_times(tmp_path: pathlib.Path, mount: Any, figure: Any) -> None:
     """Times in whole seconds: a save of the same length within that second is seen."""
     brain = _coarse(tmp_path, mount) / "brain"
@@ -178,6 +181,7 @@ def test_a_clock_that_was_wrong_when_a_card_was_saved(
             os.utime(telegram, (when, when))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jump", [-400 * 86_400, +400 * 86_400])
 def test_a_clock_that_jumps(
     root: pathlib.Path, telegram: pathlib.Path, monkeypatch: pytest.MonkeyPatch, jump: int, figure: Any

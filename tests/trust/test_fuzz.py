@@ -23,6 +23,7 @@ COUNTED = ("card", "edit", "payload")
 """The table of trust has figures for these; the others get a part of the mutations."""
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(60, 20_000)
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch) -> None:
@@ -39,6 +40,7 @@ def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch
         figure("fuzzed inputs", f"{wanted:,} of {name}: no promise broken")
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(150, 20_000)
 def test_a_brain_of_fuzzed_cards_answers(root, amount, figure, monkeypatch, capsys) -> None:
     """Whole commands over files that are anything; a good card among them is found."""

@@ -55,6 +55,7 @@ def header(data: str) -> tuple[int, str]:
     return count, rest
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(2, 50)
 def test_bump(
     root: pathlib.Path, telegram: pathlib.Path, kill: Kill, amount: int, figure: Any
@@ -70,6 +71,7 @@ def test_bump(
     figure("kill -9 at a random moment", f"bump: {amount} kills, old or new each time")
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(2, 50)
 def test_create(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     made = 0
@@ -88,6 +90,7 @@ def test_create(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> Non
     figure("kill -9 at a random moment", f"create: {amount} kills, {made} cards, each whole")
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(2, 50)
 def test_edit(
     root: pathlib.Path, telegram: pathlib.Path, kill: Kill, amount: int, figure: Any
@@ -107,6 +110,7 @@ def test_edit(
     figure("kill -9 at a random moment", f"edit: {amount} kills, one of two texts each time")
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(2, 50)
 def test_index(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     for _ in range(amount):
@@ -121,6 +125,7 @@ def test_index(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None
     figure("kill -9 at a random moment", f"index: {amount} kills, the next search right each time")
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(2, 50)
 def test_journal(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     noted = finished = 0
@@ -143,6 +148,7 @@ def test_journal(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> No
 SETTINGS = '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": []}]},\n}\n'
 
 
+@pytest.mark.slow
 @pytest.mark.amounts(2, 50)
 def test_install(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
     home = pathlib.Path.home()

@@ -28,6 +28,7 @@ def loose() -> Any:
     os.umask(before)
 
 
+@pytest.mark.slow
 def test_all_that_is_kept_of_a_user_is_for_that_user(
     loose: Any, root: pathlib.Path, telegram: pathlib.Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_hook_that_may_open_no_file_is_silent() -> None:
     assert (done.returncode, done.stdout) == (0, b"{}\n")
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_no_file_is_not_waited_for(
     root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_journal_that_is_no_file_is_not_waited_for(
     assert time.monotonic() - started < 60
 
 
+@pytest.mark.slow
 def test_an_event_of_thirty_megabytes_is_answered(
     root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def talk(brain: Brain) -> Talk:
     return run
 
 
+@pytest.mark.slow
 def test_a_session(talk: Talk, golden: Callable[[str, str], None], root: pathlib.Path) -> None:
     before = (root / TELEGRAM).read_bytes()
     refused, said = talk(
@@ -51,6 +52,7 @@ def test_a_session(talk: Talk, golden: Callable[[str, str], None], root: pathlib
     assert (root / TELEGRAM).read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -69,6 +71,7 @@ def test_what_cannot_be_done_is_said(talk: Talk, line: str, words: str) -> None:
     assert words in said.split("not done: ")[1]
 
 
+@pytest.mark.slow
 def test_every_command_is_explained(talk: Talk) -> None:
     from lessons_kb.tui.line_mode import COMMANDS
 
@@ -77,6 +80,7 @@ def test_every_command_is_explained(talk: Talk) -> None:
         assert f"\n{name} " in f"\n{HELP}"
 
 
+@pytest.mark.slow
 def test_more_goes_on_with_the_numbers(talk: Talk, root: pathlib.Path) -> None:
     for number in range(5):
         (root / "lessons" / f"x{number}.md").write_text(f"# Card {number}\n", encoding="utf-8")
@@ -86,6 +90,7 @@ def test_more_goes_on_with_the_numbers(talk: Talk, root: pathlib.Path) -> None:
     assert said.rstrip().endswith("no more")
 
 
+@pytest.mark.slow
 def test_a_number_means_the_row_that_was_listed_with_it(talk: Talk, root: pathlib.Path) -> None:
     for name in "abc":
         card = f"---\nstatus: active\n---\n# Odd thing {name}\n"
@@ -105,11 +110,13 @@ def test_a_number_means_the_row_that_was_listed_with_it(talk: Talk, root: pathli
     assert [path.stem for path in (root / "lessons").glob("odd-*")] == ["odd-b"]
 
 
+@pytest.mark.slow
 def test_show_prints_what_a_preview_shows(talk: Talk) -> None:
     said = talk("show telegram-allowlist")[1]
     assert "- [ ] Cover the rejection with a test" in said
 
 
+@pytest.mark.slow
 def test_drafts_are_reviewed(talk: Talk, brain: Brain, root: pathlib.Path) -> None:
     brain.drafts.propose("TODO name the mistake", now=1_793_000_000.0)
     ripe = brain.drafts.propose(

@@ -306,6 +306,7 @@ def test_links_follow_a_file_that_the_user_moves(editor: Editor, project: pathli
     }
 
 
+@pytest.mark.slow
 def test_what_was_counted_follows_a_file_that_was_moved(
     editor: Editor, project: pathlib.Path
 ) -> None:
@@ -336,6 +337,7 @@ DRAFT = {
 }
 
 
+@pytest.mark.slow
 def test_a_draft_is_accepted_where_it_is_read(editor: Editor, project: pathlib.Path) -> None:
     with Brain.open(project) as brain:
         draft = brain.drafts.propose("Retried the charge without an idempotency key", **DRAFT)

@@ -145,6 +145,7 @@ EDITS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(edits=EDITS)
 def test_looking_at_changed_lines_finds_what_the_whole_holds(editor: Editor, edits: list) -> None:

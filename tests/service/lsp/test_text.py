@@ -98,6 +98,7 @@ def edit_at_random(rounds: int, seed: int) -> None:
             assert units.place(back.line, back.character) == place
 
 
+@pytest.mark.slow
 def test_two_thousand_random_edits() -> None:
     edit_at_random(2_000, 1)
 
@@ -112,6 +113,7 @@ words = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 places = st.tuples(st.integers(0, 6), st.integers(0, 12))
 
 
+@pytest.mark.slow
 @given(text=words, edits=st.lists(st.tuples(places, places, words), max_size=5))
 def test_any_edit_leaves_what_a_client_that_counts_units_has(text: str, edits: list) -> None:
     ours, units = Text(text), Units(text)
@@ -121,6 +123,7 @@ def test_any_edit_leaves_what_a_client_that_counts_units_has(text: str, edits: l
     check_same(ours, units)
 
 
+@pytest.mark.slow
 @given(text=words, at=places)
 def test_a_position_is_where_its_offset_is(text: str, at: tuple[int, int]) -> None:
     ours, units = Text(text), Units(text)
