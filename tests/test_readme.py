@@ -26,7 +26,7 @@ GENERATED = "reference.md"
 """Its blocks are the examples in the help texts; tests of the commands run those."""
 SHELL = ("sh", "bash", "shell", "console", "")
 RUNNERS = {"python": (sys.executable, "-c"), **dict.fromkeys(SHELL, ("bash", "-e", "-c"))}
-NOT_RUN = ("text", "markdown", "toml", "yaml", "json", "lua")
+NOT_RUN = ("text", "markdown", "toml", "yaml", "json", "lua", "ini", "nginx")
 
 PAGES = (
     "README.md",

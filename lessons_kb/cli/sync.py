@@ -31,7 +31,7 @@ def sync(
         bool, typer.Option("--verify", help="Push nothing; exit 1 where the two differ.")
     ] = False,
 ) -> None:
-    """Push what changed in the nearest brain to a cluster that many machines search.
+    """Push what changed in the nearest brain to a shared cluster.
 
     The key of the server is read from LESSONS_SYNC_KEY.
 
