@@ -49,6 +49,8 @@ def _own_home(
         monkeypatch.delenv(name)
     monkeypatch.setattr("lessons_kb.process.editor.DEFAULTS", ())  # no test waits for a real editor
     monkeypatch.setenv("LESSONS_DAEMON", "0")  # tests of the daemon start their own
+    # A busy machine may take seconds to start a process; the answers count here.
+    monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "20")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     return home

@@ -10,7 +10,6 @@ import typer
 
 from lessons_kb.cli.options import options, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError
-from lessons_kb.store.server_tokens import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,6 +77,8 @@ def serve(
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
     """Return name → folder of what is to be served."""
+    from lessons_kb.store.server_tokens import NAME
+
     roots: dict[str, str] = {}
     for word in words:
         name, equals, folder = word.partition("=")

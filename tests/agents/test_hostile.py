@@ -145,8 +145,9 @@ def test_an_answer_goes_whole_into_a_pipe_that_does_not_wait(project) -> None:
     full = b"x" * 65_536
     os.write(writes, full)
     with subprocess.Popen(
-        [sys.executable, "-c", HOOK, "claude-code"], stdin=subprocess.PIPE, stdout=writes
-    ) as process:
+        [sys.executable, "-c", HOOK, "claude-code"], stdin=subprocess.PIPE, stdout=writes,
+        env=os.environ | {"LESSONS_HOOK_DEADLINE": "20"},
+    ) as process:  # fmt: skip
         os.close(writes)
         assert process.stdin is not None
         process.stdin.write(prompt(project))

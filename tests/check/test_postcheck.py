@@ -173,7 +173,7 @@ HUGE = [
 def test_no_text_is_slow(text):
     start = time.process_time()
     find_unaddressed_items(text, [card("Add a test", text)], [text, text])
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 30, "what is not linear takes minutes"
 
 
 @settings(max_examples=60, deadline=None)
