@@ -33,7 +33,7 @@ class Installation:
             "HOME": str(folder / "home"),
             "PATH": os.environ["PATH"],
             "LESSONS_BRAIN": str(self.brain),
-            "LESSONS_HOOK_DEADLINE": "20",  # a busy machine may be slow; the answers count here
+            "LESSONS_HOOK_DEADLINE": "50",  # a busy machine may be slow; the answers count here
         }
         venv.create(folder / "venv", with_pip=False, symlinks=True)
         shutil.copytree(pathlib.Path(lessons_kb.__file__).parent, self.package)
@@ -55,7 +55,7 @@ class Installation:
             text=True,
             env={**self.environment, **variables},
             cwd="/",
-            timeout=30,
+            timeout=60,
         )
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout

@@ -28,7 +28,7 @@ pytestmark = [
 KILLS = int(os.environ.get("LESSONS_TEST_KILLS", "60"))
 SESSIONS = int(os.environ.get("LESSONS_TEST_SESSIONS", "200"))
 HOOKS_AT_ONCE = 4
-DEADLINE = 20.0
+DEADLINE = 50.0
 
 
 class Traffic:
