@@ -7,12 +7,8 @@ payload is the business of ``agents``. Whatever a later event needs lies in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lessons_kb.model import Check, Preflight
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -180,7 +180,7 @@ class _Session:
 
     def concerned(self, event: FileSystemEvent) -> set[str]:
         """Return the files that an event is about, as far as they may matter to the index."""
-        if event.event_type in ("deleted", "moved") and os.fsdecode(event.src_path) == self.root:
+        if event.event_type == "deleted" and os.fsdecode(event.src_path) == self.root:
             return {RESCAN}  # the brain itself is gone
         names = (event.src_path, event.dest_path)
         paths = {path for name in names if name and (path := self.relative(os.fsdecode(name)))}

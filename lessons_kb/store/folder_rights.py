@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -19,7 +20,9 @@ def find_open_folders(root: str | None = None) -> list[str]:
     folders = [home, os.path.join(home, "brains"), os.path.join(home, "installs")]
     if root is not None:
         mine = state_dir(root, create=False)
-        folders += [mine, *(os.path.join(mine, name) for name in _listed(mine))]
+        folders.append(mine)
+        with contextlib.suppress(OSError):
+            folders += [os.path.join(mine, name) for name in sorted(os.listdir(mine))]
     return [folder for folder in folders if _is_open(folder)]
 
 
@@ -35,10 +38,3 @@ def _is_open(folder: str) -> bool:
         return False
     mine = hasattr(os, "geteuid") and info.st_uid == os.geteuid()
     return stat.S_ISDIR(info.st_mode) and mine and bool(info.st_mode & _OTHERS)
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

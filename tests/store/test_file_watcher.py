@@ -230,6 +230,15 @@ def test_a_brain_that_vanishes_ends_the_watch_in_one_line(root, watcher):
     assert "\n" not in str(watcher.error)
 
 
+def test_that_the_brain_itself_is_gone_is_a_sign(root):
+    signs = []
+    shutil.rmtree(root)
+    os.mkdir(root)
+    with Watcher(root, on_sign=signs.append) as watcher:
+        os.rmdir(root)
+        watcher.wait_for(lambda: {RESCAN} in signs)
+
+
 def test_another_folder_in_its_place_is_watched_anew(root, watcher):
     os.makedirs(f"{root}.new/lessons")
     os.rename(root, f"{root}.old")
