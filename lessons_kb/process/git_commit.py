@@ -48,7 +48,7 @@ class Branch:
         self._repository = Repository(find_git(), cwd)
         self.name = name
         self._ref = f"refs/heads/{name}"
-        if self._repository.run("check-ref-format", self._ref).code:
+        if name.startswith("-") or self._repository.run("check-ref-format", self._ref).code:
             raise InputError(f"{name!r} is no name of a branch; choose another")
 
     @property
