@@ -5,82 +5,17 @@ from __future__ import annotations
 import html
 import pathlib
 import re
-import subprocess
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.store.server_tokens import add_token, remove_token
+from lessons_kb.store.server_tokens import remove_token
 
 HERE = "http://127.0.0.1:8766"
 OWN = {"sec-fetch-site": "same-origin", "origin": HERE}
 CARD = "lessons/telegram-allowlist.md"
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
-PARTS: dict[str, Any] = {
-    "sections": {"Root Cause": "the client retried although the first request had gone through"},
-    "prevention": ["Send an idempotency key with each payment"],
-    "symptoms": ["a customer was charged twice", "two invoices for one order"],
-}
 TITLE = "Charged a customer twice because the form was sent twice"
-
-
-def git(root: str, *words: str) -> str:
-    command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
-
-
-@pytest.fixture
-def shop(roots: dict[str, str]) -> str:
-    """The served brain as a clone in which somebody works."""
-    root = roots["shop"]
-    git(root, "init", "-q", "-b", "main")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "Begin")
-    return root
-
-
-@pytest.fixture
-def reviewer() -> str:
-    return add_token(
-        "rita", brains=["shop"], may=["read", "review"], person="Rita Kim", email="rita@x.org"
-    )
-
-
-@pytest.fixture
-def propose(shop: str) -> Callable[..., str]:
-    def propose(title: str = TITLE, **more: Any) -> str:
-        with Brain.open(shop) as brain:
-            return brain.drafts.propose(title, **{**PARTS, **more}).id
-
-    return propose
-
-
-def log_in(client: Any, token: str) -> Any:
-    return client.post("/login", data={"token": token}, headers=OWN, follow_redirects=False)
-
-
-def field(page: str, name: str) -> str:
-    found = re.search(rf'name="{name}" value="([^"]*)"', page)
-    assert found, name
-    return html.unescape(found[1])
-
-
-def send(client: Any, path: str, **fields: str) -> Any:
-    """Fill in the form of a page, as somebody does who has just opened it."""
-    page = client.get(path)
-    hidden = {"mark": field(page.text, "mark")}
-    if 'name="seen"' in page.text:
-        hidden["seen"] = field(page.text, "seen")
-    return client.post(path, data={**hidden, **fields}, headers=OWN)
-
-
-@pytest.fixture
-def rita(connect, shop: str, reviewer: str) -> Any:
-    client = connect()
-    log_in(client, reviewer)
-    return client
 
 
 def test_nobody_sees_a_page_before_logging_in(connect, tokens) -> None:
@@ -93,7 +28,7 @@ def test_nobody_sees_a_page_before_logging_in(connect, tokens) -> None:
     assert client.get("/style.css").headers["content-type"].startswith("text/css")
 
 
-def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens) -> None:
+def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens, log_in) -> None:
     client = connect()
     done = log_in(client, f" {tokens['shop']}\n")
     cookie = done.headers["set-cookie"]
@@ -105,20 +40,22 @@ def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens)
     assert "Telegram remote execution must require an allowlist" in page.text
 
 
-def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens) -> None:
+def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens, log_in) -> None:
     cookie = log_in(connect(secure=True), tokens["shop"]).headers["set-cookie"]
     assert cookie.startswith("__Host-lessons=")
     assert "Secure" in cookie
 
 
-def test_a_wrong_token_is_told_so(connect, tokens) -> None:
+def test_a_wrong_token_is_told_so(connect, tokens, log_in) -> None:
     client = connect()
     done = log_in(client, "lsn_wrong")
     assert (done.status_code, "none of the server" in done.text) == (403, True)
     assert "set-cookie" not in done.headers
 
 
-def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, tokens) -> None:
+def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(
+    connect, tokens, field
+) -> None:
     client = connect()
     wanted = f"/brains/shop/cards/{CARD}"
     assert field(client.get(wanted).text, "next") == wanted
@@ -134,7 +71,7 @@ def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, t
 
 
 def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
-    connect, tokens, monkeypatch: pytest.MonkeyPatch
+    connect, tokens, monkeypatch: pytest.MonkeyPatch, log_in, field
 ) -> None:
     client = connect()
     log_in(client, tokens["shop"])
@@ -155,7 +92,7 @@ def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
     assert client.get("/brains/vault", headers=cookie).url.path == "/login"
 
 
-def test_a_login_that_was_made_up_opens_nothing(connect, tokens) -> None:
+def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in) -> None:
     client = connect()
     log_in(client, tokens["shop"])
     name, until, nonce, signature = client.cookies["lessons"].split(":")
@@ -174,7 +111,7 @@ def test_a_login_that_was_made_up_opens_nothing(connect, tokens) -> None:
         assert client.get("/brains/shop", headers=headers).url.path == "/login", made_up
 
 
-def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens) -> None:
+def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, send) -> None:
     client = connect()
     log_in(client, tokens["shop"])
     for rest in ("", "/cards/lessons/zebrafish.md", "/why", "/report", "/inbox", "/inbox/x"):
@@ -192,7 +129,7 @@ def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens) -> None:
     assert "Vaduz" not in sent.text
 
 
-def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose) -> None:
+def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, field) -> None:
     name = propose()
     client = connect()
     log_in(client, tokens["shop"])
@@ -206,7 +143,9 @@ def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose) -> None:
     assert client.post(f"/brains/shop/inbox/{name}", data=done, headers=OWN).status_code == 403
 
 
-def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, propose) -> None:
+def test_without_tokens_this_machine_reads_and_reviews_nothing(
+    connect, shop, propose, send
+) -> None:
     name = propose()
     client = connect()
     assert "Telegram remote" in client.get("/brains/shop").text
@@ -214,7 +153,9 @@ def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, pr
     assert send(client, "/brains/shop/why", prompt="a Telegram bot that runs scripts").is_success
 
 
-def test_a_form_counts_only_from_a_page_of_this_server(rita, propose, connect, tokens) -> None:
+def test_a_form_counts_only_from_a_page_of_this_server(
+    rita, propose, connect, tokens, log_in, field
+) -> None:
     name = propose()
     path = f"/brains/shop/inbox/{name}"
     page = rita.get(path).text
@@ -245,11 +186,18 @@ def test_a_form_counts_only_from_a_page_of_this_server(rita, propose, connect, t
 def test_every_page_forbids_the_browser_everything_else(rita, propose) -> None:
     name = propose()
     pages = ["/login", "/", "/brains/shop", f"/brains/shop/cards/{CARD}", "/brains/shop/why"]
-    pages += ["/brains/shop/inbox", f"/brains/shop/inbox/{name}", "/brains/nowhere", "/brains/shop/x"]
+    pages += [
+        "/brains/shop/inbox",
+        f"/brains/shop/inbox/{name}",
+        "/brains/nowhere",
+        "/brains/shop/x",
+    ]
     for path in [*pages, "/brains/shop/report"]:
         answer = rita.get(path)
         policy = answer.headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; style-src 'se" if path in pages else "default")
+        assert policy.startswith(
+            "default-src 'none'; style-src 'se" if path in pages else "default"
+        )
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -293,7 +241,9 @@ def test_a_card_of_a_project_is_found_without_naming_it(rita, shop) -> None:
 
 def test_a_long_list_has_pages(rita, shop) -> None:
     for number in range(60):
-        (pathlib.Path(shop) / f"lessons/n{number}.md").write_text(f"# Mistake {number}\n\n## Fix\n\n- Do\n")
+        (pathlib.Path(shop) / f"lessons/n{number}.md").write_text(
+            f"# Mistake {number}\n\n## Fix\n\n- Do\n"
+        )
     first = rita.get("/brains/shop").text
     assert "1 to 50, most recent first" in first
     older = html.unescape(re.search(r'href="([^"]+)" rel="next"', first)[1])  # type: ignore[index]
@@ -312,10 +262,12 @@ def test_a_card_is_rendered(rita) -> None:
     assert "5 times, last on 2026-09-18" in page
     assert rita.get("/brains/shop/cards/no-such").status_code == 404
     assert rita.get("/brains/shop/cards/../../vault/lessons/zebrafish.md").status_code == 404
-    assert rita.get("/brains/shop/cards/..%2F..%2Fvault%2Flessons%2Fzebrafish.md").status_code == 404
+    assert (
+        rita.get("/brains/shop/cards/..%2F..%2Fvault%2Flessons%2Fzebrafish.md").status_code == 404
+    )
 
 
-def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path: pathlib.Path) -> None:
+def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path: pathlib.Path, send) -> None:
     prompt = "Add a Telegram command that runs a shell script for mister Wolpertinger"
     told = send(rita, "/brains/shop/why", prompt=prompt).text
     assert "1 lesson injected" in told
@@ -329,7 +281,9 @@ def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path: pathlib.Path) 
         assert brain.journal.events() == []
         assert brain.stats.overview().injections == 0
     state = pathlib.Path(pathlib.Path.home())
-    kept = [one for place in (state, pathlib.Path(shop)) for one in place.rglob("*") if one.is_file()]
+    kept = [
+        one for place in (state, pathlib.Path(shop)) for one in place.rglob("*") if one.is_file()
+    ]
     assert kept
     assert not [one for one in kept if b"wolpertinger" in one.read_bytes().lower()]
 
@@ -346,14 +300,16 @@ def test_the_report_leads_to_the_cards(rita) -> None:
     assert style[1] in page.text.replace("&#39;", "'")
 
 
-def test_what_others_wrote_is_text_wherever_it_is_shown(rita, shop, propose) -> None:
+def test_what_others_wrote_is_text_wherever_it_is_shown(rita, shop, propose, send) -> None:
     body = (
         f"# {EVIL}\n\n<script>alert(3)</script>\n\n## {EVIL}\n\n[a](javascript:alert(4)) "
         f"[b](data:text/html,x) ![c](http://evil.example/p.png) <b onclick=alert(5)>\n\n"
-        f"[c](//evil.example) [d](/logout) [e](?x) [f](https://fine.example/\"onclick=alert(6))\n\n"
+        f'[c](//evil.example) [d](/logout) [e](?x) [f](https://fine.example/"onclick=alert(6))\n\n'
         f"```{EVIL}\n{EVIL}\n```\n\n- [ ] {EVIL} <!-- shown-by: x -->\n\n|{EVIL}|\n|---|\n|{EVIL}|\n"
     )
-    header = f"---\ntype: lesson\ntitle: '{EVIL}'\nproject: '{EVIL}'\napplies-to: ['{EVIL}']\n---\n\n"
+    header = (
+        f"---\ntype: lesson\ntitle: '{EVIL}'\nproject: '{EVIL}'\napplies-to: ['{EVIL}']\n---\n\n"
+    )
     (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
     name = propose(EVIL, by=EVIL, sections={"Root Cause": body}, symptoms=[EVIL, "two"])
     pages = [
@@ -376,13 +332,15 @@ def test_what_others_wrote_is_text_wherever_it_is_shown(rita, shop, propose) -> 
 
 
 def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose) -> None:
-    name = propose(sections={"Root Cause": "the \u202eresu\u202c was \u200btrusted, as the form said"})
+    name = propose(
+        sections={"Root Cause": "the \u202eresu\u202c was \u200btrusted, as the form said"}
+    )
     page = rita.get(f"/brains/shop/inbox/{name}").text
     assert "\u202e" not in page
     assert "\\u202e" in page
 
 
-def test_limits_hold_for_pages(connect, tokens) -> None:
+def test_limits_hold_for_pages(connect, tokens, log_in, field) -> None:
     client = connect(max_body=10_000)
     log_in(client, tokens["shop"])
     mark = field(client.get("/brains/shop/why").text, "mark")

@@ -51,8 +51,8 @@ def show_draft(view: View) -> Response:
             return view.send_to("inbox", done=draft.id)
         except DuplicateCard as error:
             problem = (
-                f"{error.existing} may be the same lesson. Merge the draft into it, or tick that you "
-                "accept it all the same."
+                f"{error.existing} may be the same lesson. Merge the draft into it, or tick that "
+                "you accept it all the same."
             )
         except (CardNotFound, EditRefused, InputError) as error:
             problem = say(error, view.served)
