@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.drafts import PROPOSED, Draft, Drafts
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.slugs import slug
@@ -139,8 +139,7 @@ class BranchReview(Drafts):
                 written[full] = (self._branch.read(start, full), data)
             return {full: data for full, (_before, data) in written.items()}
 
-        source = f"proposed by {draft.by}" if draft.by else f"drafted ({draft.kind})"
-        text = f"{message}\n\nReviewed on the server's page; {source} as {draft.id}.\n"
+        text = f"{message}\n\nReviewed on the server's page; {tell_source(draft)} as {draft.id}.\n"
         self._branch.commit(changed, message=text, author=self._author)
         for full, (before, data) in written.items() if here else ():
             self._layer.touch()
@@ -159,6 +158,13 @@ class BranchReview(Drafts):
             return
         with contextlib.suppress(DuplicateCard):
             card_files.create(self._layer.root, path, data)
+
+
+def tell_source(draft: Draft) -> str:
+    """Return in words who or what a draft comes from."""
+    if draft.by:
+        return f"proposed by {draft.by}"
+    return "proposed" if draft.kind == PROPOSED else f"drafted ({draft.kind})"
 
 
 def _lines(data: bytes) -> bytes:

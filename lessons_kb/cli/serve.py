@@ -44,8 +44,11 @@ def serve(
         bool, typer.Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
     ] = False,
     branch: Annotated[
-        str, typer.Option(help="Branch of a brain's repository that takes what is accepted.")
-    ] = "lessons-review",
+        str,
+        typer.Option(
+            help="Branch of a brain's repository for what is accepted; default: lessons-review."
+        ),
+    ] = "",
     rate: Annotated[
         float, typer.Option(min=0.1, help="Requests a second that one token may send.")
     ] = 100.0,
@@ -68,9 +71,13 @@ def serve(
         from lessons_kb.process.installation import install_command
 
         raise InputError(f"the server needs more packages: `{install_command('server')}`")
+    from lessons_kb.brain.branch_review import BRANCH
+    from lessons_kb.process.git_commit import check_name
     from lessons_kb.service.web.server import Address, serve
     from lessons_kb.store.server_tokens import read_tokens
 
+    if branch:
+        check_name(branch)
     roots = _name_roots([*options().brains, *words] or [_nearest()])
     address = Address(
         host=host, port=port, tls_cert=tls_cert, tls_key=tls_key, behind_proxy=behind_proxy
@@ -78,8 +85,15 @@ def serve(
     scheme = "https" if tls_cert else "http"
     names = ", ".join(f"{scheme}://{host}:{port}/v1/brains/{name}" for name in roots)
     whom = "" if read_tokens() else "; there are no tokens: any user of this machine can ask"
-    told = f"serving {names}, press Ctrl-C to stop{whom}"
-    serve(roots, address, rate=rate, max_body=max_body, branch=branch, ready=lambda: say(told))
+    told = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop{whom}"
+    serve(
+        roots,
+        address,
+        rate=rate,
+        max_body=max_body,
+        branch=branch or BRANCH,
+        ready=lambda: say(told),
+    )
 
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lessons_kb.errors import GitError, InputError
-from lessons_kb.process.git import Repository, explain, find_git
+from lessons_kb.process.git import Repository, explain, find_git, run_git
 
 NEW_FILE = "100644"
 """Mode of a file that is added."""
@@ -40,16 +40,22 @@ class Entry:
     """The hash of its content."""
 
 
+def check_name(name: str) -> None:
+    """Raise InputError for what git would not take for a branch's name, GitError without git."""
+    done = run_git(find_git(), os.sep, "check-ref-format", f"refs/heads/{name}")
+    if done.code or name.startswith("-"):
+        raise InputError(f"{name!r} is no name of a branch; choose another")
+
+
 class Branch:
     """One branch of the repository around a folder; paths are POSIX, from git's top folder."""
 
     def __init__(self, cwd: str, name: str) -> None:
         """Raises GitError without git or a repository, InputError for an impossible name."""
+        check_name(name)
         self._repository = Repository(find_git(), cwd)
         self.name = name
         self._ref = f"refs/heads/{name}"
-        if name.startswith("-") or self._repository.run("check-ref-format", self._ref).code:
-            raise InputError(f"{name!r} is no name of a branch; choose another")
 
     @property
     def top(self) -> str:

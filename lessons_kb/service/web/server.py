@@ -127,9 +127,11 @@ class Server:
                 answer = others[route.name]
             addresses.append(Endpoint(route.path, answer, methods=[route.method]))
         addresses += self._site.routes()
-        return Starlette(
+        app = Starlette(
             routes=addresses, lifespan=self._running, exception_handlers={404: _not_found}
         )
+        app.router.redirect_slashes = False  # it would lead past a proxy's encryption
+        return app
 
     @contextlib.asynccontextmanager
     async def _running(self, _app: Starlette) -> AsyncIterator[None]:

@@ -155,6 +155,20 @@ def fill_in(client: Any, path: str, **fields: str) -> Any:
 
 
 @pytest.fixture
+def wait_for() -> Callable[[Any, str, str], str]:
+    """Return a page as soon as it holds a text: a file may be indexed a moment after it changed."""
+
+    def wait_for(client: Any, path: str, text: str) -> str:
+        until = time.monotonic() + 30
+        while text not in (page := str(client.get(path).text)):
+            assert time.monotonic() < until, f"{path} never says {text}"
+            time.sleep(0.05)
+        return page
+
+    return wait_for
+
+
+@pytest.fixture
 def log_in() -> Callable[..., Any]:
     return paste_token
 

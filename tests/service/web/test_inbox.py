@@ -17,7 +17,9 @@ SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
 TITLE = "Charged a customer twice because the form was sent twice"
 
 
-def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, git, shop) -> None:
+def test_a_proposal_sent_by_an_agent_becomes_a_commit(
+    rita, connect, send, wait_for, git, shop
+) -> None:
     agent = connect(add_token("ci", brains=["shop"], may=["propose"]))
     proposal = {
         "title": TITLE,
@@ -45,7 +47,7 @@ def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, git, 
     assert git(shop, "status", "--porcelain", "--untracked-files=no") == ""
     assert TITLE not in rita.get("/brains/shop").text, "it is not served yet"
     git(shop, "merge", "-q", "lessons-review")
-    assert TITLE in rita.get("/brains/shop").text
+    wait_for(rita, "/brains/shop", TITLE)
     assert "Waiting to be merged" not in rita.get(INBOX).text
 
 
@@ -124,7 +126,7 @@ def test_a_discarded_draft_is_gone(rita, propose, send, git, shop) -> None:
 
 
 def test_the_main_branch_is_written_to_where_the_server_is_told_so(
-    connect, reviewer, log_in, propose, send, git, shop
+    connect, reviewer, log_in, propose, send, wait_for, git, shop
 ) -> None:
     client = connect(branch="main")
     log_in(client, reviewer)
@@ -132,7 +134,7 @@ def test_the_main_branch_is_written_to_where_the_server_is_told_so(
     assert "it is served at once" in client.get(INBOX).text
     send(client, f"{INBOX}/{name}", do="accept")
     assert git(shop, "status", "--porcelain", "--untracked-files=no") == ""
-    assert TITLE in client.get("/brains/shop").text
+    wait_for(client, "/brains/shop", TITLE)
 
 
 def test_without_a_repository_the_page_says_what_is_missing(

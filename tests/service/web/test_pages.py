@@ -230,22 +230,20 @@ def test_cards_are_found_listed_and_filtered(rita, shop) -> None:
         assert rita.get(f"/brains/shop{odd}").status_code == 200
 
 
-def test_a_card_of_a_project_is_found_without_naming_it(rita, shop) -> None:
+def test_a_card_of_a_project_is_found_without_naming_it(rita, shop, wait_for) -> None:
     (pathlib.Path(shop) / "lessons/quagga.md").write_text(
         "---\ntype: lesson\nproject: savanna\ntitle: The quagga index was rebuilt at noon\n---\n\n"
         "## Prevention Checklist\n\n- Rebuild the quagga index at night\n"
     )
-    page = rita.get("/brains/shop?q=quagga+index").text
-    assert "The quagga index was rebuilt at noon" in page
+    wait_for(rita, "/brains/shop?q=quagga+index", "The quagga index was rebuilt at noon")
 
 
-def test_a_long_list_has_pages(rita, shop) -> None:
+def test_a_long_list_has_pages(rita, shop, wait_for) -> None:
     for number in range(60):
         (pathlib.Path(shop) / f"lessons/n{number}.md").write_text(
             f"# Mistake {number}\n\n## Fix\n\n- Do\n"
         )
-    first = rita.get("/brains/shop").text
-    assert "1 to 50, most recent first" in first
+    first = wait_for(rita, "/brains/shop", "80 cards, 1 to 50, most recent first")
     older = html.unescape(re.search(r'href="([^"]+)" rel="next"', first)[1])  # type: ignore[index]
     second = rita.get(older).text
     assert "51 to " in second
@@ -300,7 +298,9 @@ def test_the_report_leads_to_the_cards(rita) -> None:
     assert style[1] in page.text.replace("&#39;", "'")
 
 
-def test_what_others_wrote_is_text_wherever_it_is_shown(rita, shop, propose, send) -> None:
+def test_what_others_wrote_is_text_wherever_it_is_shown(
+    rita, shop, propose, send, wait_for
+) -> None:
     body = (
         f"# {EVIL}\n\n<script>alert(3)</script>\n\n## {EVIL}\n\n[a](javascript:alert(4)) "
         f"[b](data:text/html,x) ![c](http://evil.example/p.png) <b onclick=alert(5)>\n\n"
@@ -311,6 +311,7 @@ def test_what_others_wrote_is_text_wherever_it_is_shown(rita, shop, propose, sen
         f"---\ntype: lesson\ntitle: '{EVIL}'\nproject: '{EVIL}'\napplies-to: ['{EVIL}']\n---\n\n"
     )
     (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
+    wait_for(rita, "/brains/shop", "alert(1)")
     name = propose(EVIL, by=EVIL, sections={"Root Cause": body}, symptoms=[EVIL, "two"])
     pages = [
         rita.get(f"/brains/shop{rest}").text

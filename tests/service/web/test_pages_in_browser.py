@@ -254,6 +254,10 @@ def test_what_others_wrote_does_nothing(open_page, url: str, reviewer: str, prop
     (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
     name = propose(EVIL, by=EVIL, sections={"Root Cause": body}, symptoms=[EVIL, "other"])
     page = open_page(reviewer)
+    until = time.monotonic() + 30
+    while page.goto(f"{url}/brains/shop/cards/lessons/evil.md").status != 200:
+        assert time.monotonic() < until, "the card is never served"
+    page.said.clear()
     for path in (
         "", "?q=script", "/cards/lessons/evil.md", "/report", "/inbox", f"/inbox/{name}",
         f"/inbox/{name}/edit", f"/inbox?done={EVIL}", f"?q={EVIL}&kind={EVIL}&project={EVIL}",

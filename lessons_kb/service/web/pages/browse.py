@@ -16,9 +16,8 @@ from lessons_kb.errors import CardNotFound
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
 from lessons_kb.render import age, words_by_term
 from lessons_kb.service.web.pages.view import View
+from lessons_kb.text.sanitize import clean_line
 
-ROWS = 50
-"""Cards on a page."""
 _MOST_HITS = 50
 _MOST_PROJECTS = 30
 _MAX_QUERY = 4_000
@@ -46,28 +45,23 @@ def show_cards(view: View) -> Response:
         found.sort(key=lambda one: one.id)
         found.sort(key=lambda one: one.last_seen or one.created or "", reverse=True)
     found = [one for one in found if status in ("", one.status)]
-    number = view.query.get("page", "")
-    place = min(int(number) if number.isascii() and number.isdecimal() else 1, 10_000)
-    first = (max(place, 1) - 1) * ROWS
+    given = {"q": asked, "kind": kind, "status": status, "project": project}
+    leaf = view.leaf(found, **given)
     today = dt.datetime.now(tz=dt.UTC).date()
     rows = [
         {
-            "title": card.title,
+            "title": clean_line(card.title) or card.id,
             "id": card.id,
             "about": _about(card, today),
             "why": card.why,
             "matched": matched.get(card.id, ""),
         }
-        for card in found[first : first + ROWS]
+        for card in leaf.pop("items")
     ]
-    given = {"q": asked, "kind": kind, "status": status, "project": project}
     return view.show(
         "cards.html",
         rows=rows,
-        count=len(found),
-        first=first,
-        newer=view.address(**given, page=place - 1) if first and found else "",
-        older=view.address(**given, page=place + 1) if first + ROWS < len(found) else "",
+        **leaf,
         kinds=(*KINDS, NOTE),
         statuses=STATUSES,
         projects=projects,
@@ -138,7 +132,7 @@ def find_facts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
         ("Asks first", () if card.gate == "none" else ("before a matching change",)),
         ("Evidence", (card.evidence,) if card.evidence else ()),
         ("Happened in", card.examples),
-        ("Written by", ("a trigger",) if card.source == "auto" else ()),
+        ("Source", ("auto",) if card.source == "auto" else ()),
         ("Created", (card.created,) if card.created else ()),
     ]
     return [(name, values) for name, values in facts if values]

@@ -7,15 +7,16 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lessons_kb.brain.branch_review import BranchReview
+from lessons_kb.brain.branch_review import BranchReview, tell_source
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import KIN
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError
 from lessons_kb.process.git_commit import Author
-from lessons_kb.service.web.pages.browse import ROWS, find_facts, render_body
+from lessons_kb.service.web.pages.browse import find_facts, render_body
 from lessons_kb.service.web.pages.view import View, say
 from lessons_kb.text.escape_controls import visible
+from lessons_kb.text.sanitize import clean_line
 
 _REFUSED = 422
 _DONE = {
@@ -28,12 +29,12 @@ _DONE = {
 def show_inbox(view: View) -> Response:
     """Show what waits for a decision, and what waits on the branch for being merged."""
     review = _open(view)
-    drafts = review.all()
+    leaf = view.leaf(review.all(), "inbox")
     state, card = review.find_outcome(view.query.get("done", ""))
     return view.show(
         "inbox.html",
-        rows=[_describe(draft) for draft in drafts[:ROWS]],
-        count=len(drafts),
+        rows=[_describe(draft) for draft in leaf.pop("items")],
+        **leaf,
         done=_DONE.get(state, ""),
         done_card=card,
         **_describe_branch(view, review),
@@ -127,12 +128,11 @@ def _show(view: View, review: BranchReview, draft: Draft, problem: str = "") -> 
 def _describe(draft: Draft) -> dict[str, Any]:
     when = dt.datetime.fromtimestamp(draft.at, tz=dt.UTC).date().isoformat()
     often = f", seen {draft.seen:,}×" if draft.seen > 1 else ""
-    who = f"proposed by {draft.by}" if draft.by else f"drafted ({draft.kind})"
     lacks = len(draft.missing)
     return {
         "id": draft.id,
-        "title": draft.title,
-        "about": f"{who} on {when}{often}",
+        "title": clean_line(draft.title) or draft.id,
+        "about": f"{tell_source(draft)} on {when}{often}",
         "lacks": f"lacks {lacks} {'thing' if lacks == 1 else 'things'}" if lacks else "complete",
         "complete": not lacks,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -17,6 +17,10 @@ from lessons_kb.service.web.pages.render import send_to, show
 from lessons_kb.service.web.served_brain import ServedBrain
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.store.server_tokens import REVIEW
+
+ROWS = 50
+"""Items on a page."""
+_DIGITS = 7
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +57,24 @@ class View:
         path = "/".join(quote(part) for part in ("/brains", self.served.name, *parts))
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return f"{path}?{urlencode(given)}" if given else path
+
+    def leaf(self, items: Sequence[Any], *parts: str, **query: object) -> dict[str, Any]:
+        """Return the items of the part of a list that is asked for, and where the others are.
+
+        ``parts`` and ``query`` are those of the list's address.
+        """
+        asked = self.query.get("page", "")
+        number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < _DIGITS else 1
+        last = max(-(-len(items) // ROWS), 1)
+        place = min(max(number, 1), last)
+        first = (place - 1) * ROWS
+        return {
+            "items": items[first : first + ROWS],
+            "first": first,
+            "count": len(items),
+            "newer": self.address(*parts, **query, page=place - 1) if place > 1 else "",
+            "older": self.address(*parts, **query, page=place + 1) if place < last else "",
+        }
 
     def send_to(self, *parts: str, **query: object) -> Response:
         """Return the answer that sends the browser to another page of the brain."""
