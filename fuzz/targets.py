@@ -185,8 +185,9 @@ def markup(data: bytes) -> None:
 def words(data: bytes) -> None:
     """What is read out of a prompt: terms, paths, sentences, tokens, secrets."""
     from lessons_kb.text.analyzer import analyze
-    from lessons_kb.text.paths_and_sentences import find_paths, split_sentences
+    from lessons_kb.text.paths import find_paths
     from lessons_kb.text.redact import redact
+    from lessons_kb.text.sentences import split_sentences
     from lessons_kb.text.token_estimate import estimate_tokens
 
     text = _text(data)

@@ -27,6 +27,10 @@ for _signal, _usual in (
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
 
+# Hundreds of processes are started: none should compile the package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A commit is green or red, whenever it is tested and however busy the machine is;
 # HYPOTHESIS_PROFILE=default looks for new cases, each within its deadline.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

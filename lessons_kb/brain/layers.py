@@ -10,16 +10,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from lessons_kb.brain.discovery import discover, name_roots
+from lessons_kb.brain.guarding import files_to_guard, find_guarding
 from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import Refresh
-from lessons_kb.brain.retrieve import find, merge
+from lessons_kb.brain.retrieve import Found, find
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound
-from lessons_kb.model import KINDS, NOTE, Hit, Preflight, Query
+from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
 from lessons_kb.store import locate
-from lessons_kb.text.paths_and_sentences import cut_middle, find_paths, is_question
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _PATIENCE = 1.0
 """Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
 _TURNS = 10
 """Writers that it waits for, one after another."""
+_MOST_CHARS = 60_000
+"""Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
 HIT_LIMIT = 10
 """Hits judged for a preflight: more than can be injected, enough to say what was held back."""
 
@@ -200,6 +202,10 @@ class Layers:
         query = self._query(text, kinds=KINDS, stage=None, paths=(), limit=limit)
         return self._find(query)[0][:limit]
 
+    def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
+        """Return the cards that guard a file by their ``paths``, with the brain of each."""
+        return find_guarding(self.layers, path, project=self.project)
+
     def preflight(
         self,
         prompt: str,
@@ -266,13 +272,7 @@ class Layers:
         tags: Sequence[str] = (),
         limit: int = HIT_LIMIT,
     ) -> Query:
-        text = cut_middle(text)
-        mentioned = find_paths(text)
-        if mentioned and is_question(text):
-            # It changes no file: what guards one, or is named like it, comes with the change.
-            for path in mentioned:
-                text = text.replace(path, " ")
-            mentioned = ()
+        text, mentioned = files_to_guard(_cut_middle(text))
         named = [_relative(path, self.directory) for path in (*paths, *mentioned)]
         return Query(
             text=text,
@@ -290,7 +290,7 @@ class Layers:
         for _layer, answer in found:
             for term, count in answer.frequencies.items():
                 frequencies[term] = frequencies.get(term, 0) + count
-        return merge(found), frequencies, sum(answer.size for _layer, answer in found)
+        return _merge(found), frequencies, sum(answer.size for _layer, answer in found)
 
     def _preflight_settings(self, budget: int | None, context: bool | None) -> PreflightSettings:
         settings = self.layers[0].settings.preflight
@@ -299,6 +299,43 @@ class Layers:
         if context is not None:
             settings = replace(settings, context=context)
         return settings
+
+
+def _merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
+    """Put the hits of several brains, nearest first, into one order.
+
+    Raw scores of two brains cannot be compared. Each brain's scores are scaled so that its first
+    hit scores that hit's confidence; the order inside a brain stays, the nearer brain wins ties.
+    A file that a brain inside another holds for both is the nearer one's. Where two brains hold
+    the same id, ``Hit.brain`` tells them apart.
+    """
+    if len(found) == 1:
+        layer, only = found[0]
+        return [(layer, hit) for hit in only.hits]
+    scaled: list[tuple[Layer, Hit]] = []
+    seen: set[str] = set()
+    for layer, answer in found:
+        best = max((hit.score for hit in answer.hits), default=0.0)
+        top = max((hit.confidence for hit in answer.hits), default=0.0)
+        scale = top / best if best > 0 else 0.0
+        files = {f"{layer.root}/{hit.card.id}": hit for hit in answer.hits}
+        own = [hit for file, hit in files.items() if file not in seen]
+        scaled += [(layer, replace(hit, score=hit.score * scale)) for hit in own]
+        seen.update(files)
+    ids = [hit.card.id for _layer, hit in scaled]
+    clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
+    named = [
+        (layer, replace(hit, brain=layer.alias) if hit.card.id in clashing else hit)
+        for layer, hit in scaled
+    ]
+    return sorted(named, key=lambda pair: -round(pair[1].score, 6))
+
+
+def _cut_middle(text: str) -> str:
+    """Return a text, or its two ends if it is longer: a question stands before a log or after."""
+    if len(text) <= _MOST_CHARS:
+        return text
+    return f"{text[: _MOST_CHARS // 2]}\n{text[-(_MOST_CHARS // 2) :]}"
 
 
 def _relative(path: str, directory: str) -> str:

@@ -12,7 +12,7 @@ from lessons_kb.relevance.gate import Evidence, judge
 from lessons_kb.search.engine_protocol import Reader
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
-from lessons_kb.text.paths_and_sentences import split_sentences
+from lessons_kb.text.sentences import split_sentences
 
 _FIRST_FETCH = 32
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
@@ -92,36 +92,6 @@ def find(layer: Layer, query: Query) -> Found:
     if settings.effect.withhold_harmful:
         judged = hold_back(layer, judged)
     return Found(hits=tuple(judged), frequencies=frequencies, size=size)
-
-
-def merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
-    """Put the hits of several brains, nearest first, into one order.
-
-    Raw scores of two brains cannot be compared. Each brain's scores are scaled so that its first
-    hit scores that hit's confidence; the order inside a brain stays, the nearer brain wins ties.
-    A file that a brain inside another holds for both is the nearer one's. Where two brains hold
-    the same id, ``Hit.brain`` tells them apart.
-    """
-    if len(found) == 1:
-        layer, only = found[0]
-        return [(layer, hit) for hit in only.hits]
-    scaled: list[tuple[Layer, Hit]] = []
-    seen: set[str] = set()
-    for layer, answer in found:
-        best = max((hit.score for hit in answer.hits), default=0.0)
-        top = max((hit.confidence for hit in answer.hits), default=0.0)
-        scale = top / best if best > 0 else 0.0
-        files = {f"{layer.root}/{hit.card.id}": hit for hit in answer.hits}
-        own = [hit for file, hit in files.items() if file not in seen]
-        scaled += [(layer, replace(hit, score=hit.score * scale)) for hit in own]
-        seen.update(files)
-    ids = [hit.card.id for _layer, hit in scaled]
-    clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
-    named = [
-        (layer, replace(hit, brain=layer.alias) if hit.card.id in clashing else hit)
-        for layer, hit in scaled
-    ]
-    return sorted(named, key=lambda pair: -round(pair[1].score, 6))
 
 
 def _without(hit: Hit, meaning: float) -> Hit:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from lessons_kb.cards.outline import MAX_STRUCTURE, Item, find_headings, find_items, first_paragraph
-from lessons_kb.text.paths_and_sentences import first_sentence
+from lessons_kb.text.sentences import first_sentence
 
 SITUATION = "situation"
 MISTAKE = "mistake"

@@ -24,7 +24,7 @@ from lessons_kb.model import (
     Evidence,
 )
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.paths_and_sentences import find_paths
+from lessons_kb.text.paths import find_paths
 from lessons_kb.text.shell import split_commands
 
 _TEST = r"(?:tests?|suite|specs?|pytest|jest|vitest|rspec)"

@@ -14,7 +14,8 @@ from functools import cache, lru_cache
 from lessons_kb.model import ANSWER, COMMAND, Command, Edit, Evidence
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.document_frequencies import get_share
-from lessons_kb.text.paths_and_sentences import FILE_NAMES, split_sentences
+from lessons_kb.text.paths import FILE_NAMES
+from lessons_kb.text.sentences import split_sentences
 
 MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
 """Characters that are looked at."""

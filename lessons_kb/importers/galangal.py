@@ -20,8 +20,8 @@ from lessons_kb.importers.imported_lesson import (
     make_origin,
 )
 from lessons_kb.importers.prose import checklist, fit_sections, shorten, unmarked
-from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sentences import split_sentences
 
 TABLE = "mistakes"
 COLUMNS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sentences import split_sentences
 
 MAX_TITLE = 110
 """Characters; longer ones are cut at a word."""

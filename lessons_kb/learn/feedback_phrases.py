@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lessons_kb.data import read_patterns
-from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sentence_patterns import search_any
+from lessons_kb.text.sentences import split_sentences
 
 FEEDBACK = "feedback"
 REQUEST = "request"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lessons_kb.data import read_patterns
-from lessons_kb.text.paths_and_sentences import split_sentences
+from lessons_kb.text.sentences import split_sentences
 
 PATTERNS = read_patterns("lesson_verdicts.txt")
 """Mark → what is searched in each sentence, in lower case."""

@@ -24,8 +24,8 @@ from lessons_kb.learn.session_signals import (
     SUGGESTED,
     Sighting,
 )
-from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sentences import split_sentences
 
 _SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)\n?```", re.DOTALL)
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)

@@ -16,8 +16,8 @@ from lessons_kb.learn.failure_output import error_excerpt, find_failing
 from lessons_kb.learn.feedback_phrases import find_phrase
 from lessons_kb.learn.test_runs import find_test_command
 from lessons_kb.model import CALLS, FAILURES, Event
-from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sentences import split_sentences
 
 SAME_ERROR, PASTED, OPENER, COMPLAINT, FEEDBACK = (
     *("same error again", "pasted error", "turn opened with a complaint", "complaint"),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import log
 
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.paths_and_sentences import split_sentences
 from lessons_kb.text.sanitize import clean, defang
+from lessons_kb.text.sentences import split_sentences
 
 GAP = "…"
 """A line that stands for what was left out."""

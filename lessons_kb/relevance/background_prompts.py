@@ -12,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import exp, expm1, log, log1p
+from typing import NamedTuple
 
 from lessons_kb.data import read_lines
-from lessons_kb.relevance.surprise import PASSAGE, SPREAD, fade, share_of
+from lessons_kb.relevance.surprise import FADING, PASSAGE, SPREAD, share_of
 
 _PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
@@ -39,22 +40,24 @@ def measure_background(terms: Sequence[str]) -> float:
     """
     by_term, information = _background()
     passages = (max(len(terms), 1) / PASSAGE) ** SPREAD
-    shared: dict[int, list[float]] = defaultdict(list)
-    told: dict[int, float] = defaultdict(float)
-    for term in by_term.keys() & set(terms):
-        share = share_of(term)
-        nats, anywhere = -log(-expm1(log1p(-share) * passages)), -log(share)
-        for prompt in by_term[term]:
-            shared[prompt].append(nats)
+    shared, told = [0.0] * len(information), [0.0] * len(information)
+    weights = [1.0] * len(information)
+    # The rarest term first, as `fade` adds up evidence.
+    for held in sorted(by_term[term] for term in by_term.keys() & set(terms)):
+        nats, anywhere = -log(-expm1(log1p(-held.share) * passages)), held.nats
+        for prompt in held.prompts:
+            weight = weights[prompt]
+            shared[prompt] += nats * weight
             told[prompt] += anywhere
+            weights[prompt] = weight * FADING
     drawn = _NONE
-    for prompt, nats_shared in shared.items():
-        if told[prompt] >= _LEAST:
-            answered = told[prompt] / information[prompt]
+    for prompt, nats in enumerate(told):
+        if nats >= _LEAST:
+            answered = nats / information[prompt]
             odds = (
                 _ANSWERED * log(answered / (_HALF + answered))
-                + _SURPRISE * fade(nats_shared)
-                + _LACKING * max(_ENOUGH - told[prompt], 0)
+                + _SURPRISE * shared[prompt]
+                + _LACKING * max(_ENOUGH - nats, 0)
             )
             drawn += 1 / (1 + exp(-odds))
     return round(log(drawn), 3)
@@ -72,14 +75,26 @@ def _background_text() -> str:
     return f" {' '.join(read_lines(_PROMPTS))} "
 
 
+class _Held(NamedTuple):
+    """One term of the background, ordered from the rarest to the commonest."""
+
+    share: float
+    """Share of passages that hold it."""
+    nats: float
+    prompts: tuple[int, ...]
+    """Numbers of the prompts that hold it."""
+
+
 @cache
-def _background() -> tuple[dict[str, list[int]], list[float]]:
-    """Return term → numbers of the prompts that hold it, and the nats of each prompt's terms."""
+def _background() -> tuple[dict[str, _Held], list[float]]:
+    """Return each term of the prompts, and the nats of each prompt's terms."""
     by_term: dict[str, list[int]] = defaultdict(list)
-    information: list[float] = []
-    for number, line in enumerate(read_lines(_PROMPTS)):
-        terms = line.split()
+    prompts = [line.split() for line in read_lines(_PROMPTS)]
+    for number, terms in enumerate(prompts):
         for term in terms:
             by_term[term].append(number)
-        information.append(sum(-log(share_of(term)) for term in terms) or 1.0)
-    return dict(by_term), information
+    held = {}
+    for term, numbers in by_term.items():
+        share = share_of(term)
+        held[term] = _Held(share=share, nats=-log(share), prompts=tuple(numbers))
+    return held, [sum(held[term].nats for term in terms) or 1.0 for terms in prompts]

@@ -6,6 +6,8 @@ import pytest
 
 from lessons_kb import Brain
 
+pytestmark = pytest.mark.slow  # whole turns
+
 PROMPT = "Add a telegram command that restarts the service"
 LEFT = "Done. I left the tests for a follow-up."
 REJECT = "if chat.id not in allowlist:\n    reject(chat.id)  # every chat id\n"

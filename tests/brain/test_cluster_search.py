@@ -18,6 +18,8 @@ from lessons_kb.store.locate import user_settings_path
 from lessons_kb.store.user_settings import read_cluster_settings, read_key
 from tests.qdrant_server import QdrantServer
 
+pytestmark = pytest.mark.slow  # an embedded cluster is written in pure Python
+
 CARD = "# Mind the {0}\n\n## Prevention Checklist\n\n- Look at the {0}\n"
 WORDS = ("zebra crossing", "giraffe neck", "결제 모듈 환불", "walrus tooth")
 PROMPTS = ("paint the zebra crossing", "결제 환불을 고쳐줘", "a giraffe and a walrus")

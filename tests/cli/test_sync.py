@@ -14,6 +14,8 @@ import pytest
 from lessons_kb.search.engine_registry import open_qdrant
 from tests.qdrant_server import QdrantServer
 
+pytestmark = pytest.mark.slow  # an embedded cluster is written in pure Python
+
 NAME = '[index]\ncollection = "shop"\n'
 CARD = "# Mind the {0}\n\n## Prevention Checklist\n\n- Look at the {0}\n"
 

@@ -12,6 +12,8 @@ from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.detect.patterns import check_pattern, measure
 from lessons_kb.model import Pattern
 
+pytestmark = pytest.mark.slow  # random patterns
+
 TEXTS = st.text(st.sampled_from("ab(){}[]'\"\\\n\r\0\ud800é한 =,:#$")) | st.text()
 
 

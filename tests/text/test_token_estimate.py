@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from lessons_kb.text.token_estimate import estimate_tokens
 
+pytestmark = pytest.mark.slow  # a real vocabulary counts whole corpora
+
 CORPORA = pathlib.Path(__file__).parent / "corpora"
 NAMES = sorted(path.stem for path in CORPORA.glob("*.txt"))
 

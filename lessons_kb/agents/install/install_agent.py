@@ -18,7 +18,13 @@ from lessons_kb.agents.install.settings_entries import (
     show,
     take_pieces,
 )
-from lessons_kb.agents.install.settings_files import Request, Target, check_request, find_targets
+from lessons_kb.agents.install.settings_files import (
+    Request,
+    Target,
+    check_request,
+    checked_targets,
+    find_targets,
+)
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.store import agent_settings
 from lessons_kb.store.disk import shown
@@ -61,7 +67,7 @@ def install(request: Request, *, dry_run: bool = False) -> list[Change]:
     check_request(request)
     steps = [
         (_plan_removal if _is_astray(target) else _plan_install)(target, _holder(request))
-        for target in _targets(request)
+        for target in checked_targets(request)
     ]
     if not dry_run and request.entries.hook == launcher_path():
         write_launcher()
@@ -74,7 +80,7 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[Change]:
     A file in which nothing else changed since gets its former bytes back. Errors as ``install``.
     """
     check_request(request)
-    steps = [_plan_removal(target, _holder(request)) for target in _targets(request)]
+    steps = [_plan_removal(target, _holder(request)) for target in checked_targets(request)]
     return _carry_out(steps, dry_run=dry_run)
 
 
@@ -86,22 +92,6 @@ def find_installed(request: Request) -> list[str]:
         if _holder(request) in record.get("holders", {}):
             found.append(target.path)
     return found
-
-
-def _targets(request: Request) -> list[Target]:
-    """Return the files to write; those of a project lie in it, wherever its links lead."""
-    targets = find_targets(request)
-    if request.scope == "project":
-        top = os.path.realpath(request.project).rstrip(os.sep) + os.sep
-        for target in targets:
-            inside = target.path.startswith(request.project.rstrip(os.sep) + os.sep)
-            full = os.path.realpath(target.path)
-            if inside and not full.startswith(top):
-                raise InputError(
-                    f"{shown(target.path)} is a link out of the project, to {shown(full)}; "
-                    "remove it or use --scope user"
-                )
-    return targets
 
 
 def _holder(request: Request) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from lessons_kb.agents.install.commands import build_commands, find_skill
 from lessons_kb.agents.install.hook_entries import build_hooks, build_plugin
 from lessons_kb.errors import InputError
+from lessons_kb.store.disk import shown
 
 SCOPES = ("user", "project")
 ROUTES = ("command", "mcp")
@@ -71,6 +72,25 @@ class Target:
 def find_targets(request: Request) -> list[Target]:
     """List the files that an installation writes."""
     return _TARGETS[request.agent](request)
+
+
+def checked_targets(request: Request) -> list[Target]:
+    """List the files to write; those of a project lie in it, wherever its links lead.
+
+    Raises InputError for one that is a link out of the project.
+    """
+    targets = find_targets(request)
+    if request.scope == "project":
+        top = os.path.realpath(request.project).rstrip(os.sep) + os.sep
+        for target in targets:
+            inside = target.path.startswith(request.project.rstrip(os.sep) + os.sep)
+            full = os.path.realpath(target.path)
+            if inside and not full.startswith(top):
+                raise InputError(
+                    f"{shown(target.path)} is a link out of the project, to {shown(full)}; "
+                    "remove it or use --scope user"
+                )
+    return targets
 
 
 def is_present(agent: str) -> bool:

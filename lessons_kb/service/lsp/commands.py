@@ -8,7 +8,6 @@ from typing import Any
 
 from lsprotocol.types import TextDocumentEdit
 
-from lessons_kb.brain.guarding import find_guarding
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.outline import normal_newlines
 from lessons_kb.errors import InputError
@@ -84,7 +83,7 @@ def _test_pattern(files: Files, documents: Documents, uri: str, line: int) -> Ou
 
 def _show_guards(files: Files, _documents: Documents, uri: str) -> Outcome:
     file = files.find(path_of(uri))
-    cards = find_guarding(file.brain, file.path) if isinstance(file, SourceFile) else []
+    cards = file.brain.find_guarding(file.path) if isinstance(file, SourceFile) else []
     return Outcome(message="\n".join(describe_cards(card for _layer, card in cards)).strip())
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from lsprotocol.types import Hover, HoverParams, MarkupContent, MarkupKind, Position, Range
 
-from lessons_kb.brain.guarding import find_guarding
 from lessons_kb.cards.keys import KEYS, describe_form
 from lessons_kb.cards.outline import find_headings, normal_newlines
 from lessons_kb.learn.lesson_effect import Effect
@@ -55,7 +54,7 @@ def _in_source(files: Files, file: SourceFile, document: Document, at: Position)
     text = document.text
     cards = [one.card for one in matches_of(files, document) if one.where.start.line == at.line]
     if at.line == 0 and files.show_guards:
-        cards += [card for _layer, card in find_guarding(file.brain, file.path)]
+        cards += [card for _layer, card in file.brain.find_guarding(file.path)]
     if not cards:
         return None
     told = list({card.id: card for card in cards}.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lsprotocol.types import CodeLens, CodeLensParams, Command, Position, Range
 
-from lessons_kb.brain.guarding import find_guarding
 from lessons_kb.errors import CardNotFound
 from lessons_kb.model import NOTE
 from lessons_kb.service.lsp import commands
@@ -64,7 +63,7 @@ def _of_patterns(document: Document) -> list[CodeLens]:
 
 
 def _of_source(file: SourceFile, document: Document) -> list[CodeLens]:
-    cards = [card for _layer, card in find_guarding(file.brain, file.path)]
+    cards = [card for _layer, card in file.brain.find_guarding(file.path)]
     if not cards:
         return []
     verb = "guards" if len(cards) == 1 else "guard"

@@ -20,6 +20,8 @@ from lessons_kb.store.server_tokens import (
     tokens_path,
 )
 
+pytestmark = pytest.mark.slow  # a server with its brains
+
 QUERY = {"query": "telegram"}
 
 

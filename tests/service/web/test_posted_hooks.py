@@ -13,6 +13,8 @@ import pytest
 
 from lessons_kb.brain.brain import Brain
 
+pytestmark = pytest.mark.slow  # a server with its brains
+
 PROMPT = "Add a Telegram command that runs a shell script"
 CARD = """\
 ---

@@ -15,6 +15,8 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.web.routes import ROUTES
 
+pytestmark = pytest.mark.slow  # a server with its brains
+
 PROMPT = "Add a Telegram command that runs a shell script"
 CARD = "lessons/telegram-allowlist.md"
 PROPOSAL = {

@@ -1,0 +1,147 @@
+"""The sentences of a prompt or an answer, and whether they only ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from lessons_kb.data import read_words
+
+_MAX_QUESTION = 600
+"""Characters; a longer prompt tells more than it asks."""
+_QUESTION_MARKS = ("?", "\uff1f")
+_ASKS = (
+    r"^\W*(?:what|what's|where|when|which|who|whose|why|how|is|are|was|were|do|does|did|has|have"
+    r"|explain|describe|summari[sz]e|show|list|tell me|walk me|look at)\b"
+)
+_REQUESTS = (
+    r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\bhow about\b|\bwhy (?:not|don't)\b"
+    r"|\b(?:and|then|so that) (?:fix|change|add|remove|rename|update|make)\b"
+    r"|줄래|줄 수|주세요|주시|해\s?줘|바꿔|고쳐|수정|추가|삭제"
+)
+
+_ABBREVIATIONS = read_words("abbreviations.txt")
+ABBREVIATIONS = _ABBREVIATIONS["always"]
+"""A point behind one of these ends no sentence."""
+BEFORE_A_NUMBER = _ABBREVIATIONS["before a number"]
+"""A point behind one of these ends none if a number follows: No. 5."""
+
+_END = r"(?<![.!?])[.!?]++[\"')\]*_]*+(?=\s|$)"
+_WIDE_ENDS = "\u3002\uff01\uff1f\uff61"
+_WIDE_QUOTES = "\u300d\u300f\uff09\u201d)"
+_KOREAN_ENDS = "\ub2e4\uc694\uc8e0\uae4c\uc74c\ud568\ub428"
+"""Syllables a Korean sentence ends with: a point behind one needs no blank after it."""
+_BLOCK = r"\s*(?:[-*+>|#]|\d{1,3}[.)]\s|```|~~~|$)"
+_WRAPPED = 50
+"""A line at least this long that ends in the middle of a sentence was wrapped."""
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a short text only asks: nothing in it requests a change."""
+    if len(text) > _MAX_QUESTION or "```" in text:
+        return False
+    sentences = split_sentences(text)
+    if re.search(_REQUESTS, text, re.IGNORECASE):
+        return False
+    return bool(sentences) and all(
+        sentence.rstrip("\"')]* ").endswith(_QUESTION_MARKS)
+        or re.match(_ASKS, sentence, re.IGNORECASE)
+        for sentence in sentences
+    )
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text in English, Korean, Japanese or Chinese, without blanks.
+
+    List items, headings and lines of fenced code stand alone; a wrapped paragraph is joined.
+    Abbreviations, numbers, versions and code spans are not split.
+    """
+    return list(_sentences(text))
+
+
+def first_sentence(text: str) -> str:
+    """Return the first of ``split_sentences``, "" if there is none; no further one is read."""
+    return next(_sentences(text), "")
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for paragraph in _paragraphs(text):
+        start = 0
+        for end in [*_ends(paragraph), len(paragraph)]:
+            if sentence := paragraph[start:end].strip():
+                yield sentence
+            start = end
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    waiting: list[str] = []
+    fenced = False
+    lines = text.splitlines()
+    for line, following in pairwise([*lines, ""]):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        fenced ^= is_fence
+        if is_fence or fenced:
+            if not is_fence:
+                yield line.strip()
+            continue
+        waiting.append(line.strip())
+        if not _is_wrapped(line.strip(), following):
+            yield " ".join(waiting)
+            waiting = []
+    yield " ".join(waiting)
+
+
+def _is_wrapped(line: str, following: str) -> bool:
+    if not line or line.startswith("#") or re.match(_BLOCK, following):
+        return False
+    ended = line.rstrip("\"'*_)`")[-1:] in (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f")
+    return not ended and len(line) >= _WRAPPED
+
+
+def _ends(paragraph: str) -> Iterator[int]:
+    """Yield where a sentence ends, in order."""
+    ends = [found.end() for found in re.finditer(_END, paragraph)]
+    if not paragraph.isascii():
+        ends += _wide_ends(paragraph)
+    seen = ticks = 0
+    all_ticks = paragraph.count("`")
+    for end in sorted(ends):
+        ticks += paragraph.count("`", seen, end)
+        seen = end
+        inside_code = ticks % 2 == 1 and ticks < all_ticks
+        if not inside_code and not _goes_on(paragraph, end):
+            yield end
+
+
+def _wide_ends(paragraph: str) -> Iterator[int]:
+    for place, (char, after) in enumerate(pairwise(f"{paragraph} "), 1):
+        if char in _WIDE_ENDS and after not in _WIDE_ENDS:
+            quoted = place
+            while paragraph[quoted : quoted + 1] in tuple(_WIDE_QUOTES):
+                quoted += 1
+            # a quotation that hiragana follows is only a part of its sentence
+            if quoted == place or not "\u3041" <= paragraph[quoted : quoted + 1] <= "\u309f":
+                yield quoted
+        elif (
+            char == "."
+            and "\uac00" <= after <= "\ud7a3"
+            and paragraph[place - 2 : place - 1] in tuple(_KOREAN_ENDS)
+        ):
+            yield place
+
+
+def _goes_on(paragraph: str, end: int) -> bool:
+    """Return whether the point before ``end`` belongs to an abbreviation or a list number."""
+    before = paragraph[max(end - 40, 0) : end].rstrip("\"')]*_")
+    if not before.endswith(".") or before.endswith(".."):
+        return False
+    word = before[:-1].split()[-1:] or [""]
+    name = word[0].lstrip("([\"'*_").lower()
+    after = paragraph[end : end + 5].lstrip()[:1]
+    if len(before) == end and re.fullmatch(r"\d{1,3}", name):
+        return True
+    if name in BEFORE_A_NUMBER and after.isdigit():
+        return True
+    initial = len(name) == 1 and name.isalpha() and name.isascii() and name not in ("i", "a")
+    return name in ABBREVIATIONS or initial
