@@ -25,6 +25,8 @@ class HookEvent:
     """Absolute: where the session's project is."""
     cwd: str = ""
     """Where the agent is now; "" = in ``directory``."""
+    keeps_directory: bool = False
+    """The agent begins a command where the last one ended; else where the session began."""
     id: str = ""
     """The agent's own id of the call or prompt: the same one twice is one event."""
     at: float = 0.0
