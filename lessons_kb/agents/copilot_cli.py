@@ -38,8 +38,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         found["unattended"] = bool(text_of(payload, "initial_prompt", "initialPrompt"))
     if event == "UserPromptSubmit":
         found["text"] = text_of(payload, "prompt")
-    if event == "Stop":
-        found["text"] = text_of(payload, "last_assistant_message")
+    if event == "Stop":  # what was answered stands in its record alone
+        found["transcript"] = text_of(payload, "transcript_path", "transcriptPath")
     if event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
         found["tool"] = text_of(payload, "tool_name", "toolName")
         found["arguments"] = arguments_of(payload, "tool_input", "toolArgs")

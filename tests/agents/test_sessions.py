@@ -310,7 +310,11 @@ class CopilotCli(Script):
         )
 
     def stop(self):
-        return self.event("Stop", stop_reason="end_turn", last_assistant_message=ANSWER)
+        record = self.project.parent / "events.jsonl"  # what was answered stands nowhere else
+        asked = {"type": "user.message", "data": {"content": PROMPT}}
+        said = {"type": "assistant.message", "data": {"content": ANSWER, "toolRequests": []}}
+        record.write_text("".join(json.dumps(line) + "\n" for line in (asked, said)))
+        return self.event("Stop", stop_reason="end_turn", transcript_path=str(record))
 
     def compact(self):
         compacting = self.event("PreCompact", trigger="auto", custom_instructions="")
