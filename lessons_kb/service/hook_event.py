@@ -127,15 +127,17 @@ def _answer(
         agent=host,
         directory=directory,
         cwd=cwd,
+        keeps_directory=table.keeps_directory,
         within=max(table.within, _LATE_SECONDS) if again else table.within,
         again=again,
         before=replaced_by(found.get("arguments")) if what == "after" else "",
         posted=bool(posted_by),
         **found,
     )
+    shown = name in table.lines and not (posted_by and table.progress)
     capabilities = Capabilities(
         context=name in table.context,
-        lines=name in table.lines,
+        lines=shown,
         lasting=table.lasting,
         chars=table.chars,
         tokens=table.tokens,
@@ -154,13 +156,14 @@ def _answer(
 
     said = put_into_words(answer)
     unseen = ""
-    if said.message and name not in table.lines:
+    if said.message and not shown:
         said, unseen = replace(said, message=""), said.message
     output = module.write(name, said)
-    if not output:
+    progress = module.write_progress(said.message) if table.progress else ""
+    if not output and not progress:
         return table.silence, unseen
 
-    return json.dumps(output, ensure_ascii=True), unseen
+    return progress + json.dumps(output, ensure_ascii=True), unseen
 
 
 def _directories(

@@ -20,6 +20,7 @@ from lessons_kb.session.lesson_outcomes import note_effects
 from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
+from lessons_kb.session.transcript_tail import find_answer
 from lessons_kb.session.waiting_drafts import order_drafts
 from lessons_kb.store.events import prepare
 
@@ -32,6 +33,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
 
     Not every agent tells that a session ends.
     """
+    if not hook_event.text:
+        hook_event = replace(hook_event, text=find_answer(hook_event))
     answer = _checked(open_session, hook_event, capabilities)
     order_drafts(open_session, hook_event)
     return answer
