@@ -30,7 +30,7 @@ HOMES = {
     "ast_grep_py": ("detect",),
     "filelock": ("store", "brain/refresh.py"),
     "frontmatter": ("cards",),
-    "jinja2": ("report",),
+    "jinja2": ("report", "service/web/pages/render.py"),
     "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
     "mcp": ("service/mcp",),

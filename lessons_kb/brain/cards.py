@@ -304,14 +304,23 @@ class Cards:
 
         return _each(found, bump)
 
-    def bump_text(self, layer: Layer, path: str, text: str, *, today: str | None = None) -> str:
+    def bump_text(
+        self,
+        layer: Layer,
+        path: str,
+        text: str,
+        *,
+        task: str | None = None,
+        today: str | None = None,
+    ) -> str:
         """Return a card's text, as an editor holds it, with the mistake counted once more.
 
-        ``note_bump`` is for when the editor has taken it over. Raises EditRefused.
+        ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
+        EditRefused.
         """
         document = parse_card(text, path=path, folders=layer.settings.folders)
         _usable(document, path)
-        return edit_header(text, _bumped(None, today or _now(layer.root, path))(document))
+        return edit_header(text, _bumped(task, today or _now(layer.root, path))(document))
 
     def note_bump(self, layer: Layer, path: str, *, at: float | None = None) -> None:
         """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""

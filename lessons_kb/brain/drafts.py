@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import hashlib
 import os
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,9 +60,11 @@ MINED = "mined"
 """Kind of a draft of what sessions and commits of the past showed."""
 WINDOW_SECONDS = 7 * 86_400
 """A mistake and what mended it lie no further apart."""
+MAX_DRAFT_BYTES = 200_000
 _MAX_EVENTS = 5_000
 _CHANGES = ("edit", "create", "remove")
 _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
+_ID = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +91,11 @@ class Draft:
     """The diff that put the mistake right when it came back, "" if none is known."""
     by: str = ""
     """Which user of a server proposed it, "" if none did."""
+
+    @property
+    def digest(self) -> str:
+        """What its text is known by: another text has another one."""
+        return _digest(self.text)
 
 
 class Drafts:
@@ -252,14 +260,40 @@ class Drafts:
                 return tuple(found)
         return ()
 
-    def accept(self, name: str, *, on_duplicate: str = "fail", today: str | None = None) -> Card:
+    def rewrite(self, name: str, text: str, *, seen: str) -> Draft:
+        """Write the text of a draft anew; ``seen`` is as in ``accept``."""
+        if len(text.encode("utf-8", "replace")) > MAX_DRAFT_BYTES:
+            raise InputError(f"a draft has at most {MAX_DRAFT_BYTES:,} bytes; shorten it")
+        with self._folder.locked():
+            draft = self._get_seen(name, seen)
+            facts = self._folder.facts_of(draft.id) or {}
+            self._folder.write(draft.id, text, facts, over=draft.text)
+        return self.get(draft.id)
+
+    def find_outcome(self, name: str) -> tuple[str, str]:
+        """Return what became of a draft and the card that it became or was merged into.
+
+        That is ``accepted``, ``merged``, ``discarded``, ``open`` or "" for one that is not known.
+        """
+        facts = (self._folder.facts_of(name) or {}) if _ID.fullmatch(name) else {}
+        return str(facts.get("state", "")), str(facts.get("card", ""))
+
+    def accept(
+        self,
+        name: str,
+        *,
+        on_duplicate: str = "fail",
+        today: str | None = None,
+        seen: str | None = None,
+    ) -> Card:
         """Make a draft a card of the nearest brain.
 
-        Raises InputError naming what it lacks, or that too many cards from triggers are active;
-        DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
+        ``seen`` is the digest of the text that was looked at; EditRefused where it is another
+        now. Raises InputError naming what it lacks, or that too many cards from triggers are
+        active; DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
         """
         with hold_new(self._layer.root):
-            return self._accept(self.get(name), on_duplicate, today)
+            return self._accept(self._get_seen(name, seen), on_duplicate, today)
 
     def _accept(self, draft: Draft, on_duplicate: str, today: str | None) -> Card:
         if draft.missing:
@@ -272,36 +306,61 @@ class Drafts:
         if card.source == "auto":
             self._check_room()
         if on_duplicate != "new":
-            for twin in Cards(self._brain).find_twins(card):
+            for twin in self.find_twins(draft):
                 if twin.level != "kin":
                     raise DuplicateCard(
                         f"{twin.reason}; `lessons review --merge {draft.id} {twin.card.id}` counts "
                         "it there, `--on-duplicate new` writes a second card",
                         existing=twin.card.id,
                     )
-        made = Cards(self._brain).add(self._text(draft, today), kind=card.kind, title=card.title)
+        made = self._write(draft, card, self._text(draft, today))
         self._settle(draft, _ACCEPTED, made.id, over=draft.text)
         return made
 
     def merge(
-        self, name: str, card: str, *, today: str | None = None, at: float | None = None
+        self,
+        name: str,
+        card: str,
+        *,
+        today: str | None = None,
+        at: float | None = None,
+        seen: str | None = None,
     ) -> Card:
-        """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task."""
+        """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task.
+
+        ``seen`` is as in ``accept``.
+        """
         with hold_new(self._layer.root):
-            draft = self.get(name)
+            draft = self._get_seen(name, seen)
             known = self._parse(draft).card
             task = known.examples[-1] if known and known.examples else None
-            merged = Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
+            merged = self._count(draft, card, task=task, today=today, at=at)
             self._settle(draft, _MERGED, merged.id)
         return merged
 
-    def discard(self, name: str) -> Draft:
-        """Remove a draft; the same observations make no other one.
+    def discard(self, name: str, *, seen: str | None = None) -> Draft:
+        """Remove a draft; the same observations make no other one. ``seen`` is as in ``accept``.
 
         One that was edited goes to the trash, as it does when it is merged.
         """
-        draft = self.get(name)
+        draft = self._get_seen(name, seen)
         self._settle(draft, _DISCARDED, "")
+        return draft
+
+    def _write(self, _draft: Draft, card: Card, text: str) -> Card:
+        """Write the card that a draft becomes; a subclass may write it elsewhere."""
+        return Cards(self._brain).add(text, kind=card.kind, title=card.title)
+
+    def _count(
+        self, _draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
+    ) -> Card:
+        """Count a draft at a card; a subclass may write that elsewhere."""
+        return Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
+
+    def _get_seen(self, name: str, seen: str | None) -> Draft:
+        draft = self.get(name)
+        if seen is not None and seen != draft.digest:
+            raise EditRefused("the draft was changed after you opened it; read it again")
         return draft
 
     def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:

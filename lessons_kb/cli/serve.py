@@ -28,8 +28,12 @@ def serve(
         ),
     ] = None,
     may: Annotated[
-        str, typer.Option(metavar="SCOPES", help="Of a new token: read, propose, metrics.")
+        str, typer.Option(metavar="SCOPES", help="Of a new token: read, propose, review, metrics.")
     ] = "read",
+    name: Annotated[
+        str, typer.Option(help="Of a new token that may review: who signs what is accepted.")
+    ] = "",
+    email: Annotated[str, typer.Option(help="The reviewer's address, for the same.")] = "",
     host: Annotated[
         str, typer.Option(help="Address to listen on; other than loopback needs tokens and TLS.")
     ] = "127.0.0.1",
@@ -39,6 +43,12 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
     ] = False,
+    branch: Annotated[
+        str,
+        typer.Option(
+            help="Branch of a brain's repository for what is accepted; default: lessons-review."
+        ),
+    ] = "",
     rate: Annotated[
         float, typer.Option(min=0.1, help="Requests a second that one token may send.")
     ] = 100.0,
@@ -46,7 +56,7 @@ def serve(
         int, typer.Option(min=1_000, max=32_000_000, help="Bytes that a request may have.")
     ] = 4_000_000,
 ) -> None:
-    """Serve brains to agents on other machines, over HTTP.
+    """Serve brains to agents on other machines over HTTP, and to people as web pages.
 
     A token opens the brains that --brain names, as they are served, and is shown once. Without any
     token, every program and user of this machine can ask. See docs/server.md.
@@ -55,15 +65,19 @@ def serve(
     """
     words = words or []
     if words[:1] == [_TOKEN]:
-        _manage_tokens(words[1:], may)
+        _manage_tokens(words[1:], may, person=name, email=email)
         return
     if find_spec("mcp") is None or find_spec("prometheus_client") is None:
         from lessons_kb.process.installation import install_command
 
         raise InputError(f"the server needs more packages: `{install_command('server')}`")
+    from lessons_kb.brain.branch_review import BRANCH
+    from lessons_kb.process.git_commit import check_name
     from lessons_kb.service.web.server import Address, serve
     from lessons_kb.store.server_tokens import read_tokens
 
+    if branch:
+        check_name(branch)
     roots = _name_roots([*options().brains, *words] or [_nearest()])
     address = Address(
         host=host, port=port, tls_cert=tls_cert, tls_key=tls_key, behind_proxy=behind_proxy
@@ -71,8 +85,15 @@ def serve(
     scheme = "https" if tls_cert else "http"
     names = ", ".join(f"{scheme}://{host}:{port}/v1/brains/{name}" for name in roots)
     whom = "" if read_tokens() else "; there are no tokens: any user of this machine can ask"
-    told = f"serving {names}, press Ctrl-C to stop{whom}"
-    serve(roots, address, rate=rate, max_body=max_body, ready=lambda: say(told))
+    told = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop{whom}"
+    serve(
+        roots,
+        address,
+        rate=rate,
+        max_body=max_body,
+        branch=branch or BRANCH,
+        ready=lambda: say(told),
+    )
 
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
@@ -102,7 +123,7 @@ def _nearest() -> str:
     return next(iter(discover(os.getcwd()).trusted))
 
 
-def _manage_tokens(words: Sequence[str], may: str) -> None:
+def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -> None:
     from lessons_kb.store import server_tokens
 
     action, *names = words or ["list"]
@@ -112,7 +133,9 @@ def _manage_tokens(words: Sequence[str], may: str) -> None:
         )
     if action == "add":
         scopes = [one.strip() for one in may.split(",")]
-        secret = server_tokens.add_token(names[0], brains=options().brains, may=scopes)
+        secret = server_tokens.add_token(
+            names[0], brains=options().brains, may=scopes, person=person, email=email
+        )
         say("the token is shown this once; keep it where only its user can read it")
         print_json({"name": names[0], "token": secret}) if options().json else print(secret)
     elif action == "remove":
@@ -127,9 +150,10 @@ def _print_tokens() -> None:
 
     tokens = read_tokens()
     if options().json:
-        print_json([{"name": t.name, "brains": t.brains, "may": t.may} for t in tokens])
+        fields = ("name", "brains", "may", "person", "email")
+        print_json([{field: getattr(one, field) for field in fields} for one in tokens])
     elif tokens:
-        rows = [(t.name, ", ".join(t.brains), ", ".join(t.may)) for t in tokens]
-        print_table(["NAME", "BRAINS", "MAY"], rows)
+        rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
+        print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)
     else:
         say("there are no tokens; `lessons serve token add NAME --brain BRAIN` makes one")

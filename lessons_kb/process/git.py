@@ -91,7 +91,7 @@ def read_diff(
         raise GitError(f"{cwd!r} is not a folder; give a folder inside a git repository")
     if revision is not None and (not revision.strip() or revision.startswith("-")):
         raise GitError(f"{revision!r} is not a revision; give a commit, a..b or a...b")
-    repository = _Repository(git, cwd)
+    repository = Repository(git, cwd)
     paths = list(repository.find_excluded(without))
     if revision is None:
         return repository.diff(repository.head(), paths, untracked=True)
@@ -104,7 +104,7 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     They start from git's top folder, and so do ``paths``, files or folders to stay within.
     Raises GitError where there is no git or no repository.
     """
-    repository = _Repository(find_git(", or name the files"), cwd)
+    repository = Repository(find_git(", or name the files"), cwd)
     inside = [f":(top,literal){path}" for path in paths]
     names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
     found = repository.ask(*names, *inside)
@@ -130,7 +130,7 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
     than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
     run. Raises GitError where there is no git, no repository or no commit.
     """
-    repository = _Repository(find_git(""), cwd)
+    repository = Repository(find_git(""), cwd)
     if repository.head() != "HEAD":
         raise GitError("no commits yet; commit something first")
     options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
@@ -164,7 +164,7 @@ def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
     ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
     no commit.
     """
-    repository = _Repository(find_git(""), cwd)
+    repository = Repository(find_git(""), cwd)
     if repository.head() != "HEAD":
         raise GitError("no commits yet; commit something first")
     dated = [f"--since={since}"] if since else []
@@ -180,7 +180,7 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
     the rest is asked for again, until 500 in a row cannot be read. Raises GitError where there is
     no content at all.
     """
-    repository = _Repository(find_git(""), cwd)
+    repository = Repository(find_git(""), cwd)
     place, gaps, size, read = 0, 0, len(commits), 0
     while place < len(commits):
         held: Patch | None = None
@@ -212,7 +212,7 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
 
 def read_commit(cwd: str, commit: str) -> str:
     """Return the patch of one commit as a unified diff. Raises GitError."""
-    repository = _Repository(find_git(""), cwd)
+    repository = Repository(find_git(""), cwd)
     form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *_FORM)
     return _decode(repository.ask(*form, "--end-of-options", commit))
 
@@ -290,13 +290,13 @@ def _spawned(
 
 def read_head(cwd: str) -> str:
     """Return the hash of HEAD; GitError where there is no git, no repository or no commit."""
-    repository = _Repository(find_git(""), cwd)
+    repository = Repository(find_git(""), cwd)
     return repository.ask("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
 
 
 def leads_to_head(cwd: str, commit: str) -> bool:
     """Tell whether HEAD is a commit, by its hash, or descends from it."""
-    return _Repository(find_git(""), cwd).leads(commit)
+    return Repository(find_git(""), cwd).leads(commit)
 
 
 def find_git(else_: str = "") -> str:
@@ -307,7 +307,7 @@ def find_git(else_: str = "") -> str:
     return git
 
 
-class _Repository:
+class Repository:
     """One repository, asked with everything switched off that would run a program of its own."""
 
     def __init__(self, git: str, cwd: str) -> None:
@@ -352,7 +352,7 @@ class _Repository:
                 index = self.copy_index(folder)
                 done = self.run(*self.filters_off(), *command, GIT_INDEX_FILE=index)
         if done.code and not done.truncated:
-            raise GitError(_explain(done.error, revision))
+            raise GitError(explain(done.error, revision))
         names, patch = _split_raw(done.output)
         if done.truncated:
             patch = patch[: patch.rfind(b"\n") + 1]
@@ -402,7 +402,7 @@ class _Repository:
         """
         done = self.run("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
         if done.code not in (0, 1):  # 1: none
-            raise GitError(_explain(done.error, "config"))
+            raise GitError(explain(done.error, "config"))
         fields = done.output.decode("utf-8", "surrogateescape").split("\0")
         drivers = {
             match[1]
@@ -414,11 +414,11 @@ class _Repository:
         off = ("clean=", "smudge=", "process=", "required=false")
         return [o for d in sorted(drivers) for key in off for o in ("-c", f"filter.{d}.{key}")]
 
-    def ask(self, *arguments: str) -> bytes:
+    def ask(self, *arguments: str, **environment: str) -> bytes:
         """Return what git prints; GitError when it fails."""
-        done = self.run(*arguments)
+        done = self.run(*arguments, **environment)
         if done.code:
-            raise GitError(_explain(done.error, self.cwd))
+            raise GitError(explain(done.error, self.cwd))
         return done.output
 
     def run(self, *arguments: str, **environment: str) -> Done:
@@ -500,7 +500,8 @@ _EXPLAINED = (
 )
 
 
-def _explain(error: str, what: str) -> str:
+def explain(error: str, what: str) -> str:
+    """Return what git complained about in one line, with what to do; ``what`` comes first."""
     for words, mend in _EXPLAINED:
         if words in error:
             return f"{what}: {mend}"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from lessons_kb.report.page import build_page
+from lessons_kb.report.page import build_page, style_hash
 
-__all__ = ["build_page"]
+__all__ = ["build_page", "style_hash"]

@@ -132,16 +132,19 @@ def build_page(
     link: Callable[[Effect], str],
     scope: str = "",
     rows: int = ROWS,
+    home: str = "",
 ) -> str:
     """Return the page for an overview.
 
     ``template`` is the text of ``templates/report.html``, ``brain`` the brain's name, ``made`` a
     date in words, ``link`` gives a card's URL, ``scope`` names what the overview is limited to,
-    ``rows`` bounds each list. Every text is shown as text, whatever it holds.
+    ``rows`` bounds each list, ``home`` is the address of a page to go back to. Every text is
+    shown as text, whatever it holds.
     """
     make = _Rows(overview, link, rows)
     return _compile(template).render(
-        style_hash=_style_hash(template),
+        style_hash=style_hash(template),
+        home=home,
         brain=clean_line(brain),
         made=made,
         scope=clean_line(scope),
@@ -275,8 +278,8 @@ def _compile(template: str) -> Template:
     ).from_string(template)
 
 
-def _style_hash(template: str) -> str:
-    """Return the digest by which the page's own policy knows its one style sheet."""
+def style_hash(template: str) -> str:
+    """Return the digest (SHA-256, base64) by which a policy knows the page's style sheet."""
     found = re.search(r"<style>(.*?)</style>", template, re.DOTALL)
     digest = hashlib.sha256((found[1] if found else "").encode()).digest()
     return base64.b64encode(digest).decode()

@@ -17,10 +17,13 @@ from lessons_kb.store.locate import state_home
 from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import make_private, write_private
 
-READ, PROPOSE, METRICS = "read", "propose", "metrics"
-SCOPES = (READ, PROPOSE, METRICS)
+READ, PROPOSE, REVIEW, METRICS = "read", "propose", "review", "metrics"
+SCOPES = (READ, PROPOSE, REVIEW, METRICS)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Of a token or a served brain: plain in an address, and no path."""
+_PERSON = re.compile(r"[^\s<>](?:[^<>\x00-\x1f\x7f]{0,98}[^\s<>])?")
+_EMAIL = re.compile(r"[^\s<>@\x00-\x1f\x7f]{1,100}@[^\s<>@\x00-\x1f\x7f]{1,100}")
+"""What git can write into a commit, and no more is asked of a person's name and address."""
 _PREFIX = "lsn_"
 """Lets scanners of repositories recognise a token that was committed."""
 _SECRET_BYTES = 32
@@ -39,6 +42,10 @@ class ServerToken:
     """Names under which a server serves them."""
     may: tuple[str, ...]
     """Some of SCOPES."""
+    person: str = ""
+    """The name of who reviews with it, the author of what is accepted; "" = nobody does."""
+    email: str = ""
+    """Of the same."""
 
 
 def tokens_path() -> str:
@@ -60,10 +67,13 @@ def read_tokens() -> tuple[ServerToken, ...]:
         raise StorageError(f"{path} cannot be read ({error}); restore it or remove it") from None
 
 
-def add_token(name: str, *, brains: Sequence[str], may: Sequence[str]) -> str:
+def add_token(
+    name: str, *, brains: Sequence[str], may: Sequence[str], person: str = "", email: str = ""
+) -> str:
     """Note a new token and return its secret, which is shown this once.
 
-    Raises InputError for a name that is taken or unusable.
+    ``person`` and ``email`` sign what is accepted with it; whoever may review has both. Raises
+    InputError for a name that is taken or unusable.
     """
     for one in (name, *brains):
         if not NAME.fullmatch(one):
@@ -72,6 +82,12 @@ def add_token(name: str, *, brains: Sequence[str], may: Sequence[str]) -> str:
         raise InputError("a token opens nothing without a brain; add --brain NAME")
     if unknown := [one for one in may if one not in SCOPES]:
         raise InputError(f"--may {unknown[0]!r} is none of {', '.join(SCOPES)}")
+    if REVIEW in may and not (person and email):
+        raise InputError("a reviewer signs what is accepted; add --name and --email")
+    if person and not _PERSON.fullmatch(person):
+        raise InputError(f"--name {person!r} cannot sign a commit; use no < >, 100 characters")
+    if email and not _EMAIL.fullmatch(email):
+        raise InputError(f"--email {email!r} is no address; write it as in you@example.org")
     secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     with locked(tokens_path()):
         known = read_tokens()
@@ -82,6 +98,8 @@ def add_token(name: str, *, brains: Sequence[str], may: Sequence[str]) -> str:
             digest=_digest(secret),
             brains=tuple(dict.fromkeys(brains)),
             may=tuple(one for one in SCOPES if one in may),
+            person=person,
+            email=email,
         )
         _write([*known, made])
     return secret
@@ -117,12 +135,18 @@ def _digest(secret: str) -> str:
 
 def _parse(data: dict[str, object]) -> ServerToken:
     name, digest, brains, may = (data[field] for field in _FIELDS)
+    person, email = (str(data.get(field, "")) for field in ("person", "email"))
     if not (isinstance(name, str) and isinstance(digest, str)):
         raise TypeError("a token without a name or digest")
     if not (isinstance(brains, list) and isinstance(may, list)):
         raise TypeError(f"token {name} without brains or scopes")
     return ServerToken(
-        name=name, digest=digest, brains=tuple(map(str, brains)), may=tuple(map(str, may))
+        name=name,
+        digest=digest,
+        brains=tuple(map(str, brains)),
+        may=tuple(map(str, may)),
+        person=person,
+        email=email,
     )
 
 

@@ -22,15 +22,35 @@ def test_a_token_is_made_listed_and_removed(lessons: Lessons) -> None:
         "ci", "shop", "read,", "propose",
     ]  # fmt: skip
     (listed,) = json.loads(lessons("serve", "token", "list", "--json").out)
-    assert listed == {"name": "ci", "brains": ["shop"], "may": ["read", "propose"]}
+    assert listed == {
+        "name": "ci", "brains": ["shop"], "may": ["read", "propose"], "person": "", "email": "",
+    }  # fmt: skip
     assert secret not in lessons("serve", "token", "list").out
     assert lessons("serve", "token", "remove", "ci").code == 0
     assert "there are no tokens" in lessons("serve", "token", "list").err
 
 
+def test_a_reviewer_has_a_name_and_an_address(lessons: Lessons) -> None:
+    reviewer = ("--name", "Rita Kim", "--email", "rita@example.org")
+    words = ("serve", "token", "add", "rita", "--brain", "shop", "--may", "read,review")
+    assert lessons(*words, *reviewer).code == 0
+    (listed,) = json.loads(lessons("serve", "token", "list", "--json").out)
+    assert (listed["person"], listed["email"]) == ("Rita Kim", "rita@example.org")
+    assert "Rita Kim" in lessons("serve", "token", "list").out
+
+
+_REVIEW = ("token", "add", "ci", "--brain", "b", "--may", "review")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (_REVIEW, "add --name and --email"),
+        ((*_REVIEW, "--name", "Rita"), "add --name and --email"),
+        ((*_REVIEW, "--name", "Rita <r@x.org>", "--email", "r@x.org"), "cannot sign a commit"),
+        ((*_REVIEW, "--name", "Rita\nKim", "--email", "r@x.org"), "cannot sign a commit"),
+        ((*_REVIEW, "--name", "Rita", "--email", "nobody"), "is no address"),
+        ((".", "--branch", "a..b"), "no name of a branch"),
         (("token", "add", "ci"), "add --brain NAME"),
         (("token", "add"), "token add NAME"),
         (("token", "burn", "ci"), "token add NAME"),

@@ -10,7 +10,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Collection, MutableMapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +30,7 @@ OPEN = ("/health", "/ready", "/openapi.json")
 """What needs no token: nothing in them depends on any brain's content."""
 METRICS_PATH = "/metrics"
 BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
+PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)
 NOT_FOUND = "not found"
 _BURST_SECONDS = 5
 """Seconds' worth of requests that a caller may send at once."""
@@ -71,16 +72,20 @@ class Tokens:
         Once there was a token, a request without one is nobody's, even after it is removed: a
         server does not become open by a change of a file.
         """
-        known = self._read()
-        if not self._required and not known:
+        if self.is_open():
             return local_caller()
-        self._required = True
         if authorization[: len(_SCHEME)].lower() != _SCHEME:
             return None
-        token = find_token(known, authorization[len(_SCHEME) :].strip().decode("latin-1"))
+        token = find_token(self.read(), authorization[len(_SCHEME) :].strip().decode("latin-1"))
         return None if token is None else caller_of(token)
 
-    def _read(self) -> tuple[ServerToken, ...]:
+    def is_open(self) -> bool:
+        """Tell whether whoever reaches the server may ask: there never was a token."""
+        self._required = bool(self.read()) or self._required
+        return not self._required
+
+    def read(self) -> tuple[ServerToken, ...]:
+        """Return the tokens there are; none where their file is damaged."""
         stamp: tuple[int, ...] | None
         try:
             info = os.stat(tokens_path())
@@ -103,7 +108,8 @@ class Guard:
     """The ASGI application that lets a request through to another one, on behalf of a caller.
 
     ``local`` says that only this machine reaches the server, by a loopback name: a web page that
-    rebinds a name of its own is refused. Nothing larger than ``max_body`` bytes is read.
+    rebinds a name of its own is refused. Nothing larger than ``max_body`` bytes is read. What
+    people look at is left to ``pages``, which has a guard of its own.
     """
 
     def __init__(
@@ -115,8 +121,10 @@ class Guard:
         buckets: Buckets,
         max_body: int,
         local: bool,
+        pages: App,
     ) -> None:
         self._app = app
+        self._pages = pages
         self._brains = frozenset(brains)
         self._tokens = tokens
         self._buckets = buckets
@@ -134,6 +142,9 @@ class Guard:
         headers = {name.lower(): value for name, value in scope["headers"]}
         if self._local and not _is_loopback(headers.get(b"host", b"")):
             await refuse(send, _WRONG_HOST, "this server answers to names of this machine only")
+            return
+        if PAGE_PATH.fullmatch(scope["path"]):
+            await self._pages(scope, receive, send)
             return
         if not is_same_site(headers):
             await refuse(send, _FORBIDDEN, "requests from web pages of other sites are refused")
@@ -159,14 +170,14 @@ class Guard:
         if path != METRICS_PATH and not known:
             await refuse_unknown(send)
             return
-        body = await _read_body(receive, headers, self._max_body)
+        body = await read_body(receive, headers, self._max_body)
         if body is None:
             told = f"the body is too large; at most {self._max_body:,} bytes are read"
             await refuse(send, _TOO_LARGE, told, {"connection": "close"})
             return
         CALLER.set(caller)
         scope.setdefault("state", {})["body"] = body
-        await self._app(scope, _replay(body, receive), _tell_stale(send, caller))
+        await self._app(scope, replay_body(body, receive), _tell_stale(send, caller))
 
 
 def _is_loopback(host: bytes) -> bool:
@@ -176,7 +187,7 @@ def _is_loopback(host: bytes) -> bool:
         return False
 
 
-async def _read_body(receive: Receive, headers: dict[bytes, bytes], most: int) -> bytes | None:
+async def read_body(receive: Receive, headers: Mapping[bytes, bytes], most: int) -> bytes | None:
     """Return the whole body, None as soon as it is known to be larger than ``most`` bytes."""
     told = headers.get(b"content-length", b"0")
     if not told.isdigit() or int(told[:20]) > most:
@@ -196,7 +207,7 @@ async def _read_body(receive: Receive, headers: dict[bytes, bytes], most: int) -
             return b"".join(parts)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """Return what gives a body that was read already, then whatever comes."""
     waiting: list[MutableMapping[str, Any]] = [
         {"type": "http.request", "body": body, "more_body": False}

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from lessons_kb.brain.current_session import posted_session
-from lessons_kb.store.server_tokens import SCOPES, ServerToken
+from lessons_kb.store.server_tokens import METRICS, PROPOSE, READ, ServerToken
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +18,9 @@ class Caller:
     may: tuple[str, ...]
     brains: tuple[str, ...] | None
     """Names of the brains it may ask; None = all that are served."""
+    person: str = ""
+    """Name of the reviewer, "" for whoever may not review."""
+    email: str = ""
     stale: list[str] = field(default_factory=list)
     """Why the answer may be older than the files; several reasons are possible."""
 
@@ -40,9 +43,16 @@ CALLER: ContextVar[Caller] = ContextVar("caller")
 
 def local_caller() -> Caller:
     """Return whoever asks a server on this machine that has no tokens."""
-    return Caller(name="local", may=SCOPES, brains=None)
+    # Not to review: nobody would answer for what is accepted.
+    return Caller(name="local", may=(READ, PROPOSE, METRICS), brains=None)
 
 
 def caller_of(token: ServerToken) -> Caller:
     """Return the caller that holds a token."""
-    return Caller(name=token.name, may=token.may, brains=token.brains)
+    return Caller(
+        name=token.name,
+        may=token.may,
+        brains=token.brains,
+        person=token.person,
+        email=token.email,
+    )

@@ -17,7 +17,7 @@ from prometheus_client import (
 )
 
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send
-from lessons_kb.service.web.access import BRAIN_PATH
+from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -80,4 +80,4 @@ class Metered:
     def _name(self, path: str) -> str:
         if BRAIN_PATH.fullmatch(path):
             path = path.split("/", 4)[4]
-        return self._routes.get(path, "other")
+        return "page" if PAGE_PATH.fullmatch(path) else self._routes.get(path, "other")

@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.brain.branch_review import BRANCH
 from lessons_kb.errors import InputError
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.mcp.http import (
@@ -35,10 +36,12 @@ from lessons_kb.service.mcp.http import (
 from lessons_kb.service.mcp.http_timeouts import TimedProtocol
 from lessons_kb.service.mcp.server import build_server
 from lessons_kb.service.mcp.tools import ToolError, Tools
-from lessons_kb.service.web.access import NOT_FOUND, Buckets, Guard, Tokens
+from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Buckets, Guard, Tokens
 from lessons_kb.service.web.admission import Forbidden, ServerAdmission, require_scope
 from lessons_kb.service.web.callers import CALLER
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
+from lessons_kb.service.web.pages.guard import PageGuard, show_message
+from lessons_kb.service.web.pages.site import Site
 from lessons_kb.service.web.routes import ROUTES, Route, describe
 from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
 from lessons_kb.store.server_tokens import PROPOSE, READ, ServerToken, read_tokens
@@ -91,9 +94,12 @@ class Workers:
 class Server:
     """The answers to each route of the table, over some brains."""
 
-    def __init__(self, brains: Mapping[str, ServedBrain], *, max_body: int) -> None:
+    def __init__(
+        self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str = BRANCH
+    ) -> None:
         self._brains = brains
         self._workers = Workers()
+        self._site = Site(brains, branch=branch, run=self._run_page)
         self._admission = ServerAdmission()
         self._tools = {name: Tools(brain, None) for name, brain in brains.items()}
         self._mcp = {
@@ -120,9 +126,12 @@ class Server:
             else:
                 answer = others[route.name]
             addresses.append(Endpoint(route.path, answer, methods=[route.method]))
-        return Starlette(
+        addresses += self._site.routes()
+        app = Starlette(
             routes=addresses, lifespan=self._running, exception_handlers={404: _not_found}
         )
+        app.router.redirect_slashes = False  # it would lead past a proxy's encryption
+        return app
 
     @contextlib.asynccontextmanager
     async def _running(self, _app: Starlette) -> AsyncIterator[None]:
@@ -226,6 +235,12 @@ class Server:
             return Response(status_code=204)
         return Response(said, media_type="application/json")
 
+    async def _run_page(self, work: Callable[[], Response]) -> Response | None:
+        try:
+            return await self._workers.run(work, seconds=WRITE_SECONDS)
+        except (Busy, TimeoutError):
+            return None
+
     async def _answer_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._mcp[scope["path_params"]["brain"]].handle_request(scope, receive, send)
 
@@ -240,7 +255,9 @@ class _Asgi:
         await self._app(scope, receive, send)
 
 
-async def _not_found(_request: Request, _missing: Exception) -> Response:
+async def _not_found(request: Request, _missing: Exception) -> Response:
+    if PAGE_PATH.fullmatch(request.url.path):
+        return show_message(404, request.state.login)
     return _error(404, NOT_FOUND)
 
 
@@ -298,22 +315,31 @@ def build_app(
     roots: Mapping[str, str],
     *,
     local: bool = True,
+    secure: bool = False,
     rate: float = RATE,
     max_body: int = MAX_BODY,
+    branch: str = BRANCH,
 ) -> App:
     """Return the ASGI application over brains: name → folder; to name one is to trust it.
 
     ``local`` says that only this machine reaches it; then tokens are asked for only if there are
-    any. ``rate`` is in requests a second and token, ``max_body`` in bytes.
+    any. ``secure`` says that browsers come by HTTPS. ``rate`` is in requests a second and token,
+    ``max_body`` in bytes; ``branch`` takes what is accepted on the pages.
     """
     brains = {name: ServedBrain(name, root) for name, root in roots.items()}
+    app = Server(brains, max_body=max_body, branch=branch).metered
+    tokens, buckets = Tokens(required=not local), Buckets(rate)
+    pages = PageGuard(
+        app, brains=brains, tokens=tokens, buckets=buckets, max_body=max_body, secure=secure
+    )
     return Guard(
-        Server(brains, max_body=max_body).metered,
+        app,
         brains=brains,
-        tokens=Tokens(required=not local),
-        buckets=Buckets(rate),
+        tokens=tokens,
+        buckets=buckets,
         max_body=max_body,
         local=local,
+        pages=pages,
     )
 
 
@@ -323,6 +349,7 @@ def serve(
     *,
     rate: float = RATE,
     max_body: int = MAX_BODY,
+    branch: str = BRANCH,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve brains until told to stop; requests being answered then are answered.
@@ -332,7 +359,14 @@ def serve(
     """
     address.check(read_tokens())
     config = uvicorn.Config(
-        build_app(roots, local=address.is_local, rate=rate, max_body=max_body),
+        build_app(
+            roots,
+            local=address.is_local,
+            secure=bool(address.tls_cert) or address.behind_proxy,
+            rate=rate,
+            max_body=max_body,
+            branch=branch,
+        ),
         http=TimedProtocol,
         ws="none",
         log_level="warning",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import pathlib
+import re
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +18,7 @@ pytest.importorskip("mcp", reason="the extra `server` is not installed")
 
 from starlette.testclient import TestClient
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.service.web.server import build_app
 from lessons_kb.store.server_tokens import add_token
 
@@ -37,6 +41,13 @@ The zebrafish ledger counted in local time.
 - Rotate the zebrafish ledger in UTC
 """
 HERE = "http://127.0.0.1:8766"
+OWN = {"sec-fetch-site": "same-origin", "origin": HERE}
+TITLE = "Charged a customer twice because the form was sent twice"
+PARTS: dict[str, Any] = {
+    "sections": {"Root Cause": "the client retried although the first request had gone through"},
+    "prevention": ["Send an idempotency key with each payment"],
+    "symptoms": ["a customer was charged twice", "two invoices for one order"],
+}
 Connect = Callable[..., TestClient]
 
 
@@ -86,3 +97,97 @@ def connect(roots: dict[str, str], until_ready: Callable[[TestClient], None]) ->
             return client
 
         yield connect
+
+
+def run_git(root: str, *words: str) -> str:
+    command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def git() -> Callable[..., str]:
+    """Run git in a folder and return what it prints."""
+    return run_git
+
+
+@pytest.fixture
+def shop(roots: dict[str, str]) -> str:
+    """The served brain as a clone in which somebody works."""
+    root = roots["shop"]
+    run_git(root, "init", "-q", "-b", "main")
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "-m", "Begin")
+    return root
+
+
+@pytest.fixture
+def reviewer() -> str:
+    return add_token(
+        "rita", brains=["shop"], may=["read", "review"], person="Rita Kim", email="rita@x.org"
+    )
+
+
+@pytest.fixture
+def propose(shop: str) -> Callable[..., str]:
+    def propose(title: str = TITLE, **more: Any) -> str:
+        with Brain.open(shop) as brain:
+            return brain.drafts.propose(title, **{**PARTS, **more}).id
+
+    return propose
+
+
+def paste_token(client: Any, token: str) -> Any:
+    return client.post("/login", data={"token": token}, headers=OWN, follow_redirects=False)
+
+
+def read_field(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found, name
+    return html.unescape(found[1])
+
+
+def fill_in(client: Any, path: str, **fields: str) -> Any:
+    page = client.get(path)
+    hidden = {"mark": read_field(page.text, "mark")}
+    if 'name="seen"' in page.text:
+        hidden["seen"] = read_field(page.text, "seen")
+    return client.post(path, data={**hidden, **fields}, headers=OWN)
+
+
+@pytest.fixture
+def wait_for() -> Callable[[Any, str, str], str]:
+    """Return a page as soon as it holds a text: a file may be indexed a moment after it changed."""
+
+    def wait_for(client: Any, path: str, text: str) -> str:
+        until = time.monotonic() + 30
+        while text not in (page := str(client.get(path).text)):
+            assert time.monotonic() < until, f"{path} never says {text}"
+            time.sleep(0.05)
+        return page
+
+    return wait_for
+
+
+@pytest.fixture
+def log_in() -> Callable[..., Any]:
+    return paste_token
+
+
+@pytest.fixture
+def field() -> Callable[..., str]:
+    """Return the value of a hidden field of a page."""
+    return read_field
+
+
+@pytest.fixture
+def send() -> Callable[..., Any]:
+    """Fill in the form of a page, as somebody does who has just opened it."""
+    return fill_in
+
+
+@pytest.fixture
+def rita(connect: Connect, shop: str, reviewer: str) -> Any:
+    """A browser in which a reviewer is logged in."""
+    client = connect()
+    paste_token(client, reviewer)
+    return client

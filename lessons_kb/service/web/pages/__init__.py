@@ -1,0 +1,1 @@
+"""The pages for people: search the cards, see what a prompt draws, review what was proposed."""

@@ -1,0 +1,149 @@
+"""Search the cards, leaf through them, read one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import posixpath
+from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from lessons_kb.brain.card_filters import names_project
+from lessons_kb.cards.html import render_html
+from lessons_kb.errors import CardNotFound
+from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
+from lessons_kb.render import age, words_by_term
+from lessons_kb.service.web.pages.view import View
+from lessons_kb.text.sanitize import clean_line
+
+_MOST_HITS = 50
+_MOST_PROJECTS = 30
+_MAX_QUERY = 4_000
+
+
+def show_cards(view: View) -> Response:
+    """Show the cards that a search finds, best first, or all of them, most recent first."""
+    asked = view.query.get("q", "").strip()[:_MAX_QUERY]
+    kind, status, project = (view.query.get(name, "") for name in ("kind", "status", "project"))
+    kinds = (kind,) if kind in (*KINDS, NOTE) else KINDS
+    everything = view.served.find().cards.all(notes=kind == NOTE)
+    projects = find_projects(everything)
+    matched: dict[str, str] = {}
+    if asked:
+        hits = _search(view, asked, kinds, [project] if project else ["", *projects])
+        words = words_by_term(asked)
+        matched = {
+            hit.card.id: ", ".join(dict.fromkeys(words.get(term, term) for term in hit.matched))
+            for hit in hits
+        }
+        found = [hit.card for hit in hits]
+    else:
+        found = [one for one in everything if one.kind in kinds]
+        found = [one for one in found if names_project(one, project or None)]
+        found.sort(key=lambda one: one.id)
+        found.sort(key=lambda one: one.last_seen or one.created or "", reverse=True)
+    found = [one for one in found if status in ("", one.status)]
+    given = {"q": asked, "kind": kind, "status": status, "project": project}
+    leaf = view.leaf(found, **given)
+    today = dt.datetime.now(tz=dt.UTC).date()
+    rows = [
+        {
+            "title": clean_line(card.title) or card.id,
+            "id": card.id,
+            "about": _about(card, today),
+            "why": card.why,
+            "matched": matched.get(card.id, ""),
+        }
+        for card in leaf.pop("items")
+    ]
+    return view.show(
+        "cards.html",
+        rows=rows,
+        **leaf,
+        kinds=(*KINDS, NOTE),
+        statuses=STATUSES,
+        projects=projects,
+        q=asked,
+        kind=kind,
+        status_chosen=status,
+        project=project,
+    )
+
+
+def show_card(view: View) -> Response:
+    """Show one card."""
+    document = view.served.find().cards.read(view.parameters["card"])[1]
+    card = document.card
+    if card is None:
+        raise CardNotFound("the card cannot be read any more; run `lessons lint`")
+    return view.show(
+        "card.html",
+        card=card,
+        facts=find_facts(card),
+        body=render_body(view, card, document.body),
+        findings=[f"{one.message}: {one.mend}" for one in document.findings],
+    )
+
+
+def find_projects(cards: Iterable[Card]) -> list[str]:
+    """Return the projects that some cards are for, in order."""
+    return sorted({card.project for card in cards if card.project}, key=str.casefold)
+
+
+def _search(view: View, asked: str, kinds: Sequence[str], projects: Sequence[str]) -> list[Hit]:
+    """Return what is found in any of some projects, each card once."""
+    found: dict[str, Hit] = {}
+    for project in projects[:_MOST_PROJECTS]:
+        hits = view.served.open(f"/{project}").search(asked, kinds=kinds, limit=_MOST_HITS)
+        found = {hit.card.id: hit for hit in hits} | found
+    return sorted(found.values(), key=lambda hit: -hit.score)[:_MOST_HITS]
+
+
+def render_body(view: View, card: Card, body: str, *, top: int = 2) -> Markup:
+    """Return a card's Markdown as HTML that is safe to show; links to other cards stay here."""
+
+    def link(target: str) -> str:
+        path = unquote(target.partition("#")[0])
+        full = posixpath.normpath(posixpath.join(posixpath.dirname(card.id), path))
+        inside = full.endswith((".md", ".markdown")) and not full.startswith("../")
+        return view.address("cards", full) if inside else ""
+
+    return Markup(render_html(body, title=card.title, top=top, link=link))  # noqa: S704 tamed there
+
+
+def find_facts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what a card's header says, in words: name → values."""
+    often = "once" if card.occurrences == 1 else f"{card.occurrences:,} times"
+    last = f", last on {card.last_seen[:10]}" if card.last_seen else ""
+    facts: list[tuple[str, tuple[str, ...]]] = [
+        ("Kind", (card.kind,)),
+        ("Severity", (card.severity,)),
+        ("Seen", (f"{often}{last}",)),
+        ("Status", () if card.status == "active" else (card.status,)),
+        ("Project", (card.project,) if card.project else ()),
+        ("Topics", card.topics),
+        ("Stages", card.stages),
+        ("Guards", card.paths),
+        ("Symptoms", card.symptoms),
+        ("Not for", card.not_for),
+        ("Detects", tuple(f"{one.kind}: {one.text}" for one in card.detect)),
+        ("Asks first", () if card.gate == "none" else ("before a matching change",)),
+        ("Evidence", (card.evidence,) if card.evidence else ()),
+        ("Happened in", card.examples),
+        ("Source", ("auto",) if card.source == "auto" else ()),
+        ("Created", (card.created,) if card.created else ()),
+    ]
+    return [(name, values) for name, values in facts if values]
+
+
+def _about(card: Card, today: dt.date) -> str:
+    parts = [card.kind]
+    parts += [card.severity] if card.severity != "medium" else []
+    parts += [f"seen {card.occurrences:,}×"] if card.occurrences > 1 else []
+    when = card.last_seen or card.created or ""
+    parts += [f"{told} ago"] if (told := age(when, today)) else []
+    parts += [card.project] if card.project else []
+    parts += [card.status] if card.status != "active" else []
+    return " · ".join(parts)

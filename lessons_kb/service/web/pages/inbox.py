@@ -1,0 +1,149 @@
+"""The inbox: read what was proposed, change it, accept it, count it at another card, discard it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from starlette.responses import Response
+
+from lessons_kb.brain.branch_review import BranchReview, tell_source
+from lessons_kb.brain.drafts import Draft
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.duplicates.near_duplicates import KIN
+from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError
+from lessons_kb.process.git_commit import Author
+from lessons_kb.service.web.pages.browse import find_facts, render_body
+from lessons_kb.service.web.pages.view import View, say
+from lessons_kb.text.escape_controls import visible
+from lessons_kb.text.sanitize import clean_line
+
+_REFUSED = 422
+_DONE = {
+    "accepted": "Accepted: it is on the branch.",
+    "merged": "Merged: the card on the branch counts once more.",
+    "discarded": "Discarded: the same observations make no other draft.",
+}
+
+
+def show_inbox(view: View) -> Response:
+    """Show what waits for a decision, and what waits on the branch for being merged."""
+    review = _open(view)
+    leaf = view.leaf(review.all(), "inbox")
+    state, card = review.find_outcome(view.query.get("done", ""))
+    return view.show(
+        "inbox.html",
+        rows=[_describe(draft) for draft in leaf.pop("items")],
+        **leaf,
+        done=_DONE.get(state, ""),
+        done_card=card,
+        **_describe_branch(view, review),
+    )
+
+
+def show_draft(view: View) -> Response:
+    """Show one draft, or do what was decided about it and show the inbox."""
+    review = _open(view)
+    draft = review.get(view.parameters["draft"])
+    choice = view.form.get("do", "")
+    if choice in ("accept", "merge", "discard"):
+        try:
+            _decide(review, draft, choice, view)
+            return view.send_to("inbox", done=draft.id)
+        except DuplicateCard as error:
+            problem = (
+                f"{error.existing} may be the same lesson. Merge the draft into it, or tick that "
+                "you accept it all the same."
+            )
+        except (CardNotFound, EditRefused, InputError) as error:
+            problem = say(error, view.served)
+        return _show(view, review, review.get(draft.id), problem)
+    return _show(view, review, draft)
+
+
+def edit_draft(view: View) -> Response:
+    """Show a draft's file in a form, or save what was written there."""
+    review = _open(view)
+    draft = review.get(view.parameters["draft"])
+    shown: dict[str, Any] = {"draft": draft, "seen": draft.digest, "text": draft.text}
+    shown |= {"problem": "", "other": ""}
+    if "text" not in view.form:
+        return view.show("edit.html", **shown)
+    text = view.form["text"].replace("\r\n", "\n")
+    try:
+        review.rewrite(draft.id, text, seen=view.form.get("seen", ""))
+    except EditRefused:
+        problem = "The draft was changed while you wrote. Take over what you need, then save again."
+        shown |= {"text": text, "problem": problem, "other": visible(draft.text)}
+        return view.show("edit.html", status=_REFUSED, **shown)
+    except InputError as error:
+        shown |= {"text": text, "problem": say(error, view.served)}
+        return view.show("edit.html", status=_REFUSED, **shown)
+    return view.send_to("inbox", draft.id)
+
+
+def _open(view: View) -> BranchReview:
+    caller = view.login.caller
+    author = Author(name=caller.person, email=caller.email)
+    return BranchReview(view.served.find(), branch=view.branch, author=author)
+
+
+def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None:
+    form, seen = view.form, view.form.get("seen", "")
+    if choice == "discard":
+        review.discard(draft.id, seen=seen)
+    elif choice == "merge":
+        card = form.get("other", "").strip() or form.get("card", "")
+        if not card:
+            raise InputError("choose the card that the draft is to be merged into")
+        review.merge(draft.id, card, seen=seen)
+    elif draft.missing:
+        raise InputError(f"the draft is incomplete; add {'; '.join(draft.missing)}")
+    else:
+        anyway = "new" if form.get("anyway") else "fail"
+        review.accept(draft.id, on_duplicate=anyway, seen=seen)
+
+
+def _show(view: View, review: BranchReview, draft: Draft, problem: str = "") -> Response:
+    folders = view.served.find().layers[0].settings.folders
+    document = parse_card(draft.text, path=f"lessons/{draft.id}.md", folders=folders)
+    card = document.card
+    branch = _describe_branch(view, review)
+    twins = [] if branch["trouble"] else review.find_twins(draft)
+    return view.show(
+        "draft.html",
+        status=_REFUSED if problem else 200,
+        draft=draft,
+        problem=problem,
+        source=_describe(draft),
+        text=visible(draft.text),
+        facts=find_facts(card) if card else [],
+        body=render_body(view, card, document.body, top=3) if card else "",
+        twins=[{"id": one.card.id, "title": one.card.title, "level": one.level} for one in twins],
+        duplicate=any(one.level != KIN for one in twins),
+        **branch,
+    )
+
+
+def _describe(draft: Draft) -> dict[str, Any]:
+    when = dt.datetime.fromtimestamp(draft.at, tz=dt.UTC).date().isoformat()
+    often = f", seen {draft.seen:,}×" if draft.seen > 1 else ""
+    lacks = len(draft.missing)
+    return {
+        "id": draft.id,
+        "title": clean_line(draft.title) or draft.id,
+        "about": f"{tell_source(draft)} on {when}{often}",
+        "lacks": f"lacks {lacks} {'thing' if lacks == 1 else 'things'}" if lacks else "complete",
+        "complete": not lacks,
+    }
+
+
+def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
+    """Return what becomes of what is accepted here, and why nothing can be if that is so."""
+    told: dict[str, Any] = {"branch": view.branch, "here": False, "waiting": [], "trouble": ""}
+    try:
+        told["here"] = review.is_checked_out()
+        told["waiting"] = [] if told["here"] else review.find_waiting()
+    except LessonsError as error:
+        told["trouble"] = say(error, view.served)
+    return told

@@ -1,0 +1,79 @@
+"""Who is logged in: a cookie that names a token and is signed, and the mark of that login's forms.
+
+The cookie does not hold the token. It is signed with the token's digest, so that it outlives a
+restart of the server and ends with the token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lessons_kb.service.web.access import Tokens
+from lessons_kb.service.web.callers import Caller, caller_of, local_caller
+from lessons_kb.store.server_tokens import find_token
+
+LOGIN_SECONDS = 12 * 3_600
+_PARTS = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Login:
+    """Somebody who may look at pages."""
+
+    caller: Caller
+    mark: str
+    """What each form of this login carries: no other site's page can know it."""
+    named: bool
+    """Whether there is a cookie to be removed."""
+
+
+class Logins:
+    """The logins of a server; ``clock`` gives seconds since the epoch."""
+
+    def __init__(self, tokens: Tokens, *, clock: Callable[[], float] = time.time) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._own = secrets.token_hex(32)
+        """Signs the forms of whoever needs no token."""
+        self._ended: dict[str, float] = {}
+        """Cookies of those who logged out → when they would have ended by themselves."""
+
+    def begin(self, secret: str) -> str:
+        """Return a cookie for whoever has a token's secret, "" for anybody else."""
+        token = find_token(self._tokens.read(), secret.strip())
+        if token is None:
+            return ""
+        until = int(self._clock()) + LOGIN_SECONDS
+        told = f"{token.name}:{until}:{secrets.token_hex(16)}"
+        return f"{told}:{_sign(token.digest, 'login', told)}"
+
+    def find(self, cookie: str) -> Login | None:
+        """Return who has a cookie, None where that is nobody, or not any more."""
+        if self._tokens.is_open():
+            mark = _sign(self._own, "form", "")
+            return Login(caller=local_caller(), mark=mark, named=False)
+        told, _, signature = cookie.rpartition(":")
+        parts = cookie.split(":")
+        token = next((one for one in self._tokens.read() if one.name == parts[0]), None)
+        if token is None or len(parts) != _PARTS or cookie in self._ended:
+            return None
+        right = hmac.compare_digest(_sign(token.digest, "login", told).encode(), signature.encode())
+        if not right or int(parts[1]) <= self._clock():
+            return None
+        return Login(caller=caller_of(token), mark=_sign(token.digest, "form", cookie), named=True)
+
+    def end(self, cookie: str) -> None:
+        """Refuse a cookie from now on."""
+        now = self._clock()
+        self._ended = {one: until for one, until in self._ended.items() if until > now}
+        if self.find(cookie) is not None:
+            self._ended[cookie] = now + LOGIN_SECONDS
+
+
+def _sign(key: str, purpose: str, told: str) -> str:
+    return hmac.new(key.encode(), f"{purpose}:{told}".encode(), hashlib.sha256).hexdigest()

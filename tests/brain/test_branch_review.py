@@ -1,0 +1,197 @@
+"""Drafts that become commits: what is written where, by whom, and what is never lost."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import threading
+from typing import Any
+
+import pytest
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.branch_review import BRANCH, BranchReview
+from lessons_kb.brain.drafts import Draft
+from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, GitError, InputError
+from lessons_kb.process.git_commit import Author
+
+RITA = Author(name="Rita Kim", email="rita@example.org")
+TITLE = "Charged a customer twice because the form was sent twice"
+PATH = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
+PARTS: dict[str, Any] = {
+    "sections": {"Root Cause": "the client retried although the first request had gone through"},
+    "prevention": ["Send an idempotency key with each payment"],
+    "symptoms": ["a customer was charged twice", "two invoices for one order"],
+    "by": "ci",
+}
+CARD = "---\ntype: lesson\ntitle: Money was kept in floats\n---\n\n## Fix\n\n- Keep cents\n"
+
+
+def git(top: pathlib.Path, *words: str) -> str:
+    command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
+    return subprocess.run(command, cwd=top, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(params=["top", "below"])
+def root(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A brain that is a repository, or lies in one."""
+    top = tmp_path / "clone"
+    root = top if request.param == "top" else top / "docs" / "brain"
+    (root / "lessons").mkdir(parents=True)
+    (root / "lessons" / "money.md").write_text(CARD)
+    git(top, "init", "-q", "-b", "main")
+    git(top, "add", "-A")
+    git(top, "commit", "-q", "-m", "Begin")
+    return root
+
+
+@pytest.fixture
+def brain(root: pathlib.Path) -> Any:
+    with Brain.open(root) as brain:
+        yield brain
+
+
+def review(brain: Brain, branch: str = BRANCH) -> BranchReview:
+    return BranchReview(brain, branch=branch, author=RITA)
+
+
+def propose(brain: Brain, title: str = TITLE, **more: Any) -> Draft:
+    return brain.drafts.propose(title, **{**PARTS, **more})
+
+
+def show(root: pathlib.Path, path: str, branch: str = BRANCH) -> str:
+    return git(root, "show", f"{branch}:./{path}")
+
+
+def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain: Brain, root: pathlib.Path) -> None:
+    draft = propose(brain)
+    done = review(brain)
+    card = done.accept(draft.id, today="2026-11-23", seen=draft.digest)
+    assert card.id == PATH
+    text = show(root, PATH)
+    assert "created: 2026-11-23" in text
+    assert "Send an idempotency key" in text
+    told = git(root, "log", "-1", "--format=%an <%ae>%n%B", BRANCH)
+    assert told.splitlines()[:4] == [
+        "Rita Kim <rita@example.org>",
+        f"Add a lesson: {TITLE}",
+        "",
+        f"Reviewed on the server's page; proposed by ci as {draft.id}.",
+    ]
+    assert not (root / PATH).exists(), "it is served once the branch is merged"
+    assert git(root, "status", "--porcelain") == ""
+    assert [one.id for one in done.find_waiting()] == [PATH]
+    assert done.find_outcome(draft.id) == ("accepted", PATH)
+    with pytest.raises(CardNotFound):
+        done.accept(draft.id)
+    git(root, "merge", "-q", BRANCH)
+    assert (root / PATH).read_text() == text
+    assert done.find_waiting() == []
+
+
+def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(
+    brain: Brain, root: pathlib.Path
+) -> None:
+    review(brain).accept(propose(brain).id)
+    again = propose(brain, TITLE.replace("Charged", "charged") + "!")
+    done = review(brain)
+    assert [twin.card.id for twin in done.find_twins(again)] == [PATH]
+    with pytest.raises(DuplicateCard):
+        done.accept(again.id)
+    assert done.merge(again.id, PATH).occurrences == 2
+    assert "occurrences: 2" in show(root, PATH)
+    third = propose(brain)
+    assert done.accept(third.id, on_duplicate="new").id == PATH.replace(".md", "-2.md")
+
+
+def test_a_merge_counts_on_the_branch(brain: Brain, root: pathlib.Path) -> None:
+    (root / "lessons" / "money.md").write_text(CARD + "\nAn edit that is not committed.\n")
+    draft = propose(brain, example="the invoice of a customer was a cent off")
+    card = review(brain).merge(draft.id, "money", today="2026-11-23", seen=draft.digest)
+    assert (card.id, card.occurrences) == ("lessons/money.md", 2)
+    text = show(root, "lessons/money.md")
+    assert "last-seen: 2026-11-23" in text
+    assert "a cent off" in text
+    assert "not committed" not in text
+    assert "occurrences" not in (root / "lessons" / "money.md").read_text()
+    (root / "lessons" / "fresh.md").write_text(CARD.replace("Money", "Fresh money"))
+    with pytest.raises(InputError, match="is not committed"):
+        review(brain).merge(propose(brain).id, "lessons/fresh.md")
+
+
+def test_a_branch_that_is_shown_is_served_at_once(brain: Brain, root: pathlib.Path) -> None:
+    (root / "lessons" / "other.md").write_text(CARD.replace("Money", "Other"))
+    git(root, "add", "-A")
+    (root / "lessons" / "third.md").write_text(CARD.replace("Money", "Third"))
+    before = git(root, "status", "--porcelain")
+    done = review(brain, "main")
+    assert done.is_checked_out()
+    card = done.accept(propose(brain).id)
+    assert "idempotency key" in (root / card.id).read_text()
+    assert done.merge(propose(brain, "Some other thing went wrong").id, "money").occurrences == 2
+    assert "occurrences: 2" in (root / "lessons" / "money.md").read_text()
+    assert git(root, "status", "--porcelain") == before, "what others do stays as it is"
+    assert {one.title for one in brain.cards.all()} >= {TITLE}
+    (root / "lessons" / "money.md").write_text(CARD)
+    draft = propose(brain, "Yet another thing went wrong")
+    with pytest.raises(InputError, match="not committed"):
+        done.merge(draft.id, "money")
+    assert (root / "lessons" / "money.md").read_text() == CARD
+    assert done.get(draft.id), "the draft still waits"
+
+
+def test_what_was_changed_after_it_was_read_is_not_decided(brain: Brain) -> None:
+    draft = propose(brain)
+    done = review(brain)
+    changed = done.rewrite(draft.id, draft.text + "\nMore.\n", seen=draft.digest)
+    assert changed.text.endswith("More.\n")
+    for decide in (
+        lambda: done.accept(draft.id, seen=draft.digest),
+        lambda: done.merge(draft.id, "money", seen=draft.digest),
+        lambda: done.discard(draft.id, seen=draft.digest),
+        lambda: done.rewrite(draft.id, "x", seen=draft.digest),
+    ):
+        with pytest.raises(EditRefused, match="changed after you opened it"):
+            decide()
+    assert done.get(draft.id).text == changed.text
+    propose(brain, sections={"Root Cause": "another cause, which the proposer thought of later"})
+    assert done.get(draft.id).text == changed.text, "what a reviewer wrote is not written over"
+    with pytest.raises(InputError, match="at most"):
+        done.rewrite(draft.id, "x" * 300_000, seen=changed.digest)
+    done.discard(draft.id, seen=changed.digest)
+    assert done.find_outcome(draft.id) == ("discarded", "")
+    assert done.find_outcome("../drafts/x") == ("", "")
+
+
+def test_two_reviewers_at_once(root: pathlib.Path) -> None:
+    with Brain.open(root) as brain:
+        drafts = [propose(brain, f"Mistake number {n} of the {w} team") for n, w in
+                  enumerate(("red", "green", "blue", "brown", "grey", "black"))]  # fmt: skip
+    done: list[str] = []
+    lost: list[Exception] = []
+
+    def work() -> None:
+        with Brain.open(root) as brain:
+            for draft in drafts:
+                try:
+                    done.append(review(brain).accept(draft.id, on_duplicate="new").id)
+                except CardNotFound as error:
+                    lost.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(done), len(set(done)), len(lost)) == (6, 6, 6)
+    assert git(root, "rev-list", "--count", f"main..{BRANCH}") == "6\n"
+    assert all("idempotency" in show(root, path) for path in done)
+
+
+def test_outside_a_repository_nothing_is_accepted(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "lessons").mkdir()
+    with Brain.open(tmp_path) as brain:
+        draft = propose(brain)
+        with pytest.raises(GitError, match="not in a git repository"):
+            review(brain).accept(draft.id)
+        assert brain.drafts.get(draft.id).text == draft.text

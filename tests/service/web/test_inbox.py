@@ -1,0 +1,163 @@
+"""From a proposal to a commit on the pages: accept, edit, merge, discard."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import Any
+
+import pytest
+
+from lessons_kb.store.server_tokens import add_token
+
+OWN = {"sec-fetch-site": "same-origin", "origin": "http://127.0.0.1:8766"}
+INBOX = "/brains/shop/inbox"
+CARD = "lessons/telegram-allowlist.md"
+SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
+TITLE = "Charged a customer twice because the form was sent twice"
+
+
+def test_a_proposal_sent_by_an_agent_becomes_a_commit(
+    rita, connect, send, wait_for, git, shop
+) -> None:
+    agent = connect(add_token("ci", brains=["shop"], may=["propose"]))
+    proposal = {
+        "title": TITLE,
+        "root_cause": "the client retried although the first request had gone through",
+        "prevention": ["Send an idempotency key with each payment"],
+        "symptoms": ["a customer was charged twice", "two invoices for one order"],
+    }
+    name = agent.post("/v1/brains/shop/propose", json=proposal).json()["id"]
+    listed = rita.get(INBOX).text
+    assert "1 draft waits for a decision" in listed
+    assert f'href="{INBOX}/{name}"' in listed
+    assert "proposed by ci on" in listed
+    assert "committed to the branch <code>lessons-review</code> in your name" in listed
+    draft = rita.get(f"{INBOX}/{name}").text
+    assert "Send an idempotency key with each payment" in draft
+    done = send(rita, f"{INBOX}/{name}", do="accept")
+    assert (done.url.path, done.url.query.decode()) == (INBOX, f"done={name}")
+    assert "Accepted: it is on the branch." in done.text
+    assert "Waiting to be merged" in done.text
+    assert SLUG in done.text
+    assert "idempotency" in git(shop, "show", f"lessons-review:{SLUG}")
+    told = git(shop, "log", "-1", "--format=%an <%ae> %s", "lessons-review")
+    assert told == f"Rita Kim <rita@x.org> Add a lesson: {TITLE}\n"
+    assert git(shop, "rev-parse", "main") == git(shop, "rev-parse", "HEAD")
+    assert git(shop, "status", "--porcelain", "--untracked-files=no") == ""
+    assert TITLE not in rita.get("/brains/shop").text, "it is not served yet"
+    git(shop, "merge", "-q", "lessons-review")
+    wait_for(rita, "/brains/shop", TITLE)
+    assert "Waiting to be merged" not in rita.get(INBOX).text
+
+
+def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, git, shop) -> None:
+    name = propose(sections={}, prevention=())
+    page = rita.get(f"{INBOX}/{name}").text
+    assert "Before it can be accepted it needs" in page
+    assert 'value="accept"' not in page
+    refused = send(rita, f"{INBOX}/{name}", do="accept")
+    assert (refused.status_code, "The draft is incomplete" in refused.text) == (422, True)
+    assert str(pathlib.Path(shop).parent) not in refused.text
+    text = (
+        f"---\r\ntype: lesson\r\ntitle: {TITLE}\r\nsymptoms: [charged twice, two invoices]\r\n---\r\n"
+        "\r\n## Root Cause\r\n\r\nthe client retried although the request had gone through\r\n\r\n"
+        "## Prevention Checklist\r\n\r\n- [ ] Send an idempotency key\r\n"
+    )
+    saved = send(rita, f"{INBOX}/{name}/edit", text=text)
+    assert saved.url.path == f"{INBOX}/{name}"
+    assert 'value="accept"' in saved.text
+    send(rita, f"{INBOX}/{name}", do="accept")
+    committed = git(shop, "show", f"lessons-review:{SLUG}")
+    assert "- [ ] Send an idempotency key\n" in committed
+    assert "\r" not in committed
+
+
+def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, send, field) -> None:
+    name = propose()
+    path = f"{INBOX}/{name}/edit"
+    early = {key: field(rita.get(path).text, key) for key in ("mark", "seen")}
+    send(rita, path, text="# The first one to save\n")
+    late = rita.post(path, data={**early, "text": "# The second\n"}, headers=OWN)
+    assert late.status_code == 422
+    assert "The draft was changed while you wrote" in late.text
+    assert "# The first one to save" in late.text
+    assert "# The second" in late.text
+    decided = {**early, "do": "discard"}
+    refused = rita.post(f"{INBOX}/{name}", data=decided, headers=OWN)
+    assert (refused.status_code, "changed after you opened it" in refused.text) == (422, True)
+    assert "The first one to save" in rita.get(f"{INBOX}/{name}").text
+
+
+def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, git, shop) -> None:
+    name = propose("Telegram remote execution must require an allowlist")
+    page = rita.get(f"{INBOX}/{name}").text
+    first = re.search(r'<input type="radio"[^>]*value="([^"]+)" checked>', page)
+    assert first
+    assert first[1] == CARD
+    refused = send(rita, f"{INBOX}/{name}", do="accept")
+    assert (refused.status_code, f"{CARD} may be the same lesson" in refused.text) == (422, True)
+    done = send(rita, f"{INBOX}/{name}", do="merge", card=CARD)
+    assert "the card on the branch counts once more" in done.text
+    assert "occurrences: 6" in git(shop, "show", f"lessons-review:{CARD}")
+    second = propose("Telegram remote execution must require an allowlist")
+    send(rita, f"{INBOX}/{second}", do="accept", anyway="yes")
+    path = "lessons/telegram-remote-execution-must-require-an-allowlist.md"
+    assert "idempotency" in git(shop, "show", f"lessons-review:{path}")
+
+
+def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, git, shop) -> None:
+    name = propose()
+    nothing = send(rita, f"{INBOX}/{name}", do="merge")
+    assert (nothing.status_code, "Choose the card" in nothing.text) == (422, True)
+    wrong = send(rita, f"{INBOX}/{name}", do="merge", other="no-such-card")
+    assert (wrong.status_code, "No card named" in wrong.text) == (422, True)
+    send(rita, f"{INBOX}/{name}", do="merge", other="telegram-allow")
+    assert "occurrences: 6" in git(shop, "show", f"lessons-review:{CARD}")
+
+
+def test_a_discarded_draft_is_gone(rita, propose, send, git, shop) -> None:
+    name = propose()
+    done = send(rita, f"{INBOX}/{name}", do="discard")
+    assert "Discarded" in done.text
+    assert "Nothing waits for a decision." in done.text
+    assert rita.get(f"{INBOX}/{name}").status_code == 404
+    assert git(shop, "branch", "--list", "lessons-review") == ""
+
+
+def test_the_main_branch_is_written_to_where_the_server_is_told_so(
+    connect, reviewer, log_in, propose, send, wait_for, git, shop
+) -> None:
+    client = connect(branch="main")
+    log_in(client, reviewer)
+    name = propose()
+    assert "it is served at once" in client.get(INBOX).text
+    send(client, f"{INBOX}/{name}", do="accept")
+    assert git(shop, "status", "--porcelain", "--untracked-files=no") == ""
+    wait_for(client, "/brains/shop", TITLE)
+
+
+def test_without_a_repository_the_page_says_what_is_missing(
+    connect, roots, log_in, send, tokens
+) -> None:
+    from lessons_kb.brain.brain import Brain
+
+    with Brain.open(roots["vault"]) as brain:
+        name = brain.drafts.propose("Something of mine that went wrong").id
+    token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")
+    client = connect()
+    log_in(client, token)
+    page = client.get(f"/brains/vault/inbox/{name}").text
+    assert "Nothing can be accepted now." in page
+    assert "not in a git repository" in page
+    assert str(pathlib.Path(roots["vault"]).parent) not in page
+    merged = send(client, f"/brains/vault/inbox/{name}", do="merge", other="zebrafish")
+    assert merged.status_code == 422
+    assert str(pathlib.Path(roots["vault"]).parent) not in merged.text
+    assert send(client, f"/brains/vault/inbox/{name}", do="discard").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/inbox/no-such", "/inbox/no-such/edit", "/nothing"])
+def test_what_is_not_there(rita, path: str) -> None:
+    answer: Any = rita.get(f"/brains/shop{path}")
+    assert (answer.status_code, "There is no such page." in answer.text) == (404, True)

@@ -1,0 +1,365 @@
+"""The pages for people: who gets in, what is shown, what a form may do."""
+
+from __future__ import annotations
+
+import html
+import pathlib
+import re
+
+import pytest
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.store.server_tokens import remove_token
+
+HERE = "http://127.0.0.1:8766"
+OWN = {"sec-fetch-site": "same-origin", "origin": HERE}
+CARD = "lessons/telegram-allowlist.md"
+EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+TITLE = "Charged a customer twice because the form was sent twice"
+
+
+def test_nobody_sees_a_page_before_logging_in(connect, tokens) -> None:
+    client = connect()
+    for path in ("/", "/brains/shop", "/brains/no-such", f"/brains/shop/cards/{CARD}"):
+        sent = client.get(path, follow_redirects=False)
+        assert (sent.status_code, sent.headers["location"][:12]) == (303, "/login?next=")
+        assert "Telegram" not in client.get(path).text
+    assert client.get("/login").status_code == 200
+    assert client.get("/style.css").headers["content-type"].startswith("text/css")
+
+
+def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens, log_in) -> None:
+    client = connect()
+    done = log_in(client, f" {tokens['shop']}\n")
+    cookie = done.headers["set-cookie"]
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    assert tokens["shop"] not in cookie
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
+    page = client.get("/")
+    assert page.url.path == "/brains/shop", "there is only one"
+    assert "Telegram remote execution must require an allowlist" in page.text
+
+
+def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens, log_in) -> None:
+    cookie = log_in(connect(secure=True), tokens["shop"]).headers["set-cookie"]
+    assert cookie.startswith("__Host-lessons=")
+    assert "Secure" in cookie
+
+
+def test_a_wrong_token_is_told_so(connect, tokens, log_in) -> None:
+    client = connect()
+    done = log_in(client, "lsn_wrong")
+    assert (done.status_code, "none of the server" in done.text) == (403, True)
+    assert "set-cookie" not in done.headers
+
+
+def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(
+    connect, tokens, field
+) -> None:
+    client = connect()
+    wanted = f"/brains/shop/cards/{CARD}"
+    assert field(client.get(wanted).text, "next") == wanted
+    for after, leads in (
+        (wanted, wanted),
+        ("https://evil.example/", "/"),
+        ("//evil.example/brains/", "/"),
+        ("/brains/\\evil.example", "/"),
+    ):
+        given = {"token": tokens["shop"], "next": after}
+        done = client.post("/login", data=given, headers=OWN, follow_redirects=False)
+        assert done.headers["location"] == leads
+
+
+def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
+    connect, tokens, monkeypatch: pytest.MonkeyPatch, log_in, field
+) -> None:
+    client = connect()
+    log_in(client, tokens["shop"])
+    cookie = {"cookie": f"lessons={client.cookies['lessons']}"}
+    mark = field(client.get("/brains/shop").text, "mark")
+    out = client.post("/logout", data={"mark": mark}, headers=OWN, follow_redirects=False)
+    assert (out.status_code, out.headers["location"]) == (303, "/login")
+    assert client.get("/brains/shop", headers=cookie).url.path == "/login", "a copy is refused too"
+    log_in(client, tokens["shop"])
+    assert client.get("/brains/shop").url.path == "/brains/shop"
+    remove_token("alice")
+    assert client.get("/brains/shop").url.path == "/login"
+    log_in(client, tokens["vault"])
+    assert client.get("/brains/vault").url.path == "/brains/vault"
+    now = __import__("time").time()
+    monkeypatch.setattr("time.time", lambda: now + 13 * 3_600)
+    client = connect()
+    assert client.get("/brains/vault", headers=cookie).url.path == "/login"
+
+
+def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in) -> None:
+    client = connect()
+    log_in(client, tokens["shop"])
+    name, until, nonce, signature = client.cookies["lessons"].split(":")
+    client.cookies.clear()
+    for made_up in (
+        f"bob:{until}:{nonce}:{signature}",
+        f"{name}:{int(until) + 1}:{nonce}:{signature}",
+        f"{name}:{until}:{nonce}:",
+        f"{name}:{until}:{nonce}",
+        f"{name}:x:{nonce}:{signature}",
+        f"{name}:::",
+        ":::",
+        "\xff",
+    ):
+        headers = {"cookie": f"lessons={made_up}".encode("latin-1")}
+        assert client.get("/brains/shop", headers=headers).url.path == "/login", made_up
+
+
+def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, send) -> None:
+    client = connect()
+    log_in(client, tokens["shop"])
+    for rest in ("", "/cards/lessons/zebrafish.md", "/why", "/report", "/inbox", "/inbox/x"):
+        theirs, none = client.get(f"/brains/vault{rest}"), client.get(f"/brains/no-such{rest}")
+        assert (theirs.status_code, theirs.content) == (404, none.content)
+        assert theirs.headers == none.headers
+    everything = " ".join(
+        client.get(f"/brains/shop{rest}").text
+        for rest in ("", "?q=zebrafish+ledger", "/why", "/report", "/cards/lessons/zebrafish.md")
+    )
+    assert "zebrafish.md" not in everything
+    assert "vault" not in everything
+    assert "Vaduz" not in everything
+    sent = send(client, "/brains/shop/why", prompt="the zebrafish ledger lost a row")
+    assert "Vaduz" not in sent.text
+
+
+def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, field) -> None:
+    name = propose()
+    client = connect()
+    log_in(client, tokens["shop"])
+    assert "Inbox" not in client.get("/brains/shop").text
+    mark = field(client.get("/brains/shop").text, "mark")
+    for path in ("/inbox", f"/inbox/{name}", f"/inbox/{name}/edit"):
+        refused = client.get(f"/brains/shop{path}")
+        assert (refused.status_code, "may not review" in refused.text) == (403, True)
+        assert TITLE not in refused.text
+    done = {"do": "discard", "mark": mark}
+    assert client.post(f"/brains/shop/inbox/{name}", data=done, headers=OWN).status_code == 403
+
+
+def test_without_tokens_this_machine_reads_and_reviews_nothing(
+    connect, shop, propose, send
+) -> None:
+    name = propose()
+    client = connect()
+    assert "Telegram remote" in client.get("/brains/shop").text
+    assert client.get(f"/brains/shop/inbox/{name}").status_code == 403
+    assert send(client, "/brains/shop/why", prompt="a Telegram bot that runs scripts").is_success
+
+
+def test_a_form_counts_only_from_a_page_of_this_server(
+    rita, propose, connect, tokens, log_in, field
+) -> None:
+    name = propose()
+    path = f"/brains/shop/inbox/{name}"
+    page = rita.get(path).text
+    given = {"do": "discard", "mark": field(page, "mark"), "seen": field(page, "seen")}
+    for headers in (
+        {},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9999"},
+        {**OWN, "sec-fetch-site": "cross-site"},
+        {**OWN, "sec-fetch-site": "same-site"},
+        {**OWN, "sec-fetch-site": "none"},
+    ):
+        refused = rita.post(path, data=given, headers=headers)
+        assert (refused.status_code, "not sent by a page" in refused.text) == (403, True)
+    other = connect()
+    log_in(other, tokens["vault"])
+    for mark in ("", "x", field(other.get("/").text, "mark")):
+        refused = rita.post(path, data={**given, "mark": mark}, headers=OWN)
+        assert (refused.status_code, "another login" in refused.text) == (403, True)
+    assert rita.post("/logout", data={}, headers=OWN).status_code == 403
+    assert rita.post("/login", data={"token": "x"}).status_code == 403
+    assert rita.get(path).status_code == 200, "it still waits"
+    assert rita.post(path, data=given, headers={"origin": HERE}).is_success, "an older browser"
+    assert rita.get(path).status_code == 404
+
+
+def test_every_page_forbids_the_browser_everything_else(rita, propose) -> None:
+    name = propose()
+    pages = ["/login", "/", "/brains/shop", f"/brains/shop/cards/{CARD}", "/brains/shop/why"]
+    pages += [
+        "/brains/shop/inbox",
+        f"/brains/shop/inbox/{name}",
+        "/brains/nowhere",
+        "/brains/shop/x",
+    ]
+    for path in [*pages, "/brains/shop/report"]:
+        answer = rita.get(path)
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith(
+            "default-src 'none'; style-src 'se" if path in pages else "default"
+        )
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "<script" not in answer.text
+        assert not re.search(r'(src|href)="(https?:)?//', answer.text), "nothing from elsewhere"
+        assert not re.search(r"\sstyle=|\son\w+=", answer.text)
+
+
+def test_cards_are_found_listed_and_filtered(rita, shop) -> None:
+    def titles(query: str) -> list[str]:
+        page = rita.get(f"/brains/shop{query}").text
+        return re.findall(r'<h2><a href="/brains/shop/cards/([^"]+)">', page)
+
+    assert titles("?q=telegram+allowlist")[0] == CARD
+    assert len(titles("")) == 20
+    assert set(titles("?kind=playbook")) == {
+        "playbooks/remove-a-feature-flag.md", "playbooks/rename-column-without-downtime.md",
+    }  # fmt: skip
+    with Brain.open(shop) as brain:
+        projects = {card.project for card in brain.cards.all()} - {None}
+    assert projects, "the example has cards of a project"
+    for project in projects:
+        found = titles(f"?project={project}")
+        assert found
+        assert set(found) < set(titles(""))
+    assert titles("?status=archived") != titles("?status=active")
+    assert titles("?q=qqqqqqq") == []
+    for odd in ("?page=0", "?page=-1", "?page=x", "?page=99999999999", "?kind=x&status=y"):
+        assert rita.get(f"/brains/shop{odd}").status_code == 200
+
+
+def test_a_card_of_a_project_is_found_without_naming_it(rita, shop, wait_for) -> None:
+    (pathlib.Path(shop) / "lessons/quagga.md").write_text(
+        "---\ntype: lesson\nproject: savanna\ntitle: The quagga index was rebuilt at noon\n---\n\n"
+        "## Prevention Checklist\n\n- Rebuild the quagga index at night\n"
+    )
+    wait_for(rita, "/brains/shop?q=quagga+index", "The quagga index was rebuilt at noon")
+
+
+def test_a_long_list_has_pages(rita, shop, wait_for) -> None:
+    for number in range(60):
+        (pathlib.Path(shop) / f"lessons/n{number}.md").write_text(
+            f"# Mistake {number}\n\n## Fix\n\n- Do\n"
+        )
+    first = wait_for(rita, "/brains/shop", "80 cards, 1 to 50, most recent first")
+    older = html.unescape(re.search(r'href="([^"]+)" rel="next"', first)[1])  # type: ignore[index]
+    second = rita.get(older).text
+    assert "51 to " in second
+    assert 'rel="prev"' in second
+    assert 'rel="next"' not in second
+
+
+def test_a_card_is_rendered(rita) -> None:
+    page = rita.get(f"/brains/shop/cards/{CARD}").text
+    assert "<h1>Telegram remote execution must require an allowlist</h1>" in page
+    assert "<h2>Root Cause</h2>" in page
+    assert "☐ Reject every chat id that is not on the allowlist" in page
+    assert '<code class="language-python">' in page
+    assert "5 times, last on 2026-09-18" in page
+    assert rita.get("/brains/shop/cards/no-such").status_code == 404
+    assert rita.get("/brains/shop/cards/../../vault/lessons/zebrafish.md").status_code == 404
+    assert (
+        rita.get("/brains/shop/cards/..%2F..%2Fvault%2Flessons%2Fzebrafish.md").status_code == 404
+    )
+
+
+def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path: pathlib.Path, send) -> None:
+    prompt = "Add a Telegram command that runs a shell script for mister Wolpertinger"
+    told = send(rita, "/brains/shop/why", prompt=prompt).text
+    assert "1 lesson injected" in told
+    assert f'href="/brains/shop/cards/{CARD}"' in told
+    assert "confidence 0." in told
+    assert html.escape(prompt) in told
+    quiet = send(rita, "/brains/shop/why", prompt="what is the weather like").text
+    assert "This prompt draws no lesson." in quiet
+    assert "Paste a prompt" in send(rita, "/brains/shop/why", prompt=" ").text
+    with Brain.open(shop) as brain:
+        assert brain.journal.events() == []
+        assert brain.stats.overview().injections == 0
+    state = pathlib.Path(pathlib.Path.home())
+    kept = [
+        one for place in (state, pathlib.Path(shop)) for one in place.rglob("*") if one.is_file()
+    ]
+    assert kept
+    assert not [one for one in kept if b"wolpertinger" in one.read_bytes().lower()]
+
+
+def test_the_report_leads_to_the_cards(rita) -> None:
+    page = rita.get("/brains/shop/report")
+    assert "<title>Lessons of shop</title>" in page.text
+    links = re.findall(r'<a href="(/[^"]+)"', page.text)
+    assert links[0] == "/brains/shop"
+    assert f"/brains/shop/cards/{CARD}" in links
+    assert all(rita.get(link).status_code == 200 for link in links)
+    style = re.search(r"style-src ('sha256-[^']+')", page.headers["content-security-policy"])
+    assert style
+    assert style[1] in page.text.replace("&#39;", "'")
+
+
+def test_what_others_wrote_is_text_wherever_it_is_shown(
+    rita, shop, propose, send, wait_for
+) -> None:
+    body = (
+        f"# {EVIL}\n\n<script>alert(3)</script>\n\n## {EVIL}\n\n[a](javascript:alert(4)) "
+        f"[b](data:text/html,x) ![c](http://evil.example/p.png) <b onclick=alert(5)>\n\n"
+        f'[c](//evil.example) [d](/logout) [e](?x) [f](https://fine.example/"onclick=alert(6))\n\n'
+        f"```{EVIL}\n{EVIL}\n```\n\n- [ ] {EVIL} <!-- shown-by: x -->\n\n|{EVIL}|\n|---|\n|{EVIL}|\n"
+    )
+    header = (
+        f"---\ntype: lesson\ntitle: '{EVIL}'\nproject: '{EVIL}'\napplies-to: ['{EVIL}']\n---\n\n"
+    )
+    (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
+    wait_for(rita, "/brains/shop", "alert(1)")
+    name = propose(EVIL, by=EVIL, sections={"Root Cause": body}, symptoms=[EVIL, "two"])
+    pages = [
+        rita.get(f"/brains/shop{rest}").text
+        for rest in (
+            "", f"?q={EVIL}", f"?project={EVIL}", "/cards/lessons/evil.md", "/report", "/inbox",
+            f"/inbox/{name}", f"/inbox/{name}/edit", f"/inbox?done={EVIL}",
+        )
+    ]  # fmt: skip
+    pages.append(send(rita, "/brains/shop/why", prompt=EVIL, stage=EVIL, paths=EVIL).text)
+    pages.append(send(rita, f"/brains/shop/inbox/{name}", do="merge", other=EVIL).text)
+    pages.append(rita.get(f"/login?next={EVIL}").text)
+    for page in pages:
+        text = re.sub(r"&lt;.*?&gt;", "", page)
+        assert "<script" not in text
+        assert "<img" not in text
+        assert not re.search(r"<[^>]*\son\w+\s*=", text)
+        assert not re.search(r'href="(?:javascript|data:text|//|/logout|\?x)', text)
+    assert "evil.example/p.png" not in pages[3]
+
+
+def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose) -> None:
+    name = propose(
+        sections={"Root Cause": "the \u202eresu\u202c was \u200btrusted, as the form said"}
+    )
+    page = rita.get(f"/brains/shop/inbox/{name}").text
+    assert "\u202e" not in page
+    assert "\\u202e" in page
+
+
+def test_limits_hold_for_pages(connect, tokens, log_in, field) -> None:
+    client = connect(max_body=10_000)
+    log_in(client, tokens["shop"])
+    mark = field(client.get("/brains/shop/why").text, "mark")
+    sent = {"mark": mark, "prompt": "x" * 20_000}
+    assert client.post("/brains/shop/why", data=sent, headers=OWN).status_code == 413
+    assert client.post("/login", data={"token": "x" * 5_000}, headers=OWN).status_code in (403, 413)
+    assert client.request("DELETE", "/brains/shop").status_code == 405
+    assert client.get("/brains/shop", headers={"host": "evil.example"}).status_code == 421
+    slow = connect(rate=0.2)
+    log_in(slow, tokens["shop"])
+    answers = [slow.get("/brains/shop") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 429]
+    assert answers[1].headers["retry-after"] == "5"
+
+
+def test_pages_are_counted_and_not_described(connect) -> None:
+    client = connect()
+    client.get("/brains/shop")
+    assert 'route="page"' in client.get("/metrics").text
+    assert not [path for path in client.get("/openapi.json").json()["paths"] if "/v1" not in path
+                and path not in ("/health", "/ready", "/metrics", "/openapi.json")]  # fmt: skip
