@@ -215,6 +215,7 @@ class Layers:
         fresh: bool = True,
         remember: bool = True,
         noted: bool = False,
+        served: Callable[[], Sequence[Hit]] | None = None,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
@@ -225,13 +226,14 @@ class Layers:
         changed or ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is
         searched as it is, without ``remember`` nothing is journalled. ``noted`` says that the
         caller notes the prompt and what came of it; else that becomes an event of the
-        ``session``.
+        ``session``. ``served`` gives the lessons of a server, which are merged with those found
+        here; it is called last.
         """
         if fresh:
             self.refresh_soon()
         settings = self._preflight_settings(budget, context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
-        hits, frequencies, size = self._find(query)
+        hits, frequencies, size = self._find(query, served)
         notes: list[tuple[Layer, Hit]] = []
         if settings.context:
             notes = self._find(replace(query, kinds=(NOTE,)))[0]
@@ -284,13 +286,16 @@ class Layers:
             limit=limit,
         )
 
-    def _find(self, query: Query) -> tuple[list[tuple[Layer, Hit]], dict[str, int], int]:
+    def _find(
+        self, query: Query, served: Callable[[], Sequence[Hit]] | None = None
+    ) -> tuple[list[tuple[Layer, Hit]], dict[str, int], int]:
         found = [(layer, layer.read(lambda one: find(one, query))) for layer in self.layers]
         frequencies: dict[str, int] = {}
         for _layer, answer in found:
             for term, count in answer.frequencies.items():
                 frequencies[term] = frequencies.get(term, 0) + count
-        return merge(found), frequencies, sum(answer.size for _layer, answer in found)
+        hits = merge(found, served() if served is not None else ())
+        return hits, frequencies, sum(answer.size for _layer, answer in found)
 
     def _preflight_settings(self, budget: int | None, context: bool | None) -> PreflightSettings:
         settings = self.layers[0].settings.preflight

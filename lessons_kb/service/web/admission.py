@@ -13,6 +13,7 @@ from lessons_kb.store.server_tokens import PROPOSE, READ
 
 TOOLS: Mapping[str, str] = {
     "lessons_preflight": READ,
+    "lessons_match": READ,
     "lessons_search": READ,
     "lessons_get": READ,
     "lessons_check": READ,
