@@ -40,6 +40,7 @@ _MAX_BYTES = 400_000
 _MAX_LESSONS = 8
 _MAX_STALE = 300
 _DOCTOR_SECONDS = 5.0
+_GARBAGE = "gives no answer that is understood"
 _TOO_MUCH = (RecursionError, OverflowError)
 _EXPLAINED: Mapping[int, str] = {
     401: "does not accept the token",
@@ -77,7 +78,7 @@ class Asking:
         try:
             found = self._answers.get(timeout=max(self._until - time.monotonic(), 0.0))
         except queue.Empty:
-            found = TimeoutError(f"does not answer within {self._seconds:g} s")
+            found = TimeoutError()
             self._abandon()
         if isinstance(found, Exception):
             self.trouble = explain(found)
@@ -186,16 +187,20 @@ def check_server(directory: str) -> Iterator[Health]:
 
 def explain(error: Exception) -> str:
     """Return what a server did wrong, to stand behind its name."""
-    if isinstance(error, _Refused | TimeoutError) and str(error):
+    if isinstance(error, _Refused):
         return str(error)
     if isinstance(error, LessonsError):
         return f"was not asked: {error}"
     if type(error).__name__ == "SSLCertVerificationError":
         why = getattr(error, "verify_message", "")
         return f"has a certificate that is not trusted ({why})"
+    if isinstance(error, TimeoutError):
+        return "does not answer in time"
     if isinstance(error, OSError):
         return f"does not answer ({error.strerror or error})"
-    return "gives no answer that is understood"
+    if type(error).__module__ == "http.client":
+        return _GARBAGE
+    return f"cannot be asked ({type(error).__name__}: {error})"
 
 
 class _Refused(Exception):
@@ -238,7 +243,7 @@ def _ask(
             for one in lessons[:_MAX_LESSONS]
         ]
     except (ValueError, TypeError, KeyError, AttributeError, *_TOO_MUCH) as error:
-        raise _Refused("gives no answer that is understood") from error
+        raise _Refused(_GARBAGE) from error
     return found, answer.stale
 
 
@@ -273,12 +278,12 @@ def _post(connection: http.client.HTTPConnection, path: str, body: bytes, key: s
     if key:
         headers["Authorization"] = f"Bearer {key}"
     connection.request("POST", f"{path.rstrip('/')}/match", body, headers)
-    response = connection.getresponse()
-    data = response.read(_MAX_BYTES + 1)
-    if len(data) > _MAX_BYTES:
-        raise _Refused("gives no answer that is understood")
-    stale = clean_line(response.headers.get("lessons-stale", ""))[:_MAX_STALE]
-    return _Answer(response.status, stale, data)
+    with connection.getresponse() as response:
+        data = response.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise _Refused(_GARBAGE)
+        stale = clean_line(response.headers.get("lessons-stale", ""))[:_MAX_STALE]
+        return _Answer(response.status, stale, data)
 
 
 def _is_meant(settings: ServerSettings, directory: str) -> bool:

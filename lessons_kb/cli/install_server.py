@@ -106,8 +106,8 @@ def _check_not_in_repository(path: str) -> None:
     top = git_top(os.path.dirname(real))
     if top and list_files(top, [os.path.relpath(real, os.path.realpath(top)).replace(os.sep, "/")]):
         raise InputError(
-            f"{path} is in a git repository, and not ignored there; keep the token elsewhere (if it "
-            "was committed, remove it on the server)"
+            f"{path} is in a git repository, and not ignored there; keep the token elsewhere (and "
+            "remove it on the server if it was committed)"
         )
 
 

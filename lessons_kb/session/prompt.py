@@ -118,10 +118,14 @@ def _ask_server(open_session: OpenSession, hook_event: HookEvent, prompt: str) -
         return None
     from lessons_kb.brain.server_lessons import ask_server  # few users have settings of their own
 
+    try:
+        project = open_session.brain.project
+    except ConfigError:  # told where the brain itself is asked
+        project = None
     return ask_server(
         prompt,
         directory=hook_event.directory,
-        project=open_session.brain.project,
+        project=project,
         seconds=hook_event.patience,
     )
 
