@@ -69,7 +69,10 @@ class Asking:
             work = threading.Thread(
                 target=self._work, args=(prompt, project), name="server", daemon=True
             )
-            work.start()
+            try:
+                work.start()
+            except RuntimeError as error:  # no more threads
+                self.trouble = explain(error)
 
     def collect(self) -> tuple[Hit, ...]:
         """Return the server's lessons, best first; waits for what is left of its time."""

@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.brain.brain import Brain
+from lessons_kb.cli.main import main
+from lessons_kb.service.hook_event import answer_event
 from tests.agents.shared_server import LESSON, FakeServer, send
 
 Fire = Callable[..., Any]
@@ -314,11 +317,14 @@ def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypa
     stop = {"hook_event_name": "Stop", "last_assistant_message": answer}
     said = fire("claude-code", {**common, **stop})["systemMessage"]
     assert "Cover the retry with a test" in said
-    from lessons_kb.brain.brain import Brain
-
     with Brain.open(project) as brain:
         items = brain.check_last().items
     assert {item.card.id for item in items} == {SERVED}
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(sys, "argv", ["lessons", "why"])
+    with pytest.raises(SystemExit):
+        main()
+    assert f"✓ a server's card\n    {SERVED}" in capsys.readouterr().out
 
 
 GUARDING = {
@@ -379,8 +385,6 @@ def test_every_agent_is_given_them(settings, fire, project, agent):
 
 
 def test_what_another_machine_posted_is_not_sent_on(settings, server, project):
-    from lessons_kb.service.hook_event import answer_event
-
     event = {
         "hook_event_name": "UserPromptSubmit",
         "session_id": "s",
