@@ -59,6 +59,8 @@ class HookEvent:
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+    patience: float = 0.5
+    """Seconds for which a server may be waited for."""
     posted: bool = False
     """It happened on another machine: its paths are names, and nothing here looks for them."""
 
