@@ -21,7 +21,7 @@ MAX_EVENT_BYTES = 32_000_000
 SILENT = ("claude-code", "codex")  # take no output for "nothing to say"; the others take {}
 SENT = b"HOME PATH TMPDIR XDG_ LESSONS_ GIT_ CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE VSCODE"
 SENT_VARIABLES = tuple(SENT.split())  # prefixes of those that an answer may depend on
-IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME"
+IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME"
 
 
 def pack(*fields: bytes | bytearray) -> bytes:

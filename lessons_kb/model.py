@@ -7,6 +7,8 @@ from typing import Any
 
 KINDS = ("lesson", "playbook", "qa-finding")
 NOTE = "note"
+SERVED = "@server:"
+"""Stands in the ids of a server's cards, which are no files here: ``shop@server:lessons/…``."""
 SEVERITIES = ("low", "medium", "high")
 SOURCES = ("curated", "auto")
 STATUSES = ("active", "ignored", "archived")

@@ -22,6 +22,9 @@ class Agent:
     """Events whose answer can put text in front of the model."""
     lines: tuple[str, ...] = ()
     """Events whose answer is shown to the user."""
+    progress: bool = False
+    """What the user is shown are progress messages, printed in front of the answer: an answer over
+    HTTP cannot hold them."""
     ask: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
     unattended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -37,6 +40,8 @@ class Agent:
     """Lessons given with a prompt stay before the model; else they are gone with the turn."""
     within: float = 0.0
     """Seconds within which the same without an id is one event that was fired twice."""
+    keeps_directory: bool = False
+    """A command begins where the last one ended; else each one where the session began."""
     call: str = "/{}"
     """How the user calls a command of ours in the chat."""
     silence: str = ""
@@ -68,6 +73,7 @@ AGENTS: Mapping[str, Agent] = {
         stop=("PreToolUse",),
         project=("CLAUDE_PROJECT_DIR",),
         within=0.5,
+        keeps_directory=True,
     ),
     "codex": Agent(
         # Its PreToolUse takes no "ask"; a stop after a tool would replace the tool's result.
@@ -137,6 +143,8 @@ AGENTS: Mapping[str, Agent] = {
             *("SessionStart", "UserPromptSubmit", "PreToolUse"),
             *("PostToolUse", "PostToolUseFailure"),
         ),
+        lines=(*(name for name in _CLAUDE_EVENTS if name != "SessionEnd"), "PreCompact"),
+        progress=True,
         ask=("PreToolUse",),
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,

@@ -47,7 +47,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         if payload.get("source") == "compact":
             return {**found, "what": "compact"}
         if payload.get("source") == "fork":
-            found["forked"] = _seconds_of(payload.get("seconds_since_last_response"))
+            found["forked"] = True
+            found["answered_ago"] = _seconds_of(payload.get("seconds_since_last_response"))
         return found
     if event == "SubagentStart":
         return {**found, "tool": text_of(payload, "agent_type"), "transcript": ""}

@@ -2,11 +2,12 @@
 
 As version 1.0.102 does it, which takes more than its documentation says: context with each prompt,
 before and after a call. A command that ends badly is a success to it, with the exit code in the
-last line. Nothing that a hook prints is shown to the user.
+last line. What a user is shown are progress messages in front of the output.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -37,8 +38,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         found["unattended"] = bool(text_of(payload, "initial_prompt", "initialPrompt"))
     if event == "UserPromptSubmit":
         found["text"] = text_of(payload, "prompt")
-    if event == "Stop":
-        found["text"] = text_of(payload, "last_assistant_message")
+    if event == "Stop":  # what was answered stands in its record alone
+        found["transcript"] = text_of(payload, "transcript_path", "transcriptPath")
     if event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
         found["tool"] = text_of(payload, "tool_name", "toolName")
         found["arguments"] = arguments_of(payload, "tool_input", "toolArgs")
@@ -64,8 +65,13 @@ def write(event: str, said: Said) -> dict[str, Any]:
     return output
 
 
-def _exit_code(text: str) -> str:
+def write_progress(message: str) -> str:
+    """Return the lines to print in front of an output so that the user sees a message."""
+    lines = [{"type": "progress", "message": line} for line in message.splitlines() if line]
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
 
+
+def _exit_code(text: str) -> str:
     found = re.search(_EXIT, text[-_TAIL:])
     return found[1] if found else ""
 

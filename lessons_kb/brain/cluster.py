@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from importlib.util import find_spec
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from lessons_kb.brain.index import Index
 from lessons_kb.errors import IndexBroken, InputError, StorageError
 from lessons_kb.process.installation import install_command
 from lessons_kb.search.engine_registry import CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.user_state import identify
+from lessons_kb.text.server_address import parse_address
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine
@@ -56,20 +55,7 @@ def check_location(location: str) -> None:
     """Raise InputError for an address that a card's text, or a key, must not be sent to."""
     if "://" not in location:
         return
-    try:
-        parts = urlsplit(location)
-        host, _port = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise InputError(f"{location!r} is not an address: {error}") from None
-    if parts.username or parts.password:
-        raise InputError(f"leave the key out of the address; set {KEY_VARIABLE} instead")
-    if parts.scheme not in ("http", "https") or not host:
-        raise InputError(f"{location!r} is no https://… address; give one, or a folder")
-    if parts.scheme == "http" and not _is_loopback(host):
-        raise InputError(
-            f"http to {host} would send cards and key in the clear; use https (plain http is for "
-            "this machine alone)"
-        )
+    parse_address(location, instead=f"set {KEY_VARIABLE} instead")
 
 
 def number_card(path: str, *, is_note: bool) -> int:
@@ -95,10 +81,3 @@ def _find_name(index: Index, location: str) -> str:
             'name this brain for the cluster: `collection = "…"` under [index] in lessons.toml'
         )
     return f"brain-{hashlib.blake2b(identify(index.root).key.encode(), digest_size=8).hexdigest()}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

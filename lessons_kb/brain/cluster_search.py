@@ -59,6 +59,7 @@ class ClusterSearch:
     def begin(self) -> None:
         """Let searches of this brain ask the cluster from here on."""
         self._index.search_elsewhere = self._put_before
+        self._index.elsewhere_trouble = lambda: self.trouble
 
     def find_trouble(self) -> str:
         """Return what keeps the cluster from answering now, "" if nothing does; no deadline."""

@@ -107,6 +107,17 @@ def _is_moved(folder: str, roots: Sequence[str]) -> bool:
     return bool(around) and not any(_is_inside(account_home(), root) for root in around)
 
 
+def is_settings_moved(directory: str) -> bool:
+    """Tell whether what should be the user's own settings lies in the project of a directory.
+
+    A variable of the project's (XDG_CONFIG_HOME or HOME) says so: it may not name a program to
+    run, or a server to send prompts to.
+    """
+    around = locate.upwards(directory)
+    project = locate.find_work_tree(around) or around[0]
+    return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
+
+
 def _is_inside(folder: str, root: str) -> bool:
     return f"{os.path.realpath(folder)}{os.sep}".startswith(root.rstrip(os.sep) + os.sep)
 

@@ -47,6 +47,8 @@ class Index:
         """Folders that the last scan left out because they are not trusted themselves."""
         self.search_elsewhere: Callable[[Engine], Reader] | None = None
         """Puts what a cluster answers before the local engine, in a process that stays."""
+        self.elsewhere_trouble: Callable[[], str] = str
+        """Says why the cluster does not answer, "" while it does or none is asked."""
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._state: State | None = None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from lessons_kb.brain.detect_in_change import find_in_evidence
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.run_judge import judge
+from lessons_kb.brain.served_cards import read_card
 from lessons_kb.brain.work_done import find_session_evidence
 from lessons_kb.check.item_closings import read_closings
 from lessons_kb.check.item_states import check_items
@@ -21,7 +23,7 @@ from lessons_kb.store.journal import Journal
 
 _CHECKED = "checked"
 """Key of an answer's record: [root, card id, number in the block or 0] of the lessons that it was
-held against."""
+held against, and those that a server told."""
 _FIELDS = 3
 _MAX_ANSWERS = 50
 _MAX_FILE = 1_000_000
@@ -29,14 +31,20 @@ _MAX_FILE = 1_000_000
 
 
 def note_checked(
-    journal: Journal, answer: Event, cards: Sequence[Sequence[str]], numbered: Mapping[int, str]
+    journal: Journal,
+    answer: Event,
+    cards: Sequence[Sequence[str]],
+    numbered: Mapping[int, str],
+    served: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Remember which lessons an answer, as it was journalled, was held against.
 
-    ``cards`` are (root, id); ``numbered`` maps their numbers in the block to ids.
+    ``cards`` are (root, id); ``numbered`` maps their numbers in the block to ids; ``served`` are
+    those that a server told.
     """
     ranks = {card: rank for rank, card in numbered.items()}
-    journal.events.tell(answer, _CHECKED, [[*pair, ranks.get(pair[-1], 0)] for pair in cards])
+    local = [[*pair, ranks.get(pair[-1], 0)] for pair in cards]
+    journal.events.tell(answer, _CHECKED, [*local, *served])
 
 
 def check_last(brain: Layers, session: str | None = None) -> Check:
@@ -60,7 +68,8 @@ def check_last(brain: Layers, session: str | None = None) -> Check:
     after = max((at for at, _event in prompts if at < number), default=-1)
     evidence = find_session_evidence(journal, answer.session, layers, after=after, until=number)
     told = [one for one in given if isinstance(one, list) and len(one) == _FIELDS]
-    cards = _cards(layers, told)
+    served = [read_card(one) for one in given if isinstance(one, dict)]
+    cards = _cards(layers, told) + served
     numbered = {int(rank): str(name) for _root, name, rank in told if rank}
     checklists = {card.id: card.checklist for card in cards}
     closings = read_closings(answer.text, numbered, checklists)

@@ -13,8 +13,9 @@ from lessons_kb.brain.discovery import discover, name_roots
 from lessons_kb.brain.guarding import files_to_guard, find_guarding
 from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.merge_hits import merge_hits
 from lessons_kb.brain.refresh import Refresh
-from lessons_kb.brain.retrieve import Found, find
+from lessons_kb.brain.retrieve import find
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
@@ -221,6 +222,7 @@ class Layers:
         fresh: bool = True,
         remember: bool = True,
         noted: bool = False,
+        served: Callable[[], Sequence[Hit]] | None = None,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
@@ -231,13 +233,14 @@ class Layers:
         changed or ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is
         searched as it is, without ``remember`` nothing is journalled. ``noted`` says that the
         caller notes the prompt and what came of it; else that becomes an event of the
-        ``session``.
+        ``session``. ``served`` gives the lessons of a server, which are merged with those found
+        here; it is called last.
         """
         if fresh:
             self.refresh_soon()
         settings = self._preflight_settings(budget, context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
-        hits, frequencies, size = self._find(query)
+        hits, frequencies, size = self._find(query, served)
         notes: list[tuple[Layer, Hit]] = []
         if settings.context:
             notes = self._find(replace(query, kinds=(NOTE,)))[0]
@@ -284,13 +287,16 @@ class Layers:
             limit=limit,
         )
 
-    def _find(self, query: Query) -> tuple[list[tuple[Layer, Hit]], dict[str, int], int]:
+    def _find(
+        self, query: Query, served: Callable[[], Sequence[Hit]] | None = None
+    ) -> tuple[list[tuple[Layer, Hit]], dict[str, int], int]:
         found = [(layer, layer.read(lambda one: find(one, query))) for layer in self.layers]
         frequencies: dict[str, int] = {}
         for _layer, answer in found:
             for term, count in answer.frequencies.items():
                 frequencies[term] = frequencies.get(term, 0) + count
-        return _merge(found), frequencies, sum(answer.size for _layer, answer in found)
+        hits = merge_hits(found, served() if served is not None else ())
+        return hits, frequencies, sum(answer.size for _layer, answer in found)
 
     def _preflight_settings(self, budget: int | None, context: bool | None) -> PreflightSettings:
         settings = self.layers[0].settings.preflight
@@ -299,36 +305,6 @@ class Layers:
         if context is not None:
             settings = replace(settings, context=context)
         return settings
-
-
-def _merge(found: Sequence[tuple[Layer, Found]]) -> list[tuple[Layer, Hit]]:
-    """Put the hits of several brains, nearest first, into one order.
-
-    Raw scores of two brains cannot be compared. Each brain's scores are scaled so that its first
-    hit scores that hit's confidence; the order inside a brain stays, the nearer brain wins ties.
-    A file that a brain inside another holds for both is the nearer one's. Where two brains hold
-    the same id, ``Hit.brain`` tells them apart.
-    """
-    if len(found) == 1:
-        layer, only = found[0]
-        return [(layer, hit) for hit in only.hits]
-    scaled: list[tuple[Layer, Hit]] = []
-    seen: set[str] = set()
-    for layer, answer in found:
-        best = max((hit.score for hit in answer.hits), default=0.0)
-        top = max((hit.confidence for hit in answer.hits), default=0.0)
-        scale = top / best if best > 0 else 0.0
-        files = {f"{layer.root}/{hit.card.id}": hit for hit in answer.hits}
-        own = [hit for file, hit in files.items() if file not in seen]
-        scaled += [(layer, replace(hit, score=hit.score * scale)) for hit in own]
-        seen.update(files)
-    ids = [hit.card.id for _layer, hit in scaled]
-    clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
-    named = [
-        (layer, replace(hit, brain=layer.alias) if hit.card.id in clashing else hit)
-        for layer, hit in scaled
-    ]
-    return sorted(named, key=lambda pair: -round(pair[1].score, 6))
 
 
 def _cut_middle(text: str) -> str:

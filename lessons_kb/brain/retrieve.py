@@ -21,6 +21,8 @@ _FIRST_FETCH = 32
 _MOST_PARTS = 8
 """A long prompt is looked at in so many parts: their number must not cost a log its time."""
 _MOST_PAIRS = 400
+SUPPRESSED = "suppressed"
+"""What the reason of a hit begins with that its own brain holds back on purpose."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +154,7 @@ def _rivals(layer: Layer, query: Query) -> int:
     return state.cards + (state.notes if NOTE in query.kinds else 0)
 
 
-_WHERE = "suppressed by [effect] withhold_harmful"
+_WHERE = f"{SUPPRESSED} by [effect] withhold_harmful"
 
 
 def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:
@@ -166,7 +168,7 @@ def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-STILL_TEMPLATE = "suppressed: it is still the template; `lessons edit` opens it"
+STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
 
 
 def _without_template(hit: Hit) -> Hit:

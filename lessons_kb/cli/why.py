@@ -14,7 +14,7 @@ from lessons_kb.cli.line_wrapping import print_wrapped
 from lessons_kb.cli.near_misses import offer, teach
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.errors import InputError
-from lessons_kb.model import as_data
+from lessons_kb.model import SERVED, as_data
 from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
@@ -129,7 +129,8 @@ def _verdict_lines(
     for one in verdicts:
         facts = [clean_line(one.id)]
         if one.given:
-            yield f"  {mark} {clean_line(one.title) or 'a card that no longer exists'}"
+            missing = "a server's card" if SERVED in one.id else "a card that no longer exists"
+            yield f"  {mark} {clean_line(one.title) or missing}"
         if one.confidence is not None:
             facts.append(f"confidence {one.confidence:.2f}")
         if one.changed:

@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import lessons_kb
@@ -29,9 +30,11 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.hook_event import answer_event
-from lessons_kb.service.start_daemon import note_failure, note_start
+from lessons_kb.service.hook_event import MODULES, answer_event
+from lessons_kb.service.start_daemon import FIRST_ASKED, note_failure, note_start
+from lessons_kb.session.dispatch import HANDLERS
 from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.text.redact import redact
 
 IDLE_SECONDS = 900.0
 LOOK_AGAIN_SECONDS = 1.0
@@ -57,6 +60,10 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         note_failure(f"{type(error).__name__}: {error}")
         log_trouble("daemon", "start", str(error))
         return 1
+
+
+_SAMPLE = 'fix the lesson\'s "token" key'
+"""A prompt that loads what most prompts need."""
 
 
 class _Declined(BaseException):
@@ -93,6 +100,8 @@ class _Daemon:
             note_start()
             refresh_launcher()
             _clean_up(self._path)
+            if asked := os.environ.pop(FIRST_ASKED, ""):
+                self._pool.submit(self._open_first, *json.loads(asked))
             try:
                 self._accept(listener)
             finally:
@@ -188,12 +197,7 @@ class _Daemon:
                 raise
             if not brain.layers[0].settings.hooks.daemon:
                 raise _Declined
-            if brain not in self._warm:
-                # Opening takes longer than a client waits; nothing may be noted by then.
-                for layer in brain.layers:
-                    layer.prepare()
-                brain.search("lesson", limit=1, fresh=False)
-                self._warm.add(brain)
+            self._prepare(brain)  # this may take longer than a client waits: nothing is noted yet
             begin()
             return brain
 
@@ -205,6 +209,28 @@ class _Daemon:
             return None
         self._answered += 1
         return _line(output), _line(line)
+
+    def _prepare(self, brain: Brain) -> None:
+        """Read what the first answer from a brain would wait for."""
+        if brain not in self._warm:
+            for layer in brain.layers:
+                layer.prepare()
+                _ = layer.session_journal
+            brain.preflight(_SAMPLE, fresh=False, remember=False)
+            self._warm.add(brain)
+
+    def _open_first(self, directory: str, named: str) -> None:
+        """Load and open what the second event will ask for; it says itself what is wrong."""
+        environment = {**os.environ, "LESSONS_BRAIN": named} if named else dict(os.environ)
+        with contextlib.suppress(LessonsError, OSError):
+            for name in (
+                *(f"agents.{name}" for name in MODULES.values()),
+                *(f"session.{name}" for name in HANDLERS.values()),
+            ):
+                import_module(f"lessons_kb.{name}")
+            redact(_SAMPLE)
+            found = look_in_agent(directory, environment)
+            self._prepare(self._workspace.find(directory, found=found))
 
     def _status(self) -> Mapping[str, object]:
         return {

@@ -62,7 +62,7 @@ def _start_daemon(event: bytes) -> None:
 
         roots = look(directory, os.environ, in_agent=True).trusted
         if all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1]):
-            start_daemon(os.environ)
+            start_daemon(os.environ, directory=directory)
     except Exception:  # told by the answer already
         return
 

@@ -19,6 +19,7 @@ from lessons_kb.agents.identify_agent import event_name, find_host, is_attended
 from lessons_kb.agents.payload_fields import Payload, replaced_by, text_of
 from lessons_kb.brain.current_session import posted_session
 from lessons_kb.brain.discovery import Discovery, look_in_agent
+from lessons_kb.hook_client import DEADLINE_VARIABLE, LONGER_SECONDS, read_deadline
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
 from lessons_kb.store.hook_log import log_trouble
@@ -127,15 +128,18 @@ def _answer(
         agent=host,
         directory=directory,
         cwd=cwd,
+        keeps_directory=table.keeps_directory,
         within=max(table.within, _LATE_SECONDS) if again else table.within,
         again=again,
         before=replaced_by(found.get("arguments")) if what == "after" else "",
+        patience=_find_patience(environment, resident=find is not None),
         posted=bool(posted_by),
         **found,
     )
+    shown = name in table.lines and not (posted_by and table.progress)
     capabilities = Capabilities(
         context=name in table.context,
-        lines=name in table.lines,
+        lines=shown,
         lasting=table.lasting,
         chars=table.chars,
         tokens=table.tokens,
@@ -154,13 +158,23 @@ def _answer(
 
     said = put_into_words(answer)
     unseen = ""
-    if said.message and name not in table.lines:
+    if said.message and not shown:
         said, unseen = replace(said, message=""), said.message
     output = module.write(name, said)
-    if not output:
+    progress = module.write_progress(said.message) if table.progress else ""
+    if not output and not progress:
         return table.silence, unseen
 
-    return json.dumps(output, ensure_ascii=True), unseen
+    return progress + json.dumps(output, ensure_ascii=True), unseen
+
+
+def _find_patience(environment: Mapping[str, str], *, resident: bool) -> float:
+    """Return for how long a server may be waited for: the local answer has to come in time.
+
+    A client leaves a ``resident`` process that takes longer than it waits.
+    """
+    patience = read_deadline(environment.get(DEADLINE_VARIABLE.decode(), "")) / 4
+    return min(patience, LONGER_SECONDS / 2) if resident else patience
 
 
 def _directories(

@@ -30,6 +30,8 @@ _KEPT_VARIABLES = (
     *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LESSONS_STATE_HOME"),
     *("HF_HOME", "HF_HUB_CACHE"),
 )
+FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
+"""Tells a daemon in which directory its first events will come, and the brain named there."""
 _SPARING = {"MALLOC_ARENA_MAX": "2"}
 """glibc keeps freed memory for each thread apart: a quarter more for what is never used again."""
 
@@ -57,10 +59,11 @@ def note_failure(error: str) -> None:
         _write({**record, "failures": record.get("failures", 0) + 1, "error": error})
 
 
-def start_daemon(environment: Mapping[str, str]) -> bool:
+def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
     """Start the daemon, detached, with nothing of this process; False when it is too early to.
 
-    The daemon's lock keeps it to one. Never raises: the next hook tries again.
+    It opens the brain of ``directory`` before it is asked. The daemon's lock keeps it to one.
+    Never raises: the next hook tries again.
     """
     record = read_record()
     pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
@@ -76,7 +79,9 @@ def start_daemon(environment: Mapping[str, str]) -> bool:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=os.sep,
-            env=_SPARING | {n: environment[n] for n in _KEPT_VARIABLES if n in environment},
+            env=_SPARING
+            | {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
+            | {FIRST_ASKED: json.dumps([directory, environment.get("LESSONS_BRAIN", "")])},
             start_new_session=True,
             umask=0o077,
         )

@@ -8,8 +8,9 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from zlib import crc32
 
 from lessons_kb.brain.detect_in_change import Detected, find_detected, place_change, place_creation
@@ -70,13 +71,10 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     call = _read_call(open_session, hook_event)
     if not (call.touched or call.changes or call.commands):
         return NOTHING
-    brain = open_session.brain
-    guarding, detected = _find(brain, call)
-    if any(_is_stale(layer, card) for layer, card in _cards(guarding, detected)):
-        brain = freshen(brain)[0]
-        guarding, detected = _find(brain, call)
     journal = open_session.journal
-    late = _find_late(brain, call, read_state(journal, hook_event.context))
+    before = read_state(journal, hook_event.context)
+    brain, guarding, detected = _find_fresh(open_session.brain, call, before)
+    late = _find_late(brain, call, before)
     if not guarding and not detected and not late:
         return NOTHING
     # Of a server's cards a client is told the ids, not where they lie.
@@ -247,6 +245,20 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     )
 
 
+def _find_fresh(
+    brain: Layers, call: _Call, state: TurnState
+) -> tuple[Layers, list[Guarding], list[Detected]]:
+    """Return the cards about a call, and the brain that they were found in; a server's are last."""
+    guarding, detected = _find(brain, call)
+    if any(_is_stale(layer, card) for layer, card in _cards(guarding, detected)):
+        brain = freshen(brain)[0]
+        guarding, detected = _find(brain, call)
+    if any(map(_is_about_calls, state.served)):
+        more, found = _find_served(brain, call, state.served)
+        guarding, detected = guarding + more, detected + found
+    return brain, guarding, detected
+
+
 def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     """Return the cards about a call, those of the worst mistakes first."""
     guarding: list[Guarding] = []
@@ -261,6 +273,32 @@ def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
     detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
     return guarding, detected
+
+
+def _is_about_calls(served: Mapping[str, Any]) -> bool:
+    return served.get("gate") == "ask" or bool(served.get("detect"))
+
+
+def _find_served(
+    brain: Layers, call: _Call, served: Sequence[dict[str, Any]]
+) -> tuple[list[Guarding], list[Detected]]:
+    """Return the server's lessons that ask before a call, and those whose mistake is in it.
+
+    They are about calls only where the user allows it. The nearest brain stands for theirs.
+    """
+    from lessons_kb.brain.served_cards import find_in_call, read_card  # few users have a server
+
+    cards = [read_card(one) for one in served if _is_about_calls(one)]
+    changes: Iterable[Change] = call.changes
+    if not call.posted:
+        place = place_creation if call.whole else place_change
+        changes = (place(change, call.scope) for change in changes)
+    guarded, matches = find_in_call(cards, call.touched, changes, call.commands)
+    layer = brain.layers[0]
+    return (
+        [(layer, card, files) for card, files in guarded],
+        [Detected(layer=layer, card=card, matches=found) for card, found in matches],
+    )
 
 
 def _find_late(brain: Layers, call: _Call, state: TurnState) -> list[tuple[Layer, Card]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.tool_calls import digest_arguments
-from lessons_kb.model import Card
+from lessons_kb.model import SERVED, Card
 from lessons_kb.session.event import HookEvent
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, defang
@@ -51,7 +51,8 @@ def name_place(match: Match) -> str:
 
 def name_card(layer: Layer, card: Card, directory: str) -> str:
     """Return a card's title and where its file lies."""
-    place = relative_path(os.path.join(layer.root, card.id), directory)
+    place = card.id if SERVED in card.id else os.path.join(layer.root, card.id)
+    place = relative_path(place, directory)
     return f"“{defang(clean_line(card.title))[:_MAX_TITLE]}” ({show_path(place)})"
 
 

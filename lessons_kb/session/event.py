@@ -25,14 +25,18 @@ class HookEvent:
     """Absolute: where the session's project is."""
     cwd: str = ""
     """Where the agent is now; "" = in ``directory``."""
+    keeps_directory: bool = False
+    """The agent begins a command where the last one ended; else where the session began."""
     id: str = ""
     """The agent's own id of the call or prompt: the same one twice is one event."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
     within: float = 0.0
     """Seconds within which the same without an id is taken for the same event."""
-    forked: float | None = None
-    """Of a session that begins as a copy of another: seconds since the other's last answer."""
+    forked: bool = False
+    """A session begins as a copy of another."""
+    answered_ago: float | None = None
+    """Of such a one: seconds since the other's last answer, where the agent tells."""
     unattended: bool = False
     """Of a session that begins: it was given its prompt with the command, so nobody may be there
     to answer a question."""
@@ -55,6 +59,8 @@ class HookEvent:
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+    patience: float = 0.5
+    """Seconds for which a server may be waited for."""
     posted: bool = False
     """It happened on another machine: its paths are names, and nothing here looks for them."""
 

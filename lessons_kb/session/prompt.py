@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.injected import OUTCOME, outcome
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.model import Hit
+from lessons_kb.model import Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.process.detached import start_index
 from lessons_kb.relevance.turn_evidence import NEAR
@@ -19,12 +22,19 @@ from lessons_kb.session.state import (
     BLOCK,
     DECLINED,
     FILES,
+    TurnState,
     counter_for,
     event_of,
+    pack_known,
     turn_state,
 )
 from lessons_kb.store.events import prepare
 from lessons_kb.store.journal import Journal
+from lessons_kb.store.locate import state_home, user_settings_path
+from lessons_kb.store.session_roots import is_first
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.server_lessons import Asking
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -56,7 +66,11 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         turn = notes.next_turn(hook_event.context, by=0)
         injected = {card for card, _ in notes.in_context(hook_event.context, since_turn=turn)}
         notes.forget_context(hook_event.context, injected)
-    brain, trouble = freshen(brain)
+    asking = _ask_server(open_session, hook_event, prompt.text)
+    try:
+        brain, trouble = freshen(brain)
+    except (StorageError, ConfigError) as error:
+        return _answer_served(asking, journal, hook_event, capabilities, error)
     settings = brain.layers[0].settings
     if not capabilities.lasting:
         for layer in brain.layers:
@@ -71,6 +85,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         counter=counter_for(capabilities),
         fresh=False,
         noted=True,
+        served=asking.collect if asking is not None else None,
     )
 
     if not hook_event.part:
@@ -86,14 +101,74 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         ]
         context = state.deliver([(BLOCK, block.text)] if block.text else [], capabilities)
         lines = state.tell_drafted(capabilities)
+        _keep_served(state, asking, block)
     return Answer(
         context=context,
         block=block,
-        lines=lines,
+        lines=(*lines, *_tell_server(asking, hook_event, capabilities)),
         language=settings.language,
         footer=settings.hooks.footer,
-        trouble=trouble,
+        trouble=trouble or _trouble_of(asking),
     )
+
+
+def _ask_server(open_session: OpenSession, hook_event: HookEvent, prompt: str) -> Asking | None:
+    """Begin to ask the server that the user shares with others, if there is one."""
+    if hook_event.posted or not os.path.exists(user_settings_path()):
+        return None
+    from lessons_kb.brain.server_lessons import ask_server  # few users have settings of their own
+
+    try:
+        project = open_session.brain.project
+    except ConfigError:  # told where the brain itself is asked
+        project = None
+    return ask_server(
+        prompt,
+        directory=hook_event.directory,
+        project=project,
+        seconds=hook_event.patience,
+    )
+
+
+def _answer_served(
+    asking: Asking | None,
+    journal: Journal,
+    hook_event: HookEvent,
+    capabilities: Capabilities,
+    error: StorageError | ConfigError,
+) -> Answer:
+    """Answer with the server's lessons alone; raises ``error`` where there are none."""
+    hits = asking.collect() if asking is not None else ()
+    if not hits:
+        raise error
+    settings = PreflightSettings()
+    block = pack_known(hits[: settings.max_lessons], settings, capabilities)
+    with turn_state(journal, hook_event.context) as state:
+        context = state.deliver([(BLOCK, block.text)], capabilities)
+        state.cards = [["", hit.card.id] for hit in block.lessons]
+        _keep_served(state, asking, block)
+    return Answer(context=context, block=block, trouble=f"{type(error).__name__}: {error}")
+
+
+def _keep_served(state: TurnState, asking: Asking | None, block: Preflight) -> None:
+    """Remember the server's lessons that were given: no file here holds them."""
+    told = {one["id"]: one for one in asking.told} if asking is not None else {}
+    given = [told[hit.card.id] for hit in block.lessons if hit.card.id in told]
+    names = {one["id"] for one in given}
+    state.served = [one for one in state.served if one.get("id") not in names] + given
+
+
+def _tell_server(
+    asking: Asking | None, hook_event: HookEvent, capabilities: Capabilities
+) -> tuple[str, ...]:
+    """Return the line on a server that does not answer, once a session."""
+    line = asking.tell() if asking is not None and capabilities.lines else ""
+    session = f"server {hook_event.agent} {hook_event.session}"
+    return (line,) if line and is_first(state_home(), session, unknown=True) else ()
+
+
+def _trouble_of(asking: Asking | None) -> str:
+    return asking.tell() if asking is not None and asking.is_new else ""
 
 
 def _is_answered(journal: Journal, hook_event: HookEvent, turn: int) -> bool:

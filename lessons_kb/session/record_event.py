@@ -28,10 +28,6 @@ SEEN_BY_HOOKS: Mapping[str, tuple[str, ...]] = {
 """Tools whose successes come through a hook with more than the record tells."""
 
 
-KEEP_DIRECTORY = ("claude-code",)
-"""Agents that begin a command where the last one ended; the others where the session began."""
-
-
 INTERRUPT = "interrupt"
 
 
@@ -97,7 +93,7 @@ def _parsed(kept: str) -> object:
 def missed_events(results: Sequence[Entry], hook_event: HookEvent, scope: str) -> list[Seen]:
     """Return the events of results: failures, and successes of tools that no hook is for."""
     events: list[tuple[Event, str]] = []
-    cwd = hook_event.cwd if hook_event.agent in KEEP_DIRECTORY else hook_event.directory
+    cwd = hook_event.cwd if hook_event.keeps_directory else hook_event.directory
     for result in results:
         if result.id and result.kind == INTERRUPTED:
             told = replace(hook_event, id=result.id, text="", at=result.at or hook_event.at)

@@ -13,8 +13,9 @@ from lessons_kb.session.state import (
     read_state,
     turn_state,
 )
-from lessons_kb.session.transcript_tail import Missed, skip_record
+from lessons_kb.session.transcript_tail import Missed, find_origin, skip_record
 from lessons_kb.session.waiting_drafts import count_drafts
+from lessons_kb.store.journal import Journal
 
 _ANSWERS = 2_000
 """Answers looked through, the newest, for the one that a fork was made after."""
@@ -29,8 +30,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     journal = open_session.journal
     followed = read_state(journal, hook_event.context).transcript == hook_event.transcript
     record = Missed() if followed else skip_record(hook_event)
-    if hook_event.forked is not None:
-        _take_over(open_session, hook_event, hook_event.forked)
+    if hook_event.forked:
+        _take_over(open_session, hook_event)
     count = 0 if hook_event.posted else count_drafts(open_session)  # those are the server's
     with turn_state(journal, hook_event.context) as state:
         record.note(state)
@@ -45,21 +46,25 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     return Answer(context=context, lines=lines) if context or lines else NOTHING
 
 
-def _take_over(open_session: OpenSession, hook_event: HookEvent, passed: float) -> None:
-    """Let a forked session have the lessons of the one that it is a copy of.
-
-    Its event does not name that one, but tells when it answered last; where two answered then,
-    nothing is taken over.
-    """
-    journal, began = open_session.journal, now(hook_event) - passed
-    answers = journal.events.find(kinds=("answer",), since=began - _NEAR, limit=_ANSWERS)
-    near = {event.session for event in answers if event.at <= began + _NEAR}
-    near.discard(hook_event.session)
-    if len(near) != 1:
+def _take_over(open_session: OpenSession, hook_event: HookEvent) -> None:
+    """Let a forked session have the lessons of the one that it is a copy of."""
+    journal = open_session.journal
+    other = find_origin(journal, hook_event) or _find_answering(journal, hook_event)
+    if not other:
         return
-    (other,) = near
     for layer in open_session.brain.layers:
         layer.session_journal.copy_context(other, hook_event.context)
     known = read_state(journal, other)
     with turn_state(journal, hook_event.context) as state:
         state.shown, state.asked = state.shown or known.shown, state.asked or known.asked
+
+
+def _find_answering(journal: Journal, hook_event: HookEvent) -> str:
+    """Return the session that answered when the copied one did, "" where two did."""
+    if hook_event.answered_ago is None:
+        return ""
+    answered = now(hook_event) - hook_event.answered_ago
+    answers = journal.events.find(kinds=("answer",), since=answered - _NEAR, limit=_ANSWERS)
+    near = {event.session for event in answers if event.at <= answered + _NEAR}
+    near.discard(hook_event.session)
+    return near.pop() if len(near) == 1 else ""

@@ -22,6 +22,7 @@ _MAX_WAITING = 8
 _MAX_BROUGHT = 64
 _MAX_HELD = 8
 _MAX_STEPS = 32
+_MAX_SERVED = 16
 _ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
@@ -40,6 +41,8 @@ class TurnState:
         """A prompt came that the guards have not seen: the next call shows it to them first."""
         self.cards: list[list[str]] = _pairs(data.get("cards"))
         """[root, card id] given in this turn."""
+        self.served: list[dict[str, Any]] = _dicts(data.get("served"))
+        """The lessons that a server gave in this session, as it told them."""
         self.near: list[list[str]] = _pairs(data.get("near"))
         """[shown name, confidence] of the lessons that the prompt nearly drew."""
         self.late: int = int(_number(data.get("late")))
@@ -80,6 +83,7 @@ class TurnState:
             "turn": self.turn,
             "begun": self.begun,
             "cards": self.cards[-_MAX_LISTED:],
+            "served": self.served[-_MAX_SERVED:],
             "near": self.near,
             "late": self.late,
             "shown": self.shown[-_MAX_LISTED:],
@@ -274,6 +278,10 @@ def _texts(value: object) -> list[str]:
 
 def _pairs(value: object) -> list[list[str]]:
     return _lists(value, size=2)
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _steps(value: object) -> dict[str, str]:

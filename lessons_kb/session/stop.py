@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from lessons_kb.brain.addressed import count_items
 from lessons_kb.brain.detect_in_change import find_in_evidence
@@ -20,6 +21,7 @@ from lessons_kb.session.lesson_outcomes import note_effects
 from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import BLOCK, event_of, now, turn_state
+from lessons_kb.session.transcript_tail import find_answer
 from lessons_kb.session.waiting_drafts import order_drafts
 from lessons_kb.store.events import prepare
 
@@ -32,6 +34,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
 
     Not every agent tells that a session ends.
     """
+    if not hook_event.text:
+        hook_event = replace(hook_event, text=find_answer(hook_event))
     answer = _checked(open_session, hook_event, capabilities)
     order_drafts(open_session, hook_event)
     return answer
@@ -53,10 +57,12 @@ def _checked(
         # Lessons that still wait for an event were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards, after = [] if waits else list(state.cards), state.after
+        named = {card_id for _root, card_id in cards}
+        served = [one for one in state.served if one.get("id") in named]
     note_effects(open_session, hook_event.session, answer.text, after=after, at=now(hook_event))
     if not cards or not answer.text:
         return said
-    given = _cards(open_session, cards)
+    given = _cards(open_session, cards) + _read_served(open_session, served)
     layers = open_session.brain.layers
     evidence = find_session_evidence(journal, hook_event.session, layers, after=after)
     ranks = _ranks(layers, hook_event.context) if layers[0].settings.check.closings else {}
@@ -68,7 +74,7 @@ def _checked(
     if is_changed := is_change(evidence):
         check = judge(check, answer.text, evidence, within=_JUDGE_SECONDS)
     count_items(given, check, at=now(hook_event))
-    note_checked(journal, row, cards, numbered)
+    note_checked(journal, row, cards, numbered, served)
     if check.trouble:
         said = replace(said, trouble=check.trouble)
     if not is_changed:
@@ -91,6 +97,17 @@ def _ranks(layers: Sequence[Layer], session: str) -> dict[tuple[Layer, str], int
         for layer, since, rank, card in ranked
         if since == latest and numbers.count(rank) == 1
     }
+
+
+def _read_served(
+    open_session: OpenSession, served: Sequence[dict[str, Any]]
+) -> list[tuple[Layer, Card]]:
+    """Return the lessons that a server gave; the nearest brain's journal remembers them."""
+    if not served:
+        return []
+    from lessons_kb.brain.served_cards import read_card  # few users have a server
+
+    return [(open_session.brain.layers[0], read_card(one)) for one in served]
 
 
 def _cards(open_session: OpenSession, given: list[list[str]]) -> list[tuple[Layer, Card]]:

@@ -14,6 +14,10 @@ from lessons_kb.transcripts.entries import CALL, INTERRUPT, OK, UNKNOWN, Entry
 
 RECORDED = ("claude-code", "codex")
 """Agents whose record tells of calls that fire no hook."""
+_NAMING = "codex"
+"""The agent whose record names the session that one is a copy of."""
+_ANSWERING = "copilot-cli"
+"""The agent whose record alone tells what was answered."""
 MAX_TAIL_BYTES = 1_000_000
 LOOK_BACK_BYTES = 65_536
 """Read before the offset where a result's call was not found behind it."""
@@ -77,6 +81,33 @@ def skip_record(hook_event: HookEvent) -> Missed:
     """Return nothing of what the agent's record holds by now."""
     end = read_tail(hook_event.transcript, None, limit=0)[1] if hook_event.transcript else 0
     return Missed(transcript=hook_event.transcript, offset=end)
+
+
+def find_answer(hook_event: HookEvent) -> str:
+    """Return the answer that ended the turn, "" where no record tells it."""
+    if hook_event.agent != _ANSWERING or not hook_event.transcript:
+        return ""
+    from lessons_kb.transcripts.reader import read_answer
+
+    return read_answer(_ANSWERING, read_tail(hook_event.transcript, 0, limit=MAX_TAIL_BYTES)[0])
+
+
+def find_origin(journal: Journal, hook_event: HookEvent) -> str:
+    """Return the session that this one is a whole copy of, "" where no record says so.
+
+    A copy of a part may lack a lesson, and one that comes twice is better than one that is lost.
+    """
+    if hook_event.agent != _NAMING or not hook_event.transcript:
+        return ""
+    from lessons_kb.transcripts.codex import read_number, read_origin
+
+    data, start = read_tail(hook_event.transcript, 0, limit=MAX_TAIL_BYTES)
+    origin, end = ("", 0) if start else read_origin(data.partition(b"\n")[0])
+    if not origin:
+        return ""
+    copied, _start = read_tail(read_state(journal, origin).transcript, 0, limit=LOOK_BACK_BYTES)
+    last = read_number(copied.rstrip().rpartition(b"\n")[2])
+    return origin if last is not None and last < end else ""
 
 
 def _gained(agent: str, transcript: str, offset: int) -> tuple[list[Entry], int, dict[str, str]]:

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.locks import locked
-from lessons_kb.store.user_state import make_private, write_private
+from lessons_kb.store.user_state import make_private, read_private, write_private
 
 READ, PROPOSE, REVIEW, METRICS = "read", "propose", "review", "metrics"
 SCOPES = (READ, PROPOSE, REVIEW, METRICS)
@@ -57,9 +56,7 @@ def read_tokens() -> tuple[ServerToken, ...]:
     """Return all tokens; StorageError for a file that others can read, or that is damaged."""
     path = tokens_path()
     try:
-        if os.name == "posix" and os.stat(path).st_mode & 0o077:
-            raise StorageError(f"{path} can be read by others; run `chmod 600 {path}`")
-        data = json.loads(read_regular(path, limit=_MAX_BYTES, name=path))
+        data = json.loads(read_private(path, limit=_MAX_BYTES))
         return tuple(_parse(one) for one in data)
     except FileNotFoundError:
         return ()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import user_settings_path
+from lessons_kb.store.user_state import read_private
 
 DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 _MAX_KEY_BYTES = 10_000
-_OTHERS = 0o077
-"""Permissions of anyone but the owner."""
+SERVER = "server"
+"""Name of the table that `install --server` writes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +41,28 @@ class ClusterSettings:
     """Until the local index answers in its place."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerSettings:
+    """``[server]`` of the user's settings: a shared brain that is asked at each prompt."""
+
+    url: str = ""
+    """Of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
+    token_file: str = ""
+    """A file with the token, readable by this user alone."""
+    keychain: bool = False
+    """The token is in the user's keychain, under this URL."""
+    ca_file: str = ""
+    """Certificates (PEM) of the authorities to believe; "" = those that this machine believes."""
+    seconds: float = 0.5
+    """Until the local brain answers alone; at most a quarter of a hook's deadline."""
+    folders: tuple[str, ...] = ()
+    """Only the prompts of projects in these are sent; empty = those of all projects."""
+    gate: bool = False
+    """Its lessons with ``gate: ask`` may ask before a change."""
+    detect: bool = False
+    """Its lessons' ``detect`` patterns are looked for in changes and commands, here."""
+
+
 def read_user_settings() -> JudgeSettings:
     """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
     path = user_settings_path()
@@ -60,17 +82,39 @@ def read_cluster_settings() -> ClusterSettings:
     )
 
 
+def read_server_settings() -> ServerSettings:
+    """Return which server the user asks, the defaults without a file; ConfigError if not usable."""
+    path, default = user_settings_path(), ServerSettings()
+    table = _read_table(path, SERVER, tuple(one.name for one in fields(ServerSettings)))
+    folders = table.get("folders", [])
+    if not isinstance(folders, list) or not all(isinstance(one, str) for one in folders):
+        raise ConfigError(f"{path}: {SERVER}.folders must be a list of folders, not {folders!r}")
+    return ServerSettings(
+        folders=tuple(folders),
+        seconds=_read_seconds(path, SERVER, table, default.seconds),
+        url=_read_text(path, SERVER, table, "url"),
+        token_file=_read_text(path, SERVER, table, "token_file"),
+        ca_file=_read_text(path, SERVER, table, "ca_file"),
+        keychain=_read_flag(path, SERVER, table, "keychain"),
+        gate=_read_flag(path, SERVER, table, "gate"),
+        detect=_read_flag(path, SERVER, table, "detect"),
+    )
+
+
 def read_key(path: str) -> str:
     """Return the key in a file, "" for no path; ConfigError where others could read it."""
     if not path:
         return ""
-    full = os.path.expanduser(path)
     try:
-        if os.name != "nt" and stat.S_IMODE(os.stat(full).st_mode) & _OTHERS:
-            raise ConfigError(f"{path}: others can read this key; run `chmod 600 {path}`")
-        return read_regular(full, limit=_MAX_KEY_BYTES, name=path).decode("ascii").strip()
-    except (OSError, StorageError, UnicodeDecodeError) as error:
+        data = read_private(os.path.expanduser(path), limit=_MAX_KEY_BYTES)
+        key = data.decode("ascii").strip()
+    except StorageError as error:
+        raise ConfigError(str(error)) from None
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}; give a file that holds the key") from None
+    if not key.isprintable() or " " in key:
+        raise ConfigError(f"{path} holds more than a key; give a file with the key alone")
+    return key
 
 
 def _read_table(path: str, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
@@ -96,6 +140,13 @@ def _read_text(path: str, name: str, table: Mapping[str, Any], key: str) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
         raise ConfigError(f"{path}: {name}.{key} must be text, not {value!r}")
+    return value
+
+
+def _read_flag(path: str, name: str, table: Mapping[str, Any], key: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{path}: {name}.{key} must be true or false, not {value!r}")
     return value
 
 

@@ -46,6 +46,7 @@ _HEXADECIMAL = frozenset("0123456789abcdef")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _MAX_KEY_BYTES = 200
 _KEPT_OF_LONG_KEY = 150
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -266,6 +267,16 @@ def make_private(folder: str) -> None:
     except OSError as error:
         if not isinstance(error, FileExistsError) or not os.path.isdir(folder):
             raise storage_error(error, folder) from None
+
+
+def read_private(path: str, *, limit: int) -> bytes:
+    """Return a file that holds a secret; StorageError where others than its user can read it.
+
+    Raises OSError too, and StorageError for no regular file or one of more than ``limit`` bytes.
+    """
+    if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & _OTHERS:
+        raise StorageError(f"others can read {path}; run `chmod 600 {path}`")
+    return read_regular(path, limit=limit, name=path)
 
 
 def write_private(path: str, data: bytes) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from lessons_kb.transcripts.claude_code import ClaudeReader
 from lessons_kb.transcripts.codex import CodexReader
 from lessons_kb.transcripts.copilot_cli import CopilotReader
-from lessons_kb.transcripts.entries import Entry
+from lessons_kb.transcripts.entries import ANSWER, Entry
 from lessons_kb.transcripts.gemini_cli import GeminiReader
 
 
@@ -123,3 +123,13 @@ def read_tail(
     whole = data.rfind(b"\n") + 1
     transcript = Transcript(agent)
     return list(transcript.feed(data[:whole])), offset + whole, transcript.steps
+
+
+def read_answer(agent: str, data: bytes) -> str:
+    """Return the answer that a record of one of AGENTS ends with, "" where it ends otherwise.
+
+    ``data`` is the end of the record; a line that is cut is passed over.
+    """
+    transcript = Transcript(agent)
+    entries = [*transcript.feed(data), *transcript.finish()]
+    return entries[-1].text if entries and entries[-1].kind == ANSWER else ""

@@ -61,6 +61,15 @@ Old processes still wrote the column.
 Fire = Callable[..., Any]
 
 
+def read_output(printed: str) -> dict[str, Any]:
+    """Return what an agent reads: the object, and under "progress" the messages in front of it."""
+    objects = [json.loads(line) for line in printed.splitlines() if line.strip()]
+    shown = [one["message"] for one in objects if one.get("type") == "progress"]
+    outputs = [one for one in objects if one.get("type") != "progress"]
+    assert len(outputs) <= 1
+    return {**(outputs[0] if outputs else {}), **({"progress": "\n".join(shown)} if shown else {})}
+
+
 @pytest.fixture
 def project(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     for name in [name for name in os.environ if name.endswith(("_PROJECT_DIR", "_SESSION_ID"))]:
@@ -88,7 +97,7 @@ def fire(project: pathlib.Path) -> Fire:
     def fire(agent: str, payload: Any, environment: Mapping[str, str] | None = None) -> Any:
         data = payload if isinstance(payload, (bytes, str)) else json.dumps(payload)
         output, _line = answer_event(agent, data, environment or {})
-        return json.loads(output) if output else {}
+        return read_output(output)
 
     return fire
 
@@ -135,6 +144,6 @@ def enter(project: pathlib.Path) -> Fire:
         assert done.returncode == 0, done.stderr
         assert b"Traceback" not in done.stdout + done.stderr
         output = done.stdout.decode()
-        return (json.loads(output) if output.strip() else {}), done.stderr.decode()
+        return read_output(output), done.stderr.decode()
 
     return enter

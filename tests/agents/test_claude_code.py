@@ -418,3 +418,19 @@ def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(project, fire) -> None:
     assert fire("claude-code", asked) == {}
     other = asked | {"session_id": "s3"}
     assert "Reject every chat id" in context(fire("claude-code", other))
+
+
+@pytest.mark.parametrize(("end", "given"), [(2, False), (1, True)])
+def test_a_fork_in_codex_has_the_lessons_of_what_its_record_names(
+    end, given, project, fire
+) -> None:
+    whole, copy = project / "s1.jsonl", project / "s2.jsonl"
+    whole.write_text("".join(json.dumps({"ordinal": n}) + "\n" for n in range(2)))
+    origin = {"id": "s2", "forked_from_id": "s1", "forked_from_ordinal_exclusive": end}
+    copy.write_text(json.dumps({"type": "session_meta", "payload": origin}) + "\n")
+    first = event(project, "UserPromptSubmit", prompt=PROMPT, turn_id="t1")
+    fire("codex", first | {"transcript_path": str(whole)})
+    second = {"session_id": "s2", "transcript_path": str(copy)}
+    fire("codex", event(project, "SessionStart", source="fork") | second)
+    asked = first | second | {"turn_id": "t2"}
+    assert ("Reject every chat id" in context(fire("codex", asked))) is given, "a part may lack it"

@@ -44,7 +44,12 @@ def is_valid(host: str, event: str, output: str) -> bool:
     """Hold an output against what the agent documents for this event."""
     if not output:
         return AGENTS[host].silence == ""
-    data = json.loads(output)
+    *progress, answer = output.split("\n")
+    if progress and (not AGENTS[host].progress or event not in AGENTS[host].lines):
+        return False
+    if any(set(json.loads(line)) != {"type", "message"} for line in progress):
+        return False
+    data = json.loads(answer)
     if not isinstance(data, dict) or not set(data) <= KEYS[host]:
         return False
     specific = data.get("hookSpecificOutput")

@@ -11,6 +11,7 @@ import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.service.hook_event import answer_event
+from tests.agents.conftest import read_output
 
 pytestmark = pytest.mark.slow
 
@@ -309,7 +310,11 @@ class CopilotCli(Script):
         )
 
     def stop(self):
-        return self.event("Stop", stop_reason="end_turn", last_assistant_message=ANSWER)
+        record = self.project.parent / "events.jsonl"  # what was answered stands nowhere else
+        asked = {"type": "user.message", "data": {"content": PROMPT}}
+        said = {"type": "assistant.message", "data": {"content": ANSWER, "toolRequests": []}}
+        record.write_text("".join(json.dumps(line) + "\n" for line in (asked, said)))
+        return self.event("Stop", stop_reason="end_turn", transcript_path=str(record))
 
     def compact(self):
         compacting = self.event("PreCompact", trigger="auto", custom_instructions="")
@@ -369,8 +374,8 @@ class VsCode(Script):
 SCRIPTS = [ClaudeCode, Codex, GeminiCli, Opencode, Cursor, CopilotCli, VsCode]
 BLOCK_WITH = {"cursor": "edit", "vscode": "edit"}
 """Where the block of a prompt reaches the model, if not with the prompt."""
-NO_LINE_AT_STOP = ("cursor", "copilot-cli")
-"""Their answer to a stop shows the user nothing: the line goes to standard error."""
+NO_LINE_AT_STOP = ("cursor",)
+"""Its answer to a stop shows the user nothing: the line goes to standard error."""
 FORGETS = ("opencode",)
 """What it was given with a prompt is gone with the turn: the next prompt brings it again."""
 
@@ -382,7 +387,8 @@ def context(output: Mapping[str, Any]) -> str:
 
 
 def message(output: Mapping[str, Any], stderr: str) -> str:
-    return output.get("systemMessage") or output.get("message") or stderr
+    shown = (output.get(key) for key in ("systemMessage", "message", "progress"))
+    return next((text for text in shown if text), stderr)
 
 
 @pytest.fixture(params=SCRIPTS, ids=[script.agent for script in SCRIPTS])
@@ -461,7 +467,8 @@ def test_every_output_is_as_it_was(
 
     def fire(label: str, payload: Any) -> None:
         output, line = answer_event(script.agent, json.dumps(payload), {})
-        shown = json.dumps(json.loads(output), ensure_ascii=False, indent=1) if output else "-"
+        told = read_output(output)
+        shown = json.dumps(told, ensure_ascii=False, indent=1) if output else "-"
         lines.append(f"== {label}\n{shown}" + (f"\nstderr: {line}" if line else ""))
 
     fire("start", script.start("startup"))
@@ -507,21 +514,21 @@ def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Pa
     hold_one_hint(told, script.agent)
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "vscode"])
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot-cli", "vscode"])
 def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter) -> None:
     from lessons_kb.brain.init import trust_brain
 
     trust_brain(str(project), revoke=True)
     script = next(script for script in SCRIPTS if script.agent == agent)(project)
     output, _line = enter(agent, script.start("startup"))
-    assert "not trusted" in output.get("systemMessage", "")
+    assert "not trusted" in message(output, "")
 
 
 def hold_one_hint(told: list[str], agent: str) -> None:
     """Hold that the user, and nobody else, was told once why nothing is said, if that can be."""
     assert len(told) == bool(AGENTS[agent].lines)
     for output in told:
-        (message,) = json.loads(output).values()
+        (message,) = read_output(output).values()
         assert "not trusted" in message
         assert "lessons trust" in message
 

@@ -35,6 +35,15 @@ def test_the_first_hook_answers_and_starts_it(installation: Installation) -> Non
     assert len(installation.pids()) == 1
 
 
+def test_it_opens_the_brain_before_the_second_hook_asks(installation: Installation) -> None:
+    assert LESSON in installation.prompt("first")
+    brains = [str(installation.brain)]
+    installation.wait_until(lambda: (installation.status() or {}).get("brains") == brains)
+    status = installation.status()
+    assert status is not None
+    assert (status["answered"], status["last_error"]) == (0, "")
+
+
 def test_both_routes_give_the_same_answer(
     installation: Installation, tmp_path: pathlib.Path
 ) -> None:

@@ -46,7 +46,7 @@ def test_a_damaged_record_of_the_daemon_costs_no_answer(
     )
     make_private(state_home())
     pathlib.Path(state_home(), "daemon.json").write_text(record)
-    assert start_daemon(os.environ)
+    assert start_daemon(os.environ, directory=os.sep)
     assert len(started) == 1
     pathlib.Path(state_home(), "daemon.json").write_text(record)
     note_failure("no room")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.copilot_cli import write_progress
 from lessons_kb.store.templates import read_template
 
 HOOK = "lessons-hook"
@@ -52,9 +53,7 @@ _COMMON: Mapping[str, tuple[str, ...]] = {
 }
 _NOT_SENT: Mapping[str, tuple[str, ...]] = {"codex": ("prompt_id", "source")}
 """Codex drops a call whose input names what the payload lacks; Claude Code leaves it as it is."""
-_GONE = json.dumps(
-    {"systemMessage": "Lessons are off: lessons-hook is gone; run `lessons install gemini-cli`"}
-)
+_GONE = "Lessons are off: lessons-hook is gone; run `lessons install {}`"
 _OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 
@@ -106,10 +105,11 @@ def _codex_handler(agent: str, event: str, program: str) -> dict[str, Any]:
 
 
 def _gemini_handler(agent: str, event: str, program: str) -> dict[str, Any]:
+    told = json.dumps({"systemMessage": _GONE.format(agent)})
     return {
         "name": f"lessons-{event}",
         "type": "command",
-        "command": _harmless(program, agent, instead=_GONE if event == "SessionStart" else "{}"),
+        "command": _harmless(program, agent, instead=told if event == "SessionStart" else "{}"),
         "timeout": _seconds(event) * 1000,
     }
 
@@ -121,9 +121,10 @@ def _cursor_handler(agent: str, event: str, program: str) -> dict[str, Any]:
 def _github_handler(_agent: str, event: str, program: str) -> dict[str, Any]:
     copilot, code = _line(program, "copilot-cli"), _line(program, "vscode")
     called = f"& {copilot}" if copilot.startswith(("'", '"')) else copilot
+    told = write_progress(_GONE.format("copilot-cli")).rstrip()
     return {
         "type": "command",
-        "bash": _harmless(program, "copilot-cli"),
+        "bash": _harmless(program, "copilot-cli", instead=told if event == "SessionStart" else ""),
         "powershell": f"try {{ {called} }} catch {{ }}; exit 0",
         "timeoutSec": _seconds(event),
         # VS Code's. Not "linux" and the like as well: Copilot CLI would take those before "bash".

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 
 import lessons_kb
+from lessons_kb.agents.copilot_cli import write_progress
 from lessons_kb.errors import StorageError
 from lessons_kb.hook_client import SILENT
 from lessons_kb.store.disk import read_regular, storage_error
@@ -51,18 +53,29 @@ if is_gone():
 
 """
 """In front of the client; it costs two looks at the disk."""
-_BEGINS = {
-    "claude-code": ('"SessionStart"', "systemMessage"),
-    "codex": ('"SessionStart"', "systemMessage"),
-    "gemini-cli": ('"SessionStart"', "systemMessage"),
-    "vscode": ('"SessionStart"', "systemMessage"),
-    "opencode": ('"event":"start"', "message"),
-}
-"""Agent → what the event that begins a session holds, and the field that its user is shown."""
 _GONE = (
     "Lessons are off: {prefix} no longer holds lessons-kb. Install it again and run"
     " `lessons install {agent}`, or delete the hooks that call {path}."
 )
+
+
+def _system_message(line: str) -> str:
+    return json.dumps({"systemMessage": line}) + "\n"
+
+
+def _toast(line: str) -> str:
+    return json.dumps({"message": line}) + "\n"
+
+
+_BEGINS: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "claude-code": ('"SessionStart"', _system_message),
+    "codex": ('"SessionStart"', _system_message),
+    "gemini-cli": ('"SessionStart"', _system_message),
+    "copilot-cli": ('"SessionStart"', write_progress),
+    "vscode": ('"SessionStart"', _system_message),
+    "opencode": ('"event":"start"', _toast),
+}
+"""Agent → what the event that begins a session holds, and how its user is shown a line."""
 
 
 def launcher_path() -> str:
@@ -117,10 +130,10 @@ def _interpreter() -> str:
 def _told() -> dict[str, tuple[str, str, str]]:
     """Return by agent: what begins a session, what says nothing, the line in the agent's form."""
     told = {}
-    for agent, (begins, field) in _BEGINS.items():
+    for agent, (begins, write) in _BEGINS.items():
         silence = "" if agent in SILENT else "{}\n"
         line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
-        told[agent] = (begins, silence, json.dumps({field: line}) + "\n")
+        told[agent] = (begins, silence, write(line))
     return told
 
 

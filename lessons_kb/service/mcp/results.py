@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.model import EVENTS, Card, Event
-from lessons_kb.service.mcp.schemas import Block, Found, Row
+from lessons_kb.model import EVENTS, Card, Event, Hit, Pattern
+from lessons_kb.service.mcp.schemas import Block, Found, Matched, Row
 from lessons_kb.text.sanitize import clean, clean_line, defang
 
 _SYSTEM_ROWS = ("compaction", "stage", "preflight")
@@ -80,6 +80,38 @@ def show_hit(hit: dict[str, Any]) -> Found:
         passed=hit["passed"],
         reason=hit["reason"],
     )
+
+
+def show_match(hit: Hit) -> Matched:
+    """Return a lesson in the shape of a client that merges it with its own."""
+    card = hit.card
+    return Matched(
+        id=card.id,
+        kind=card.kind,
+        title=card.title,
+        severity=card.severity,
+        occurrences=card.occurrences,
+        why=card.why,
+        checklist=list(card.checklist),
+        shown_by=list(card.shown_by),
+        conditional=card.conditional,
+        paths=list(card.paths),
+        gate=card.gate,
+        detect=[_show_pattern(pattern) for pattern in card.detect],
+        score=hit.score,
+        confidence=hit.confidence,
+    )
+
+
+def _show_pattern(pattern: Pattern) -> dict[str, Any]:
+    """Return a pattern as a card's header writes it."""
+    told = {
+        pattern.kind: pattern.text,
+        "files": list(pattern.files),
+        "language": pattern.language,
+        "unless": pattern.unless,
+    }
+    return {key: value for key, value in told.items() if value}
 
 
 def read_card(brain: Brain, name: str) -> tuple[Card, str]:

@@ -2,7 +2,7 @@
 
 # No deferred annotations here: the SDK reads these types when the tools are registered.
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -48,6 +48,31 @@ class Hits(TypedDict):
     """Search results, best first."""
 
     hits: list[Found]
+
+
+class Matched(TypedDict):
+    """A lesson for a task, with all that a client needs to put it into a block of its own."""
+
+    id: str
+    kind: str
+    title: str
+    severity: str
+    occurrences: int
+    why: str
+    checklist: list[str]
+    shown_by: list[str]
+    conditional: bool
+    paths: list[str]
+    gate: str
+    detect: list[dict[str, Any]]
+    score: float
+    confidence: float
+
+
+class Matches(TypedDict):
+    """The lessons for a task, best first; nothing is remembered of the question."""
+
+    lessons: list[Matched]
 
 
 class CardText(TypedDict):

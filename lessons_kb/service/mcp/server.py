@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any, Protocol, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -21,6 +22,7 @@ from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, Tools
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.version import __version__
 
+T = TypeVar("T")
 INSTRUCTIONS = (
     "Lessons are short cards about mistakes made before in this project. Before you plan or edit, "
     "call lessons_preflight with the task; follow the checklist it returns. When something "
@@ -43,6 +45,9 @@ class Admission(Protocol):
     def admit_reading(self) -> None:
         """Raise InputError unless the caller may read cards."""
 
+    def seconds(self, tool: str) -> float:
+        """Return how long a tool may take; "" stands for reading a card."""
+
     def conceal(self, error: BaseException) -> str:
         """Return what a caller is told in the place of an error's text, "" if that may be told."""
 
@@ -59,7 +64,7 @@ class _Server(MCPServer):
             return await super().read_resource(uri, context)
         try:
             self.admission.admit_reading()
-            return await super().read_resource(uri, context)
+            return await _within(self.admission.seconds(""), super().read_resource(uri, context))
         except Exception as error:
             if told := self.admission.conceal(error):
                 raise ResourceNotFoundError(told) from None
@@ -97,6 +102,8 @@ class _Server(MCPServer):
         try:
             if self.admission is not None:
                 arguments = self.admission.admit(name, arguments)
+                seconds = self.admission.seconds(name)
+                return await _within(seconds, super().call_tool(name, arguments, context))
             return await super().call_tool(name, arguments, context)
         except InputError as error:
             raise ToolError(str(error)) from None
@@ -117,6 +124,16 @@ class _Server(MCPServer):
             )
             message = f"{name} invalid arguments: {wrong}; correct them and call it again"
             raise ToolError(message) from error.__cause__
+
+
+async def _within(seconds: float, working: Coroutine[Any, Any, T]) -> T:
+    """Return what is awaited; ToolError after some seconds, though a thread may work on."""
+    task = asyncio.ensure_future(working)
+    done, _left = await asyncio.wait({task}, timeout=seconds)
+    if done:
+        return task.result()
+    task.add_done_callback(lambda late: late.cancelled() or late.exception())
+    raise ToolError(f"no answer within {seconds:g} s; try again later")
 
 
 def shorten(schema: Any) -> Any:

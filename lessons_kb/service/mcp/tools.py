@@ -25,6 +25,7 @@ from lessons_kb.service.mcp.results import (
     read_history,
     show_block,
     show_hit,
+    show_match,
     show_row,
     substituted,
 )
@@ -39,6 +40,7 @@ from lessons_kb.service.mcp.schemas import (
     History,
     Hits,
     Marked,
+    Matches,
     Paths,
     Proposed,
     Row,
@@ -54,6 +56,8 @@ Answer = Callable[[str, dict[str, Any]], str]
 HISTORY_LIMIT, HISTORY_MOST = 50, 200
 UNLISTED = ("lessons_hook",)
 """Tools that agents' settings call by name: no model is offered them, or pays for them."""
+_MOST_MATCHES = 4
+"""More than a prompt is ever given: some may be in the client's own brain too."""
 HOOK_SECONDS = 2.0
 """An agent waits for its hooks: later than this an answer is worth less than none."""
 _AGENT_NAMES = Literal[
@@ -127,6 +131,20 @@ class Tools:
                 context=context,
             )
             return show_block(render.preflight_data(found, brain.layers[0].settings.language))
+
+    def lessons_match(
+        self,
+        prompt: Annotated[str, Field(min_length=1, max_length=20_000)],
+        directory: Directory = None,
+    ) -> Matches:
+        """Return the lessons for a task as data, for a client that adds them to its own.
+
+        No model is offered this, and nothing is noted: what is given in the end the client knows.
+        """
+        with _said():
+            found = self._workspace.find(directory).find_lessons(prompt)
+            passed = [hit for _layer, hit in found if hit.passed]
+            return Matches(lessons=[show_match(hit) for hit in passed[:_MOST_MATCHES]])
 
     def lessons_search(
         self,

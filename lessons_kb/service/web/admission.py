@@ -13,6 +13,7 @@ from lessons_kb.store.server_tokens import PROPOSE, READ
 
 TOOLS: Mapping[str, str] = {
     "lessons_preflight": READ,
+    "lessons_match": READ,
     "lessons_search": READ,
     "lessons_get": READ,
     "lessons_check": READ,
@@ -21,6 +22,7 @@ TOOLS: Mapping[str, str] = {
 }
 """Tool → the scope that it takes. The others are not served: cards are changed by people, and one
 caller's session is not another's to read."""
+READ_SECONDS, WRITE_SECONDS = 10.0, 20.0
 _WITH_SESSION = ("lessons_preflight", "lessons_check", "lessons_mark")
 _ABOUT_THE_QUESTION = (InputError, CardNotFound, AmbiguousCard, DuplicateCard)
 """Errors whose text says what was wrong with what was asked, and nothing of the server."""
@@ -64,6 +66,10 @@ class ServerAdmission:
     def admit_reading(self) -> None:
         """Raise Forbidden unless the caller may read cards."""
         require_scope(READ)
+
+    def seconds(self, tool: str) -> float:
+        """Return how long a tool may take: a model waits longer than a hook, but not for ever."""
+        return WRITE_SECONDS if TOOLS.get(tool) == PROPOSE else READ_SECONDS
 
     def conceal(self, error: BaseException) -> str:
         """Return what is told instead of an error's text, "" if that is about the question."""

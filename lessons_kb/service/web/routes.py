@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.service.mcp.results import show_block
-from lessons_kb.service.mcp.schemas import Block, Checked, Hits, Proposed
+from lessons_kb.service.mcp.schemas import Block, Checked, Hits, Matches, Proposed
 from lessons_kb.service.mcp.tools import Tools
 from lessons_kb.service.web.access import METRICS_PATH
 from lessons_kb.service.web.admission import TOOLS
@@ -72,6 +72,12 @@ ROUTES = (
     ),
     Route(name="openapi", method="GET", path="/openapi.json", summary="This description."),
     _of_tool("preflight", "The lessons for a task.", Block, lambda: show_block({})),
+    _of_tool(
+        "match",
+        "The lessons for a task as data, for a client that adds them to its own.",
+        Matches,
+        lambda: Matches(lessons=[]),
+    ),
     _of_tool("search", "Cards and notes, best first.", Hits, lambda: Hits(hits=[])),
     _of_tool("check", "What became of each checklist item.", Checked, None),
     _of_tool("propose", "Draft a lesson, for review.", Proposed, None),

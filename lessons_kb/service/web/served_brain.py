@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery
@@ -27,11 +27,13 @@ from lessons_kb.service.web.callers import CALLER
 from lessons_kb.session.prompt import freshen
 from lessons_kb.store.hook_log import log_trouble
 
+T = TypeVar("T")
 MAX_INBOX = 2_000
 """Drafts that may wait in a brain's inbox: then proposals are refused until some are reviewed."""
 BEHIND, BUILDING = "the index is behind the files", "the index is being built"
 UNREADABLE, SETTINGS = "the index cannot be read", "the settings cannot be used"
 GONE = "the brain cannot be found"
+LOCAL = "the cluster does not answer: this is from the local index"
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """What is the server's trouble, and not what was asked."""
 
@@ -72,6 +74,15 @@ class ServedBrain:
         layers = self._workspace.find().layers
         return _Served(layers, directory=directory or "/", by=CALLER.get().name)
 
+    def answer(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Return what is asked of the brain, and tell the caller why it may be old."""
+        answer = work(*args, **kwargs)
+        try:
+            self.note_stale()
+        except UNAVAILABLE as error:
+            self.note_stale(error)
+        return answer
+
     def look(self, _directory: str) -> Discovery:
         """Return what is found around any directory of a client: this brain."""
         return Discovery(trusted={self.root: self.name}, untrusted=())
@@ -85,6 +96,8 @@ class ServedBrain:
             why = GONE
         if not why and any(layer.stale for layer in self._workspace.find().layers):
             why = BEHIND
+        if not why and any(layer.elsewhere_trouble() for layer in self._workspace.find().layers):
+            why = LOCAL
         reasons = CALLER.get().stale
         if why and why not in reasons:
             reasons.append(why)

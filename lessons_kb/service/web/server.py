@@ -37,7 +37,12 @@ from lessons_kb.service.mcp.http_timeouts import TimedProtocol
 from lessons_kb.service.mcp.server import build_server
 from lessons_kb.service.mcp.tools import ToolError, Tools
 from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Buckets, Guard, Tokens
-from lessons_kb.service.web.admission import Forbidden, ServerAdmission, require_scope
+from lessons_kb.service.web.admission import (
+    WRITE_SECONDS,
+    Forbidden,
+    ServerAdmission,
+    require_scope,
+)
 from lessons_kb.service.web.callers import CALLER
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
 from lessons_kb.service.web.pages.guard import PageGuard, show_message
@@ -49,8 +54,6 @@ from lessons_kb.store.server_tokens import PROPOSE, READ, ServerToken, read_toke
 T = TypeVar("T")
 ANSWER_SECONDS = 2.0
 """An agent waits for its hooks: later than this an answer is worth less than none."""
-WRITE_SECONDS = 20.0
-"""A proposal is worth waiting for."""
 SHUTDOWN_SECONDS = 25
 """For the requests being answered when the server is told to stop."""
 WORKERS = 8
@@ -182,7 +185,7 @@ class Server:
             return _error(422, _say_invalid(error))
         except InputError as error:
             return _error(422, str(error))
-        work = partial(getattr(self._tools[brain], tool), **arguments)
+        work = partial(self._brains[brain].answer, getattr(self._tools[brain], tool), **arguments)
         seconds = WRITE_SECONDS if route.scope == PROPOSE else ANSWER_SECONDS
         try:
             return JSONResponse(await self._workers.run(work, seconds=seconds))
@@ -211,23 +214,18 @@ class Server:
             return _error(404, NOT_FOUND)
         caller = CALLER.get()
 
-        def answer() -> str:
-            said = answer_event(
-                agent,
-                request.state.body,
-                {},
-                look=brain.look,
-                find=brain.open,
-                posted_by=caller.name,
-            )[0]
-            try:
-                brain.note_stale()
-            except UNAVAILABLE as error:
-                brain.note_stale(error)
-            return said
-
+        work = partial(
+            brain.answer,
+            answer_event,
+            agent,
+            request.state.body,
+            {},
+            look=brain.look,
+            find=brain.open,
+            posted_by=caller.name,
+        )
         try:
-            said = await self._workers.run(answer, seconds=ANSWER_SECONDS)
+            said = (await self._workers.run(work, seconds=ANSWER_SECONDS))[0]
         except (Busy, TimeoutError):
             caller.stale.append(f"no answer within {ANSWER_SECONDS:g} s")
             said = AGENTS[agent].silence

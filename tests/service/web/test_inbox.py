@@ -10,6 +10,8 @@ import pytest
 
 from lessons_kb.store.server_tokens import add_token
 
+pytestmark = pytest.mark.slow  # a server with its brains
+
 OWN = {"sec-fetch-site": "same-origin", "origin": "http://127.0.0.1:8766"}
 INBOX = "/brains/shop/inbox"
 CARD = "lessons/telegram-allowlist.md"

@@ -11,6 +11,8 @@ import pytest
 from lessons_kb.brain.brain import Brain
 from lessons_kb.store.server_tokens import remove_token
 
+pytestmark = pytest.mark.slow  # a server with its brains
+
 HERE = "http://127.0.0.1:8766"
 OWN = {"sec-fetch-site": "same-origin", "origin": HERE}
 CARD = "lessons/telegram-allowlist.md"

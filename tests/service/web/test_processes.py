@@ -33,6 +33,7 @@ SECRETS = ("zebrafish", "vaduz", "vault")
 """Words of the other brain: title, symptoms, file and the brain's own name."""
 BODIES: dict[str, Any] = {
     "preflight": {"prompt": PROMPT},
+    "match": {"prompt": PROMPT},
     "search": {"query": PROMPT},
     "check": {"answer": "done", "cards": ["lessons/zebrafish.md"]},
     "propose": {"title": "Something of mine", "root_cause": "a concrete mechanism that failed",

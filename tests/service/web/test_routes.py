@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import threading
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from jsonschema import Draft202012Validator
 from lessons_kb.brain.brain import Brain
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.web.routes import ROUTES
+from lessons_kb.service.web.served_brain import ServedBrain
+from lessons_kb.store.locate import user_settings_path
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -235,8 +238,6 @@ def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots) 
 def test_an_index_that_takes_too_long_is_silence_with_a_reason(
     connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import threading
-
     from lessons_kb.brain.layers import Layers
 
     client = connect()
@@ -264,3 +265,54 @@ def test_an_index_that_was_taken_away_is_built_again(connect, roots, until_ready
     until_ready(client)
     after = ask(client, "search", query="telegram").json()
     assert [hit["id"] for hit in after["hits"]] == [hit["id"] for hit in before["hits"]]
+
+
+def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots) -> None:
+    client = connect()
+    (found,) = ask(client, "match", prompt=PROMPT, directory="/shop").json()["lessons"]
+    assert (found["id"], found["severity"], found["occurrences"]) == (CARD, "high", 5)
+    assert found["checklist"][0].startswith("Reject every")
+    assert found["confidence"] > 0.5
+    assert ask(client, "match", prompt=PROMPT).json()["lessons"] == [found]
+    assert ask(client, "match", prompt="what is the weather like").json() == {"lessons": []}
+    assert ask(client, "match", prompt="").status_code == 422
+    assert ask(client, "check", answer="done", session="s").json()["checked"] == 0
+    with Brain.open(roots["shop"]) as brain:
+        assert brain.journal.events() == []
+
+
+@pytest.mark.parametrize("what", ["tool", "card"])
+def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what) -> None:
+    client, ended = connect(), threading.Event()
+    monkeypatch.setattr("lessons_kb.service.web.admission.READ_SECONDS", 0.05)
+    monkeypatch.setattr(ServedBrain, "find", lambda *_: ended.wait(60))
+    try:
+        if what == "tool":
+            told = call(client, "lessons_search", query="telegram")
+        else:
+            read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
+            read["params"] = {"uri": f"lesson://{CARD}"}
+            told = client.post("/v1/brains/shop/mcp", json=read, headers=MCP).text
+    finally:
+        ended.set()
+    assert "no answer within 0.05 s" in told
+
+
+def test_a_cluster_that_does_not_answer_is_told(connect, roots) -> None:
+    with (pathlib.Path(roots["shop"]) / "lessons.toml").open("a") as file:
+        file.write('\n[index]\nengine = "qdrant"\ncollection = "shop"\n')
+    settings = pathlib.Path(user_settings_path())
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[cluster]\nurl = "http://127.0.0.1:1"\n')
+    client = connect()
+    for what, body in (
+        ("match", {"prompt": PROMPT}),
+        ("search", {"query": PROMPT}),
+        ("preflight", {"prompt": PROMPT}),
+        ("hooks/claude-code", prompt_event()),
+    ):
+        told = ask(client, what, **body)
+        assert CARD in told.text
+        assert told.headers["lessons-stale"] == (
+            "the cluster does not answer: this is from the local index"
+        )

@@ -1,0 +1,205 @@
+"""A server on one machine, agents on another: TLS, a token, and a wire between the two."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import trustme
+
+pytest.importorskip("mcp", reason="the extra `server` is not installed")
+
+pytestmark = pytest.mark.slow
+
+EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
+PROMPT = "Add a Telegram command that runs a shell script on the server"
+LESSONS = (sys.executable, "-m", "lessons_kb.cli.entry")
+CARD = "shop@server:lessons/telegram-allowlist.md"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Machine:
+    """A home and a network of its own."""
+
+    home: pathlib.Path
+    address: str
+    enter: tuple[str, ...] = ()
+    """What a command is started with, to be in that network."""
+
+    def environment(self, **more: str) -> dict[str, str]:
+        gone = ("LESSONS_", "XDG_", "SSL_", "CLAUDE")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(gone)}
+        mine = {"HOME": str(self.home), "LESSONS_DAEMON": "0", "LESSONS_HOOK_DEADLINE": "60"}
+        return {**kept, **mine, **more}
+
+    def run(self, *command: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.enter, *command],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env=self.environment(**more),
+            cwd=self.home / "work",
+            timeout=120,
+        )
+
+    def hook(self, session: str, **more: str) -> tuple[str, str]:
+        """Run the hook that is installed: what the model gets, what the user sees."""
+        settings = json.loads((self.home / ".claude/settings.json").read_text())
+        (hook,) = settings["hooks"]["UserPromptSubmit"][0]["hooks"]
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": PROMPT}
+        event["cwd"] = str(self.home / "work")
+        done = self.run(hook["command"], *hook["args"], stdin=json.dumps(event), **more)
+        assert done.returncode == 0, done.stderr
+        said: dict[str, Any] = json.loads(done.stdout or "{}")
+        context = said.get("hookSpecificOutput", {}).get("additionalContext", "")
+        return context, said.get("systemMessage", "")
+
+
+@pytest.fixture
+def machines(tmp_path: pathlib.Path) -> Iterator[tuple[Machine, Machine]]:
+    """The server's machine and an agent's: one end of a wire each, where this user may have one.
+
+    Elsewhere they share the loopback device, and everything else is the same.
+    """
+    homes = [tmp_path / name for name in ("server", "agent")]
+    for home in homes:
+        (home / "work").mkdir(parents=True)
+    name, number = f"lk{os.getpid()}", os.getpid() % 250
+    ours, theirs = (f"10.213.{number}.{end}" for end in (1, 2))
+    with contextlib.ExitStack() as stack:
+
+        def is_done(*words: str) -> bool:
+            return subprocess.run(words, capture_output=True).returncode == 0
+
+        wired = os.name == "posix" and shutil.which("ip") and shutil.which("nsenter")
+        if wired and is_done("ip", "netns", "add", name):
+            stack.callback(is_done, "ip", "netns", "delete", name)
+            inside = ("ip", "-n", name)
+            wired = all(
+                is_done(*words)
+                for words in (
+                    ("ip", "link", "add", f"{name}a", "type", "veth", "peer", f"{name}b", "netns", name),
+                    ("ip", "address", "add", f"{ours}/24", "dev", f"{name}a"),
+                    ("ip", "link", "set", f"{name}a", "up"),
+                    (*inside, "address", "add", f"{theirs}/24", "dev", f"{name}b"),
+                    (*inside, "link", "set", f"{name}b", "up"),
+                    (*inside, "link", "set", "lo", "up"),
+                )
+            )  # fmt: skip
+            stack.callback(is_done, "ip", "link", "delete", f"{name}a")
+            enter = ("nsenter", f"--net=/var/run/netns/{name}")
+        else:
+            wired = False
+        if wired:
+            yield (
+                Machine(home=homes[0], address=ours),
+                Machine(home=homes[1], address=theirs, enter=enter),
+            )
+        else:
+            yield tuple(Machine(home=home, address="127.0.0.1") for home in homes)
+
+
+def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path) -> None:
+    server, agent = machines
+    shutil.copytree(EXAMPLE, server.home / "shop", ignore=shutil.ignore_patterns(".lessons"))
+    authority, other = trustme.CA(), trustme.CA()
+    authority.cert_pem.write_to_path(agent.home / "ca.pem")
+    other.cert_pem.write_to_path(agent.home / "other.pem")
+    certificate = authority.issue_cert(server.address)
+    certificate.private_key_pem.write_to_path(server.home / "key.pem")
+    for pem in certificate.cert_chain_pems:
+        pem.write_to_path(server.home / "cert.pem", append=True)
+    made = server.run(*LESSONS, "serve", "token", "add", "alice", "--brain", "shop")
+    token = agent.home / "token"
+    token.write_text(made.stdout)
+    token.chmod(0o600)
+    with socket.create_server((server.address, 0)) as free:
+        port = free.getsockname()[1]
+    tls = ("--tls-cert", "../cert.pem", "--tls-key", "../key.pem")
+    listen = ("--host", server.address, "--port", str(port))
+    process = subprocess.Popen(
+        [*LESSONS, "serve", f"shop={server.home}/shop", *listen, *tls],
+        env=server.environment(),
+        cwd=server.home / "work",
+    )
+    url = f"https://{server.address}:{port}"
+    try:
+        _wait(f"{url}/ready", authority, process)
+        given = ("--server", f"{url}/v1/brains/shop", "--token-file", str(token))
+        mine = str(agent.home / "ca.pem")
+        done = agent.run(*LESSONS, "install", "claude-code", *given, SSL_CERT_FILE=mine)
+        assert done.returncode == 0, done.stderr
+        assert "✓ server: shop at " in done.stderr
+        settings = agent.home / ".config/lessons-kb/settings.toml"
+        settings.write_text(settings.read_text() + "seconds = 15\n")
+        context, line = agent.hook("s1")
+        assert "Telegram remote execution must require an allowlist" in context
+        assert "- [ ] Reject every chat id" in context
+        assert line == f"Lessons: 1 ({CARD})"
+        assert agent.hook("s1") == ("", "")  # it has them
+        _ask_daemon(agent)
+        # A certificate of somebody else's is not believed, and nothing is sent.
+        settings.write_text(settings.read_text().replace(mine, str(agent.home / "other.pem")))
+        context, line = agent.hook("s2")
+        assert context == ""
+        assert "has a certificate that is not trusted" in line
+        assert agent.hook("s2") == ("", "")
+        settings.write_text(settings.read_text().replace("other.pem", "ca.pem"))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        _forget_failure(agent)
+        context, line = agent.hook("s3")
+        assert (context, "does not answer" in line) == ("", True)
+        told = agent.run(*LESSONS, "doctor").stdout
+        assert f"⚠ server: {url}/v1/brains/shop does not answer" in told
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(url: str, authority: trustme.CA, process: subprocess.Popen[bytes]) -> None:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(url, timeout=10, context=context).close()
+            return
+        time.sleep(0.05)
+    raise AssertionError("the server is never ready")
+
+
+def _ask_daemon(agent: Machine) -> None:
+    """Ask until the daemon runs, and the server was in time: it has half a second."""
+    until = time.monotonic() + 60
+    try:
+        for number in range(1_000):
+            agent.hook(f"d{number}", LESSONS_DAEMON="1")
+            told = agent.run(*LESSONS, "daemon", "status", "--json", LESSONS_DAEMON="1").stdout
+            _forget_failure(agent)
+            if json.loads(told or "null"):
+                context, _line = agent.hook(f"e{number}", LESSONS_DAEMON="1")
+                if CARD in context:
+                    return
+            assert time.monotonic() < until, told
+    finally:
+        agent.run(*LESSONS, "daemon", "stop", LESSONS_DAEMON="1")
+
+
+def _forget_failure(agent: Machine) -> None:
+    (agent.home / ".local/state/lessons-kb/server-backoff.json").unlink(missing_ok=True)
