@@ -56,7 +56,7 @@ def serve(
         int, typer.Option(min=1_000, max=32_000_000, help="Bytes that a request may have.")
     ] = 4_000_000,
 ) -> None:
-    """Serve brains to agents on other machines over HTTP, and to people as web pages.
+    """Serve brains over HTTP: to agents, and to people as pages.
 
     A token opens the brains that --brain names, as they are served, and is shown once. Without any
     token, every program and user of this machine can ask. See docs/server.md.
