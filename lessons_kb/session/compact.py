@@ -15,7 +15,7 @@ from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.prompt import name_cards
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import (
-    BLOCK,
+    AGAIN,
     FILES,
     event_of,
     now,
@@ -42,7 +42,9 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         known = {tuple(pair) for pair in state.cards}
         given = name_cards(brain, block.lessons)
         state.cards += [pair for pair in given if tuple(pair) not in known]
-        texts = [(BLOCK, block.text)] if block.text else []
+        if block.text:  # what waits of the compaction before is in it
+            state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]
+        texts = [(AGAIN, block.text)] if block.text else []
         texts += [(FILES, signal.message) for signal in signals]
         context = state.deliver(texts, capabilities)
     settings = brain.layers[0].settings

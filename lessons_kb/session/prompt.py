@@ -20,8 +20,7 @@ from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import (
     BLOCK,
-    DECLINED,
-    FILES,
+    OUTLIVE_A_PROMPT,
     TurnState,
     counter_for,
     event_of,
@@ -58,7 +57,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         waits = any(about == BLOCK for about, _text in state.waiting)
         undelivered = {card for _root, card in state.cards} if waits else set()
         state.after, state.cards = journal.events.last_number(), []
-        state.waiting = [pair for pair in state.waiting if pair[0] in (FILES, DECLINED)]
+        state.waiting = [pair for pair in state.waiting if pair[0] in OUTLIVE_A_PROMPT]
     for layer in brain.layers if undelivered else ():  # what was never told may be given again
         layer.session_journal.forget_context(hook_event.context, undelivered)
     for layer in brain.layers if unheard and _is_answered(journal, hook_event, turn) else ():

@@ -25,8 +25,10 @@ _MAX_STEPS = 32
 _MAX_SERVED = 16
 _ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
+AGAIN = "again"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
-declined. A new prompt leaves only files and that waiting."""
+declined, "again" the lessons of a session that was compacted."""
+OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN)
 
 
 class TurnState:

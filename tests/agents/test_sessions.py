@@ -445,6 +445,16 @@ def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, proje
     assert ["Reject every chat id" in text for text in given] == [False, False, False, True]
 
 
+def test_lessons_that_a_compaction_could_not_carry_come_with_the_next_prompt(
+    project, enter
+) -> None:
+    script = next(script for script in SCRIPTS if script.agent == "copilot-cli")(project)
+    happened = [script.prompt(PROMPT, 1), script.stop(), script.compact()[0]]
+    happened += [script.stop(), script.compact()[0], script.prompt("Go on.", 2)]
+    given = [context(enter("copilot-cli", payload)[0]) for payload in happened]
+    assert [text.count("Reject every chat id") for text in given] == [1, 0, 0, 0, 0, 1]
+
+
 def test_a_brain_that_nobody_trusts_is_silent(
     script: Script, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
