@@ -64,7 +64,9 @@ def payload(data: bytes) -> None:
     assert not troubles, troubles
     assert not line or output or line.strip()
     if output:
-        assert isinstance(json.loads(output), dict)
+        *before, last = (json.loads(line) for line in output.splitlines())
+        assert isinstance(last, dict)
+        assert all(shown["type"] == "progress" for shown in before)
         assert output.isascii()
 
 
