@@ -215,12 +215,12 @@ class _Daemon:
         if brain not in self._warm:
             for layer in brain.layers:
                 layer.prepare()
-                _ = layer.session_journal
+                _ = layer.session_journal  # opens it
             brain.preflight(_SAMPLE, fresh=False, remember=False)
             self._warm.add(brain)
 
     def _open_first(self, directory: str, named: str) -> None:
-        """Load and open what the second event will ask for; it says itself what is wrong."""
+        """Load and open what the second event will ask for; what is wrong is told to that event."""
         environment = {**os.environ, "LESSONS_BRAIN": named} if named else dict(os.environ)
         with contextlib.suppress(LessonsError, OSError):
             for name in (
