@@ -26,8 +26,8 @@ AGAIN_SECONDS = 5.0
 """Between two starts, whoever asks: the first may not be listening yet."""
 _KEYS: Mapping[str, type] = {"failures": int, "error": str, "tried": float}
 _KEPT_VARIABLES = (
-    *("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
-    *("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LESSONS_STATE_HOME"),
+    *hook_client.IDENTITY.decode().split(),
+    *("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
     *("HF_HOME", "HF_HUB_CACHE"),
 )
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"

@@ -44,6 +44,14 @@ def test_it_opens_the_brain_before_the_second_hook_asks(installation: Installati
     assert (status["answered"], status["last_error"]) == (0, "")
 
 
+def test_every_folder_that_a_user_moves_is_its_folder_too(
+    installation: Installation, tmp_path: pathlib.Path
+) -> None:
+    names = hook_client.IDENTITY.decode().split()
+    installation.environment |= {name: str(tmp_path / name.lower()) for name in names}
+    assert installation.start()["pid"] == installation.pids()[0]
+
+
 def test_both_routes_give_the_same_answer(
     installation: Installation, tmp_path: pathlib.Path
 ) -> None:
