@@ -7,7 +7,7 @@ import os
 import time
 
 from lessons_kb.store.locate import CACHE_NAME
-from lessons_kb.store.watcher_lease import LEASE_NAME, is_abandoned
+from lessons_kb.store.watcher_lease import find_leases, find_unfinished_leases, is_abandoned
 
 _IGNORE = ".gitignore"
 _GENERATION = "index-"
@@ -33,16 +33,9 @@ def write_ignore(path: str) -> None:
 
 def find_stale_leases(cache: str) -> list[str]:
     """List the leases of watchers that are gone, half-written ones included."""
-    stale = []
-    for name in _listed(cache):
-        if name == LEASE_NAME:
-            if is_abandoned(cache):
-                stale.append(os.path.join(cache, name))
-        elif name.startswith(LEASE_NAME + ".") and _age(os.path.join(cache, name)) > (
-            _ABANDONED_SECONDS
-        ):
-            stale.append(os.path.join(cache, name))
-    return stale
+    given = [path for path in find_leases(cache) if is_abandoned(path)]
+    begun = [path for path in find_unfinished_leases(cache) if _age(path) > _ABANDONED_SECONDS]
+    return given + begun
 
 
 def find_old_generations(cache: str, current: str) -> list[str]:

@@ -1,8 +1,9 @@
-"""A watcher's word that a brain's index is up to date: it spares other processes the scan.
+"""A watcher's word that a brain's index is up to date: it spares searches the scan.
 
-A small file in the cache folder, gone at the first sign of a change. In the process that gave it,
-it counts while it lies there; in others only while it is renewed, for its giver may be stopped. It
-is about the folder that was watched: another that takes the brain's place is not vouched for.
+A small file in the cache folder, gone at the first sign of a change; each process that watches has
+its own. In the process that gave it, it counts while it lies there; in others only while it is
+renewed, for its giver may be stopped. It is about the folder that was watched: another that takes
+the brain's place is not vouched for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import read_regular
 
-LEASE_NAME = "watch.lease"
+_PREFIX, _SUFFIX, _UNFINISHED = "watch.", ".lease", ".new"
 _LONGEST_SECONDS = 2.5
 """Age at which a lease counts no more: its giver was stopped or is busy."""
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -24,25 +25,40 @@ _MAX_BYTES = 200
 
 def is_leased(cache: str, root: str) -> bool:
     """Tell whether a running watcher vouches that all changes of ``root`` so far are indexed."""
-    path = os.path.join(cache, LEASE_NAME)
-    try:
-        giver, _, folder = read_regular(path, limit=_MAX_BYTES, name=path).partition(b"\n")
-        if not folder or folder != _folder(root):
-            return False
-        if giver == _giver():
-            return True
-        age = time.time() - os.stat(path).st_mtime
-    except (OSError, StorageError):
+    own, folder = _own(cache), _folder(root)
+    if not folder:
         return False
-    return -1.0 < age < _LONGEST_SECONDS and _is_alive(giver)
+    return _vouches(own, folder, own=True) or any(
+        _vouches(path, folder, own=False) for path in find_leases(cache) if path != own
+    )
 
 
-def is_abandoned(cache: str) -> bool:
-    """Tell whether a lease is left of a watcher that is gone."""
-    path = os.path.join(cache, LEASE_NAME)
+def find_leases(cache: str) -> list[str]:
+    """List the files of all leases, of watchers that are gone too."""
+    return _find(cache, _SUFFIX)
+
+
+def find_unfinished_leases(cache: str) -> list[str]:
+    """List the files of leases that are being written, or were when their watcher was killed."""
+    return _find(cache, _SUFFIX + _UNFINISHED)
+
+
+def _find(cache: str, suffix: str) -> list[str]:
     try:
-        giver, _, _folder = read_regular(path, limit=_MAX_BYTES, name=path).partition(b"\n")
-        return not _is_alive(giver)
+        names = os.listdir(cache)
+    except OSError:
+        return []
+    return [
+        os.path.join(cache, name)
+        for name in names
+        if name.startswith(_PREFIX) and name.endswith(suffix)
+    ]
+
+
+def is_abandoned(path: str) -> bool:
+    """Tell whether the file of a lease is left of a watcher that is gone."""
+    try:
+        return not _is_alive(_read(path)[0])
     except FileNotFoundError:
         return False
     except (OSError, StorageError):
@@ -50,9 +66,26 @@ def is_abandoned(cache: str) -> bool:
 
 
 def drop_lease(cache: str) -> None:
-    """Take back the word of whichever watcher gave it: this process has changed a file."""
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(cache, LEASE_NAME))
+    """Take back the word of every watcher: this process has changed a file."""
+    for path in find_leases(cache):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _vouches(path: str, folder: bytes, *, own: bool) -> bool:
+    try:
+        giver, seen = _read(path)
+        if seen != folder:
+            return False
+        age = 0.0 if own else time.time() - os.stat(path).st_mtime
+    except (OSError, StorageError):
+        return False
+    return own or (-1.0 < age < _LONGEST_SECONDS and _is_alive(giver))
+
+
+def _read(path: str) -> tuple[bytes, bytes]:
+    giver, _, folder = read_regular(path, limit=_MAX_BYTES, name=path).partition(b"\n")
+    return giver, folder
 
 
 class Lease:
@@ -62,7 +95,7 @@ class Lease:
         self._root = root
         self._folder = b""
         self._cache = cache
-        self._path = os.path.join(cache, LEASE_NAME)
+        self._path = _own(cache)
         self._signs = 1
         self._settled = 0
         self._given = False
@@ -70,8 +103,7 @@ class Lease:
     def drop(self) -> None:
         """Take the word back at the first sign of a change."""
         self._signs += 1
-        self._given = False
-        drop_lease(self._cache)
+        self._withdraw()
 
     def settle(self) -> None:
         """Note that a refresh begins, which covers every sign so far."""
@@ -101,7 +133,9 @@ class Lease:
             if self._given:
                 os.utime(self._path)
                 return
-            temp = f"{self._path}.{os.getpid()}"
+            for path in filter(is_abandoned, find_leases(self._cache)):
+                os.unlink(path)
+            temp = f"{self._path}{_UNFINISHED}"
             with open(temp, "wb") as file:
                 file.write(_giver() + b"\n" + self._folder)
             os.replace(temp, self._path)
@@ -110,8 +144,13 @@ class Lease:
             self._given = False
             self._signs += 1
         if self._signs != seen:  # the sign came while the file did
-            self._given = False
-            drop_lease(self._cache)
+            self._withdraw()
+
+    def _withdraw(self) -> None:
+        # Not those of other watchers: they have seen the change themselves.
+        self._given = False
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
 
 
 def _is_alive(giver: bytes) -> bool:
@@ -135,10 +174,19 @@ def _folder(root: str) -> bytes:
     return b"%d %d" % (info.st_dev, info.st_ino)
 
 
-@cache
+def _own(cache: str) -> str:
+    """Return the path of this process's lease."""
+    return os.path.join(cache, f"{_PREFIX}{os.getpid()}-{_began()}{_SUFFIX}")
+
+
 def _giver() -> bytes:
     """Return what this process writes; no other writes the same."""
-    return b"%d %s %d" % (os.getpid(), _boot_id(), time.monotonic_ns())
+    return b"%d %s %d" % (os.getpid(), _boot_id(), _began())
+
+
+@cache
+def _began() -> int:
+    return time.monotonic_ns()
 
 
 @cache

@@ -94,7 +94,7 @@ def test_open_state_folders_are_closed(brain: Brain) -> None:
 
 def test_a_lease_nobody_renews_is_removed(brain: Brain) -> None:
     cache = pathlib.Path(brain.layers[0].cache)
-    lease, half = cache / "watch.lease", cache / "watch.lease.123"
+    lease, half = cache / "watch.123-1.lease", cache / "watch.123-2.lease.new"
     for path in (lease, half):
         path.write_text("123 not-this-boot")
         os.utime(path, (1_000_000, 1_000_000))

@@ -13,7 +13,6 @@ import time
 import pytest
 
 from lessons_kb import hook_client
-from lessons_kb.store.watcher_lease import LEASE_NAME
 from tests.service.conftest import Installation
 
 LESSON = "Telegram remote execution must require an allowlist"
@@ -283,9 +282,9 @@ def test_a_command_names_the_clone_that_a_watched_brain_leaves_out(
     )
     home = pathlib.Path(installation.environment["HOME"])
     try:
-        installation.wait_until(lambda: list(home.rglob(LEASE_NAME)))
+        installation.wait_until(lambda: list(home.rglob("*.lease")))
         assert "skipped " in installation.run("list").stderr
     finally:
         watcher.send_signal(signal.SIGINT)
         watcher.wait(10)
-    assert not list(home.rglob(LEASE_NAME))
+    assert not list(home.rglob("*.lease"))

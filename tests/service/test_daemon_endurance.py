@@ -166,6 +166,6 @@ def check_nothing_is_left(installation: Installation, path: str) -> None:
     assert not os.path.exists(f"{path}.lock")
     folders = (pathlib.Path(installation.environment["HOME"]), installation.brain)
     names = [found for folder in folders for found in folder.rglob("*")]
-    assert [str(name) for name in names if "watch.lease" in name.name] == []
+    assert [str(name) for name in names if ".lease" in name.suffixes] == []
     parts = [name for name in names if name.name.startswith(".lessons-") or ".tmp" in name.name]
     assert len(parts) <= HOOKS_AT_ONCE, parts

@@ -6,7 +6,13 @@ import sys
 
 import pytest
 
-from lessons_kb.store.watcher_lease import LEASE_NAME, Lease, drop_lease, is_abandoned, is_leased
+from lessons_kb.store.watcher_lease import (
+    Lease,
+    drop_lease,
+    find_leases,
+    is_abandoned,
+    is_leased,
+)
 
 
 @pytest.fixture
@@ -29,13 +35,17 @@ def lease(cache: str, root: str) -> Lease:
 
 
 def grow_old(cache: str) -> None:
-    os.utime(f"{cache}/{LEASE_NAME}", (1_000_000, 1_000_000))
+    for path in find_leases(cache):
+        os.utime(path, (1_000_000, 1_000_000))
 
 
-def as_another(cache: str) -> None:
-    path = pathlib.Path(cache, LEASE_NAME)
+def as_another(cache: str) -> pathlib.Path:
+    """Make the lease that of another process, which still runs; return its file."""
+    path = pathlib.Path(*find_leases(cache))
     giver, folder = path.read_bytes().split(b"\n")
-    path.write_bytes(giver + b"1\n" + folder)
+    _number, boot, began = giver.split(b" ")
+    path.write_bytes(b"%d %s %s\n%s" % (os.getppid(), boot, began, folder))
+    return path.rename(path.with_stem(f"watch.{os.getppid()}-1"))
 
 
 def test_its_own_process_believes_it_until_it_is_dropped(
@@ -53,13 +63,28 @@ def test_its_own_process_believes_it_until_it_is_dropped(
 def test_other_processes_believe_it_while_it_is_renewed(
     cache: str, root: str, lease: Lease
 ) -> None:
-    as_another(cache)
+    path = as_another(cache)
     assert is_leased(cache, root)
     grow_old(cache)
     assert not is_leased(cache, root)
-    assert not is_abandoned(cache)
-    lease.renew()
+    assert not is_abandoned(str(path))
+    os.utime(path)
     assert is_leased(cache, root)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing tells one boot from another")
+def test_each_process_that_watches_has_its_own(cache: str, root: str, lease: Lease) -> None:
+    another = as_another(cache)
+    lease.settle()
+    lease.renew()
+    lease.drop()
+    assert is_leased(cache, root)  # the other watcher has seen for itself what this one saw
+    lease.settle()
+    lease.renew()
+    another.unlink()
+    assert lease.holds()
+    drop_lease(cache)
+    assert find_leases(cache) == []
 
 
 def test_a_sign_on_the_way_counts(cache: str, root: str) -> None:
@@ -71,10 +96,15 @@ def test_a_sign_on_the_way_counts(cache: str, root: str) -> None:
 
 
 def test_one_of_a_process_that_is_gone_is_abandoned(cache: str, root: str) -> None:
-    assert not is_abandoned(cache)
-    pathlib.Path(cache, LEASE_NAME).write_bytes(b"99999999 not-this-boot 1")
-    assert is_abandoned(cache)
+    left = pathlib.Path(cache, "watch.99999999-1.lease")
+    assert not is_abandoned(str(left))
+    left.write_bytes(b"99999999 not-this-boot 1")
+    assert is_abandoned(str(left))
     assert not is_leased(cache, root)
+    lease = Lease(cache, root)
+    lease.settle()
+    lease.renew()
+    assert not left.exists()
 
 
 @pytest.mark.parametrize("whose", ["its own", "another"])

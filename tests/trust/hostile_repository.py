@@ -202,7 +202,7 @@ def _brain(repo: pathlib.Path, outside: pathlib.Path) -> None:
     for name in ("catalogue.db", "journal.db", "meta.json"):
         (planted / name).write_bytes(b"SQLite format 3\0" + os.urandom(500))
         (repo / ".lessons" / name).write_bytes(b"garbage")
-    (repo / ".lessons" / "watch.lease").write_text("1 x")
+    (repo / ".lessons" / "watch.1-1.lease").write_text("1 x")
     (repo / ".lessons" / "link").symlink_to(outside)
     (repo / "model").mkdir()
     (repo / "model" / "tokenizer.json").write_text("{}")
