@@ -64,7 +64,7 @@ class ServedBrain:
         except UNAVAILABLE as error:
             self.note_stale(error)
         else:
-            self.note_stale(BUILDING if waiting else "")
+            self.note_stale(BUILDING if waiting else _find_trouble(brain.layers))
         return brain
 
     def open(self, directory: str | None = None) -> Brain:
@@ -78,7 +78,8 @@ class ServedBrain:
         """Return what is asked of the brain, and tell the caller why it may be old."""
         answer = work(*args, **kwargs)
         try:
-            self.note_stale()
+            there = os.path.isdir(self.root)
+            self.note_stale(_find_trouble(self._workspace.find().layers) if there else GONE)
         except UNAVAILABLE as error:
             self.note_stale(error)
         return answer
@@ -87,17 +88,11 @@ class ServedBrain:
         """Return what is found around any directory of a client: this brain."""
         return Discovery(trusted={self.root: self.name}, untrusted=())
 
-    def note_stale(self, why: str | LessonsError = "") -> None:
-        """Tell the caller why the answer may be old: ``why``, or what the index says of itself."""
+    def note_stale(self, why: str | LessonsError) -> None:
+        """Tell the caller why the answer may be old, if there is a reason."""
         if isinstance(why, LessonsError):
             log_trouble("server", self.name, f"{type(why).__name__}: {why}")
             why = explain(why)
-        if not why and not os.path.isdir(self.root):
-            why = GONE
-        if not why and any(layer.stale for layer in self._workspace.find().layers):
-            why = BEHIND
-        if not why and any(layer.elsewhere_trouble() for layer in self._workspace.find().layers):
-            why = LOCAL
         reasons = CALLER.get().stale
         if why and why not in reasons:
             reasons.append(why)
@@ -115,6 +110,13 @@ class ServedBrain:
     def close(self) -> None:
         """Release the files and end the watch."""
         self._workspace.close()
+
+
+def _find_trouble(layers: Sequence[Layer]) -> str:
+    """Return why answers of layers may be old, "" if they are not."""
+    if any(layer.stale for layer in layers):
+        return BEHIND
+    return LOCAL if any(layer.elsewhere_trouble() for layer in layers) else ""
 
 
 def explain(error: BaseException) -> str:
