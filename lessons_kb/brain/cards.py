@@ -36,10 +36,11 @@ from lessons_kb.errors import (
 )
 from lessons_kb.learn.draft_text import Sketch
 from lessons_kb.learn.lesson_effect import RECURRED
-from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document, Pattern
+from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, disk, trash
 from lessons_kb.store.lesson_outcomes import BUMPED
 from lessons_kb.store.locks import hold_new
+from lessons_kb.store.user_settings import read_server_settings
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
 
@@ -587,11 +588,20 @@ def _shorten(card_id: str, slugs: Sequence[str], ids: Sequence[str]) -> str:
 
 
 def _not_found(name: str, ids: Sequence[str]) -> str:
+    if SERVED in name:
+        return f"{name} is a card of a server; {_served_page(name)}"
     names = {i.casefold(): i for i in reversed(ids)}
     names |= {os.path.splitext(i.rpartition("/")[2])[0].casefold(): i for i in reversed(ids)}
     if near := difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5):
         return f"no card named {name!r}; did you mean {names[near[0]]}?"
     return f"no card named {name!r}; see `lessons list`"
+
+
+def _served_page(name: str) -> str:
+    url = read_server_settings().url
+    if not url:
+        return "none is set; `lessons install --server URL` sets one"
+    return f"read it at {url.replace('/v1/brains/', '/brains/')}/cards/{name.partition(SERVED)[2]}"
 
 
 def _choose(what: str, value: str, choices: Sequence[str]) -> None:

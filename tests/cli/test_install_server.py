@@ -216,3 +216,16 @@ def test_the_doctor_says_what_is_wrong(lessons, server, token) -> None:
     server.http.server_close()
     token.chmod(0o600)
     assert "does not answer" in told()["detail"]
+
+
+def test_a_command_that_names_a_servers_card_is_shown_its_page(lessons, server, token) -> None:
+    lessons("install", "--server", server.url, "--token-file", token)
+    lessons("init")
+    card = "shop@server:lessons/send-a-key.md"
+    page = f"{server.url.replace('/v1/', '/')}/cards/lessons/send-a-key.md"
+    for command, *rest in (["show"], ["bump"], ["mark", "harmful"], ["archive"]):
+        done = lessons(command, card, *rest)
+        assert done.code == 2
+        assert done.err == f"lessons: {card} is a card of a server; read it at {page}\n"
+    lessons("uninstall", "--server")
+    assert "is a card of a server; none is set" in lessons("show", card).err
