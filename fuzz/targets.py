@@ -65,7 +65,7 @@ def card(data: bytes) -> None:
         for finding in findings:
             assert 0 <= finding.line <= lines, finding
             assert finding.message, finding
-            assert finding.mend, finding
+            assert finding.fix, finding
         if document.card is not None:
             for text in (document.card.title, document.card.why, *document.card.checklist):
                 assert len(text.splitlines()) <= 1, repr(text)

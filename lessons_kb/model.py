@@ -87,7 +87,7 @@ class Card:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One thing wrong with one file, and how to mend it."""
+    """One thing wrong with one file, and how to fix it."""
 
     path: str
     """POSIX path relative to the brain."""
@@ -96,7 +96,7 @@ class Finding:
     rule: str
     """Stable kebab-case name, such as ``not-utf-8``."""
     message: str
-    mend: str
+    fix: str
     level: str = "warning"
     """``error`` (the file is out of use), ``warning`` or ``info``."""
 

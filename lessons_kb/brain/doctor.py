@@ -1,4 +1,4 @@
-"""Is everything in order? One line each, with the mend."""
+"""Is everything in order? One line each, with the fix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.brain import doctor_brain as checkup
 from lessons_kb.brain import doctor_environment as surroundings
-from lessons_kb.brain import doctor_fixes as mending
+from lessons_kb.brain import doctor_fixes as fixes
 from lessons_kb.brain.discovery import tell_unclaimed
 from lessons_kb.brain.doctor_report import Health
 from lessons_kb.errors import LessonsError
@@ -33,33 +33,33 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
 
 
 def _no_brain(directory: str, *, waits: bool) -> Health:
-    """Say that none can be used; one that ``waits`` for trust has been named, with its mend."""
+    """Say that none can be used; one that ``waits`` for trust has been named, with its fix."""
     if waits:
         return Health(level="error", what="brain", detail="none that you trust")
     if hint := tell_unclaimed(directory):
-        detail, _, mend = hint.partition("; ")
-        return Health(level="error", what="brain", detail=detail, mend=mend)
-    mend = "run `lessons init` to create one here, or `lessons init --user` for all projects"
-    return Health(level="error", what="brain", detail="none here", mend=mend)
+        detail, _, fix = hint.partition("; ")
+        return Health(level="error", what="brain", detail=detail, fix=fix)
+    fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
+    return Health(level="error", what="brain", detail="none here", fix=fix)
 
 
 def _without_echo(lines: Sequence[Health]) -> list[Health]:
     """Leave out an error that an earlier check has told already, such as one of the settings."""
     told: dict[object, Health] = {}
     for place, line in enumerate(lines):
-        told.setdefault((line.detail, line.mend) if line.level == "error" else place, line)
+        told.setdefault((line.detail, line.fix) if line.level == "error" else place, line)
     return list(told.values())
 
 
-def mend_health(brain: Layers | None) -> list[Health]:
+def apply_fixes(brain: Layers | None) -> list[Health]:
     """Put right what is safe to put right and say what was done; nothing is raised.
 
     Caches, leases, permissions of state folders, the age of journal and trash. Never a card, never
     what a damaged journal left. Done twice, the second finds nothing to do.
     """
-    done = collect(mending.AROUND, None)
+    done = collect(fixes.AROUND, None)
     for layer in brain.layers if brain is not None else ():
-        done += collect(mending.MENDS, layer)
+        done += collect(fixes.FIXES, layer)
     return done
 
 
@@ -67,13 +67,13 @@ def collect(checks: Sequence[Callable[..., Iterator[Health]]], about: object) ->
     """Return the lines of all checks; one that fails is itself a finding."""
     lines: list[Health] = []
     for check in checks:
-        what = check.__name__.removeprefix("check_").removeprefix("mend_").replace("_", " ")
+        what = check.__name__.removeprefix("check_").removeprefix("fix_").replace("_", " ")
         try:
             lines += check(about)
         except LessonsError as error:
-            detail, _, mend = str(error).partition("; ")
-            lines.append(Health(level="error", what=what, detail=detail, mend=mend))
+            detail, _, fix = str(error).partition("; ")
+            lines.append(Health(level="error", what=what, detail=detail, fix=fix))
         except (OSError, sqlite3.Error) as error:
-            mend = "check the disk and the permissions of the folder"
-            lines.append(Health(level="error", what=what, detail=str(error), mend=mend))
+            fix = "check the disk and the permissions of the folder"
+            lines.append(Health(level="error", what=what, detail=str(error), fix=fix))
     return lines

@@ -37,8 +37,8 @@ def check_trust(layer: Layer) -> Iterator[Health]:
     record = read_record(layer.root)
     if not is_trusted(layer.root):
         detail = "not trusted; hooks are silent here, and it is read only because you named it"
-        mend = f"`lessons trust {layer.root}` allows it in agents"
-        yield Health(level="ok", what="trust", detail=detail, mend=mend)
+        fix = f"`lessons trust {layer.root}` allows it in agents"
+        yield Health(level="ok", what="trust", detail=detail, fix=fix)
     elif record is not None and record.get("made") is True:
         yield Health(level="ok", what="trust", detail="created by you")
     else:
@@ -46,7 +46,7 @@ def check_trust(layer: Layer) -> Iterator[Health]:
         yield Health(level="ok", what="trust", detail=detail)
     if goes_by_path(layer.root):
         detail = "tied to the path, because the brain is read-only; any folder there is trusted"
-        yield Health(level="warning", what="trust", detail=detail, mend="get write access to it")
+        yield Health(level="warning", what="trust", detail=detail, fix="get write access to it")
 
 
 def check_settings(layer: Layer) -> Iterator[Health]:
@@ -64,8 +64,8 @@ def check_index(layer: Layer) -> Iterator[Health]:
     known = layer.state is not None
     done = layer.refresh()
     if done.stale:
-        mend = "run `lessons index`, which waits for it and indexes the rest"
-        yield Health(level="warning", what="index", detail=done.stale, mend=mend)
+        fix = "run `lessons index`, which waits for it and indexes the rest"
+        yield Health(level="warning", what="index", detail=done.stale, fix=fix)
     count = count_files(layer)
     engine, state = layer.engine, layer.state
     if engine is None or state is None:
@@ -73,9 +73,9 @@ def check_index(layer: Layer) -> Iterator[Health]:
     size = layer.read(lambda one: one.engine.size() if one.engine else 0)
     wanted = state.cards + state.notes
     if size != wanted and not done.stale:
-        mend = f"`lessons index --rebuild`, or {FIX}"
+        fix = f"`lessons index --rebuild`, or {FIX}"
         detail = f"the index holds {size} of {wanted} files"
-        yield Health(level="error", what="index", detail=detail, mend=mend)
+        yield Health(level="error", what="index", detail=detail, fix=fix)
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
     room = size_of(cleanup.measure_folder(layer.cache))
@@ -84,7 +84,7 @@ def check_index(layer: Layer) -> Iterator[Health]:
     if left := cleanup.find_old_generations(layer.cache, layer.engine_directory(state)):
         folders = counted(len(left), "folder of an old index", "folders of old indexes")
         detail = f"{folders} in {layer.cache}"
-        yield Health(level="warning", what="index", detail=detail, mend=f"{FIX} removes them")
+        yield Health(level="warning", what="index", detail=detail, fix=f"{FIX} removes them")
 
 
 def check_cluster(layer: Layer) -> Iterator[Health]:
@@ -95,8 +95,8 @@ def check_cluster(layer: Layer) -> Iterator[Health]:
     trouble = layer.read(lambda _layer: cluster.find_trouble())
     if trouble:
         detail = f"the local index answers: {trouble}"
-        mend = "see docs/cluster.md, or set another engine"
-        yield Health(level="warning", what="cluster", detail=detail, mend=mend)
+        fix = "see docs/cluster.md, or set another engine"
+        yield Health(level="warning", what="cluster", detail=detail, fix=fix)
     else:
         detail = "holds what is here; the daemon and the MCP server search it"
         yield Health(level="ok", what="cluster", detail=detail)
@@ -114,15 +114,15 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
         )
         yield Health(level="ok", what=what, detail=f"{detail}: cards are found by words only")
     elif meaning.trouble:
-        detail, _, mend = meaning.trouble.partition("; ")
-        yield Health(level="warning", what=what, detail=f"off: {detail}", mend=mend)
+        detail, _, fix = meaning.trouble.partition("; ")
+        yield Health(level="warning", what=what, detail=f"off: {detail}", fix=fix)
     else:
         left = meaning.refresh(limit=0)
-        mend = "run `lessons index` to encode them" if left else ""
+        fix = "run `lessons index` to encode them" if left else ""
         missing = counted(left, "file is not encoded yet", "files are not encoded yet")
         detail = f"on, {missing}" if left else "on, all files are encoded"
         level = "warning" if left else "ok"
-        yield Health(level=level, what=what, detail=detail, mend=mend)
+        yield Health(level=level, what=what, detail=detail, fix=fix)
 
 
 def check_files(layer: Layer) -> Iterator[Health]:
@@ -135,7 +135,7 @@ def check_files(layer: Layer) -> Iterator[Health]:
     for finding in findings:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
         detail = f"{where}: {finding.message}"
-        yield Health(level="error", what="file", detail=detail, mend=finding.mend)
+        yield Health(level="error", what="file", detail=detail, fix=finding.fix)
     if not findings:
         yield Health(level="ok", what="files", detail="all files are readable")
 
@@ -146,19 +146,19 @@ def check_write_access(layer: Layer) -> Iterator[Health]:
     if os.access(layer.root, os.W_OK):
         yield Health(level="ok", what=what, detail=layer.root)
     else:
-        mend = "cards cannot be created or bumped here; get write access if you need to"
-        yield Health(level="warning", what=what, detail=f"{layer.root} is read-only", mend=mend)
+        fix = "cards cannot be created or bumped here; get write access if you need to"
+        yield Health(level="warning", what=what, detail=f"{layer.root} is read-only", fix=fix)
     for folder in (layer.cache, state_dir(layer.root)):
         if not os.access(folder, os.W_OK | os.X_OK):
-            mend = "give yourself write access to the folder"
-            yield Health(level="error", what=what, detail=f"no write access to {folder}", mend=mend)
+            fix = "give yourself write access to the folder"
+            yield Health(level="error", what=what, detail=f"no write access to {folder}", fix=fix)
     for folder in find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
             detail = f"other users can read {folder}"
-            yield Health(level="warning", what=what, detail=detail, mend=f"{FIX} closes it")
+            yield Health(level="warning", what=what, detail=detail, fix=f"{FIX} closes it")
     for missing in cleanup.find_missing_ignores(layer.root, layer.cache):
         detail = f"{missing} is missing, so the cache could be committed"
-        yield Health(level="warning", what="cache", detail=detail, mend=f"{FIX} writes it again")
+        yield Health(level="warning", what="cache", detail=detail, fix=f"{FIX} writes it again")
     if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
         yield Health(level="ok", what="cache", detail=f"stored in {layer.cache}")
 
@@ -172,7 +172,7 @@ def check_watcher(layer: Layer) -> Iterator[Health]:
     yield Health(level="ok", what="watcher", detail=detail)
     for path in cleanup.find_stale_leases(layer.cache):
         detail = f"{path} is left over from a watcher that ended"
-        yield Health(level="warning", what="watcher", detail=detail, mend=f"{FIX} removes it")
+        yield Health(level="warning", what="watcher", detail=detail, fix=f"{FIX} removes it")
 
 
 def check_journal(layer: Layer) -> Iterator[Health]:
@@ -190,18 +190,18 @@ def check_journal(layer: Layer) -> Iterator[Health]:
     if old := journal.upkeep.count_older(late):
         are = counted(old, "row is", "rows are")
         detail = f"{are} older than {counted(days, 'day')}"
-        yield Health(level="warning", what="journal", detail=detail, mend=f"{FIX} removes them")
+        yield Health(level="warning", what="journal", detail=detail, fix=f"{FIX} removes them")
     for kept in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
-        mend = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
-        yield Health(level="warning", what="journal", detail=f"{kept} is damaged", mend=mend)
+        fix = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
+        yield Health(level="warning", what="journal", detail=f"{kept} is damaged", fix=fix)
 
 
 def check_drafts(layer: Layer) -> Iterator[Health]:
     """Tell how many drafts wait for a human."""
     count = len(DraftFolder(layer.root).ids())
-    mend = "run `lessons review`" if count else ""
+    fix = "run `lessons review`" if count else ""
     wait = counted(count, "draft") if count else "none"
-    yield Health(level="ok", what="drafts", detail=wait, mend=mend)
+    yield Health(level="ok", what="drafts", detail=wait, fix=fix)
 
 
 def check_trash(layer: Layer) -> Iterator[Health]:
@@ -215,8 +215,8 @@ def check_trash(layer: Layer) -> Iterator[Health]:
     yield Health(level="ok", what="trash", detail=f"{held if kept else 'empty'}; {limits}")
     if beyond := find_beyond(kept, settings):
         detail = f"{counted(len(beyond), 'file')} beyond these limits"
-        mend = f"{FIX} removes them permanently; `lessons restore` brings one back"
-        yield Health(level="warning", what="trash", detail=detail, mend=mend)
+        fix = f"{FIX} removes them permanently; `lessons restore` brings one back"
+        yield Health(level="warning", what="trash", detail=detail, fix=fix)
 
 
 def check_git(layer: Layer) -> Iterator[Health]:
@@ -229,11 +229,11 @@ def check_git(layer: Layer) -> Iterator[Health]:
         yield Health(level="ok", what="git", detail="merges cards key by key")
     elif named:
         detail = "this repository merges cards key by key, but your git has no merge driver for it"
-        yield Health(level="warning", what="git", detail=detail, mend="`lessons install git`")
+        yield Health(level="warning", what="git", detail=detail, fix="`lessons install git`")
     else:
         detail = "merges cards as plain text"
-        mend = "run `lessons install git`, so that counts add up instead of conflicting"
-        yield Health(level="ok", what="git", detail=detail, mend=mend)
+        fix = "run `lessons install git`, so that counts add up instead of conflicting"
+        yield Health(level="ok", what="git", detail=detail, fix=fix)
 
 
 CHECKS: tuple[Callable[[Layer], Iterator[Health]], ...] = (

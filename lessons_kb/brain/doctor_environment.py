@@ -29,8 +29,8 @@ _LITTLE = 200_000_000
 def check_trust(directory: str) -> Iterator[Health]:
     """Name the brains that were found and are silent."""
     for root in look(directory).untrusted:
-        mend = f"read its cards, then run `lessons trust {root}`"
-        yield Health(level="warning", what="trust", detail=f"{root} is not trusted", mend=mend)
+        fix = f"read its cards, then run `lessons trust {root}`"
+        yield Health(level="warning", what="trust", detail=f"{root} is not trusted", fix=fix)
 
 
 def check_hooks(_directory: str) -> Iterator[Health]:
@@ -50,8 +50,8 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     for (where, message), troubles in recent[:_SHOWN]:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
-        mend = f"the agent continued without an answer; fix the cause, then delete {log}"
-        yield Health(level="warning", what="hooks", detail=detail, mend=mend)
+        fix = f"the agent continued without an answer; fix the cause, then delete {log}"
+        yield Health(level="warning", what="hooks", detail=detail, fix=fix)
     if len(newest) > len(recent[:_SHOWN]):
         more = sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :])
         errors = counted(more, "further error" if recent else "error")
@@ -64,13 +64,13 @@ def check_state(_directory: str) -> Iterator[Health]:
     home = state_home()
     for folder in find_open_folders():
         detail = f"other users can read {folder}"
-        yield Health(level="warning", what="state", detail=detail, mend=f"{FIX} closes it")
+        yield Health(level="warning", what="state", detail=detail, fix=f"{FIX} closes it")
     if os.path.lexists(home) and not os.path.isdir(home):
-        mend = "move it away; journal, drafts and trust need a folder there"
-        yield Health(level="error", what="state", detail=f"{home} is not a folder", mend=mend)
+        fix = "move it away; journal, drafts and trust need a folder there"
+        yield Health(level="error", what="state", detail=f"{home} is not a folder", fix=fix)
     elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
-        mend = "grant yourself write access; journal, drafts and trash are stored there"
-        yield Health(level="error", what="state", detail=f"{home} cannot be written", mend=mend)
+        fix = "grant yourself write access; journal, drafts and trash are stored there"
+        yield Health(level="error", what="state", detail=f"{home} cannot be written", fix=fix)
     else:
         yield Health(level="ok", what="state", detail=home)
 
@@ -86,8 +86,8 @@ def check_disk(directory: str) -> Iterator[Health]:
         free = shutil.disk_usage(place).free
         detail = f"{size_of(free)} free at {place}"
         if free < _LITTLE:
-            mend = "free some space; on a full disk, cards and journal cannot be changed"
-            yield Health(level="warning", what="disk", detail=detail, mend=mend)
+            fix = "free some space; on a full disk, cards and journal cannot be changed"
+            yield Health(level="warning", what="disk", detail=detail, fix=fix)
         else:
             yield Health(level="ok", what="disk", detail=detail)
 

@@ -17,14 +17,14 @@ from lessons_kb.text.plurals import counted
 _DAY_SECONDS = 86_400
 
 
-def mend_state(_about: object) -> Iterator[Health]:
+def fix_state(_about: object) -> Iterator[Health]:
     """Close the state folders that others may look into."""
     for folder in find_open_folders():
         close_folder(folder)
         yield _fixed("state", f"{folder} is private again")
 
 
-def mend_folders(layer: Layer) -> Iterator[Health]:
+def fix_folders(layer: Layer) -> Iterator[Health]:
     """Close the state folders of a brain, and keep its cache out of git."""
     for folder in find_open_folders(layer.root):
         close_folder(folder)
@@ -34,7 +34,7 @@ def mend_folders(layer: Layer) -> Iterator[Health]:
         yield _fixed("cache", f"wrote {path}")
 
 
-def mend_watcher(layer: Layer) -> Iterator[Health]:
+def fix_watcher(layer: Layer) -> Iterator[Health]:
     """Remove the leases of watchers that are gone, and end what killed processes left running."""
     for path in cleanup.find_stale_leases(layer.cache):
         os.unlink(path)
@@ -43,7 +43,7 @@ def mend_watcher(layer: Layer) -> Iterator[Health]:
         yield _fixed("journal", f"ended {counted(ended, 'command')} whose process no longer exists")
 
 
-def mend_index(layer: Layer) -> Iterator[Health]:
+def fix_index(layer: Layer) -> Iterator[Health]:
     """Rebuild an index that does not hold what the catalogue says; remove former ones."""
     before = layer.state
     done = layer.refresh()
@@ -64,14 +64,14 @@ def mend_index(layer: Layer) -> Iterator[Health]:
         yield _fixed("index", f"removed {folder}")
 
 
-def mend_journal(layer: Layer) -> Iterator[Health]:
+def fix_journal(layer: Layer) -> Iterator[Health]:
     """Forget what is older than the journal's retention."""
     days = layer.settings.journal.retention_days
     if gone := layer.journal.upkeep.prune(time.time() - days * _DAY_SECONDS):
         yield _fixed("journal", f"removed {counted(gone, 'row')} older than {counted(days, 'day')}")
 
 
-def mend_trash(layer: Layer) -> Iterator[Health]:
+def fix_trash(layer: Layer) -> Iterator[Health]:
     """Remove deleted cards that are older or more than the settings keep."""
     if gone := prune(layer.root, layer.settings.trash):
         yield _fixed("trash", f"removed {counted(len(gone), 'file')} beyond the limits")
@@ -81,11 +81,11 @@ def _fixed(what: str, detail: str) -> Health:
     return Health(level="fixed", what=what, detail=detail)
 
 
-AROUND: tuple[Callable[[object], Iterator[Health]], ...] = (mend_state,)
-MENDS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
-    mend_folders,
-    mend_watcher,
-    mend_index,
-    mend_journal,
-    mend_trash,
+AROUND: tuple[Callable[[object], Iterator[Health]], ...] = (fix_state,)
+FIXES: tuple[Callable[[Layer], Iterator[Health]], ...] = (
+    fix_folders,
+    fix_watcher,
+    fix_index,
+    fix_journal,
+    fix_trash,
 )

@@ -17,7 +17,7 @@ class Health:
     """``ok``, ``warning`` or ``error``; ``fixed`` for what was put right."""
     what: str
     detail: str
-    mend: str = ""
+    fix: str = ""
 
 
 def size_of(count: float) -> str:

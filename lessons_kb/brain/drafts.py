@@ -59,7 +59,7 @@ PROPOSED = "proposed"
 MINED = "mined"
 """Kind of a draft of what sessions and commits of the past showed."""
 WINDOW_SECONDS = 7 * 86_400
-"""A mistake and what mended it lie no further apart."""
+"""A mistake and what fixed it lie no further apart."""
 MAX_DRAFT_BYTES = 200_000
 _MAX_EVENTS = 5_000
 _CHANGES = ("edit", "create", "remove")

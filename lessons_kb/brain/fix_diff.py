@@ -1,4 +1,4 @@
-"""The change that mended something, as git tells it: what differs from the moment it failed."""
+"""The change that fixed something, as git tells it: what differs from the moment it failed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 _SLACK_SECONDS = 2.0
 """File systems and clocks round."""
 _OURS = frozenset({CONFIG_NAME, IGNORE_NAME})
-"""A brain's own settings mend no test."""
+"""A brain's own settings fix no test."""
 
 
 def find_fix(
@@ -32,7 +32,7 @@ def find_fix(
     Times in seconds since the epoch. Commits made since count as well as what lies in the work
     tree, and of that only files written since; if any of them rest since ``until``, those alone.
     Where ``files`` are known to be the change, their parts come first. What was written into
-    ``brains`` is no part of it: a lesson mends nothing.
+    ``brains`` is no part of it: a lesson fixes nothing.
     """
     top = git_top(directory) or directory
     parts: dict[str, str] = {}

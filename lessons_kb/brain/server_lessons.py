@@ -166,7 +166,7 @@ def check_server(directory: str) -> Iterator[Health]:
     url = settings.url
     if is_settings_moved(directory):
         detail = "your settings lie in this project because of a variable; hooks do not use them"
-        yield Health(level="warning", what="server", detail=detail, mend="unset XDG_CONFIG_HOME")
+        yield Health(level="warning", what="server", detail=detail, fix="unset XDG_CONFIG_HOME")
         return
     began = time.monotonic()
     try:
@@ -174,16 +174,16 @@ def check_server(directory: str) -> Iterator[Health]:
         _found, stale = _ask(settings, "lesson", "", _DOCTOR_SECONDS, [])
     except Exception as error:
         detail = f"{url} {explain(error)}; hooks give the local brain's lessons alone"
-        mend = "see docs/server.md, or `lessons uninstall --server`"
-        yield Health(level="warning", what="server", detail=detail, mend=mend)
+        fix = "see docs/server.md, or `lessons uninstall --server`"
+        yield Health(level="warning", what="server", detail=detail, fix=fix)
         return
     forget_failure()
     where = f" from {', '.join(settings.folders)}" if settings.folders else ""
     told = f"{name} at {url}, {1_000 * (time.monotonic() - began):.0f} ms"
     told += f"; prompts{where} are sent there, without secrets"
     if stale:
-        mend = "tell whoever runs the server"
-        yield Health(level="warning", what="server", detail=f"{told}; {stale}", mend=mend)
+        fix = "tell whoever runs the server"
+        yield Health(level="warning", what="server", detail=f"{told}; {stale}", fix=fix)
     else:
         yield Health(level="ok", what="server", detail=told)
 

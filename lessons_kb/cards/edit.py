@@ -56,7 +56,7 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     reading = read_header(split)
     if reading.reader == "none":
         problem = reading.problems[0]
-        raise EditRefused(f"{problem.message}; {problem.mend}, then try again")
+        raise EditRefused(f"{problem.message}; {problem.fix}, then try again")
     for name in changes:
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} cannot be a key; use letters, digits and hyphens")

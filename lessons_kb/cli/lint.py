@@ -94,6 +94,6 @@ def _annotation(root: str, finding: Finding) -> Annotation:
         path=relative_path(os.path.join(root, finding.path)),
         line=finding.line,
         rule=finding.rule,
-        message=f"{finding.message}; {finding.mend}",
+        message=f"{finding.message}; {finding.fix}",
         level=finding.level,
     )

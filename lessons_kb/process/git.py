@@ -502,9 +502,9 @@ _EXPLAINED = (
 
 def explain(error: str, what: str) -> str:
     """Return what git complained about in one line, with what to do; ``what`` comes first."""
-    for words, mend in _EXPLAINED:
+    for words, fix in _EXPLAINED:
         if words in error:
-            return f"{what}: {mend}"
+            return f"{what}: {fix}"
     first = next((line for line in error.splitlines() if line.strip()), "git failed")
     return f"{what}: {first.removeprefix('fatal: ').strip()}; try the same with git"
 

@@ -110,8 +110,8 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
     record = read_record()
     if failures := record.get("failures", 0):
         detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
-        mend = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
-        return [Health(level="warning", what="daemon", detail=detail, mend=mend)]
+        fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
+        return [Health(level="warning", what="daemon", detail=detail, fix=fix)]
     return [Health(level="ok", what="daemon", detail="not running; the next hook starts it")]
 
 

@@ -24,8 +24,8 @@ from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
 
-FORMAT = 9
-"""Version of the tables below; another number in a file makes it be rebuilt."""
+FORMAT = 10
+"""Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -62,7 +62,7 @@ def scan(
                 line=0,
                 rule="too-many-files",
                 message=f"{left_out} files skipped: more than max_files = {max_files}",
-                mend=f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}",
+                fix=f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}",
                 level="error",
             )
         )
@@ -315,11 +315,11 @@ def tell_too_large(path: str, size: int, limit: int) -> Finding:
 
 def _finding(path: str, rule: str, message: str) -> Finding:
     shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
-    mend = _MENDS[rule]
-    return Finding(path=shown, line=0, rule=rule, message=message, mend=mend, level="error")
+    fix = _FIXES[rule]
+    return Finding(path=shown, line=0, rule=rule, message=message, fix=fix, level="error")
 
 
-_MENDS = {
+_FIXES = {
     "unreadable-folder": "grant yourself read access, or list the folder in .lessonsignore",
     "unreadable": "grant yourself read access to the file",
     "folder-named-like-a-card": "rename the folder without its .md ending",

@@ -141,7 +141,7 @@ class Desk:
                 line=0,
                 rule="unreadable",
                 message=str(error),
-                mend="grant yourself read access, or remove the file",
+                fix="grant yourself read access, or remove the file",
                 level="error",
             )
             return Document(card=None, fields={}, findings=(finding,))

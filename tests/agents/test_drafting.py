@@ -51,7 +51,7 @@ def watched() -> Iterator[list[tuple[str, str]]]:
 
 @pytest.fixture
 def repository(project: pathlib.Path) -> pathlib.Path:
-    """A real one, with a change that mended a test."""
+    """A real one, with a change that fixed a test."""
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
     (project / "cart.py").write_text("total = 1\n")
     for command in (("init", "-q"), ("add", "cart.py"), (*who, "commit", "-qm", "start")):

@@ -227,7 +227,7 @@ def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(proje
 
 
 @pytest.mark.slow
-def test_a_corrupt_index_is_mended(project, enter) -> None:
+def test_a_corrupt_index_is_fixed(project, enter) -> None:
     enter("claude-code", prompt(project))
     for name in project.rglob("catalogue.db"):
         name.write_bytes(b"garbage" * 1_000)

@@ -37,7 +37,7 @@ def enable(root, write, minilm):
 
 def semantic(brain: Brain, root) -> list[tuple[str, str, str]]:
     lines = check_health(brain, str(root))
-    return [(one.level, one.detail, one.mend) for one in lines if one.what == "semantic"]
+    return [(one.level, one.detail, one.fix) for one in lines if one.what == "semantic"]
 
 
 @pytest.mark.slow
@@ -150,15 +150,15 @@ def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model:
         before = brain.search("telegram allowlist")
         write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
         assert brain.search("telegram allowlist") == before
-        ((level, detail, mend),) = semantic(brain, root)
+        ((level, detail, fix),) = semantic(brain, root)
         assert level == "warning"
         assert detail.startswith(("off: semantic.model", "off: semantic search is off"))
-        assert mend
+        assert fix
 
 
 def test_the_doctor_says_that_it_is_off(root, telegram) -> None:
     with Brain.open(root, directory=root) as brain:
-        ((level, detail, _mend),) = semantic(brain, root)
+        ((level, detail, _fix),) = semantic(brain, root)
     assert level == "ok"
     assert detail.startswith("off")
     assert detail.endswith("cards are found by words only")

@@ -184,7 +184,7 @@ Body
     )
 
 
-def test_mending_the_value_that_yaml_refused() -> None:
+def test_fixing_the_value_that_yaml_refused() -> None:
     assert edit_header("---\ntitle: @x\n---\n", {"title": "x"}) == "---\ntitle: x\n---\n"
 
 

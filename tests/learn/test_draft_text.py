@@ -52,7 +52,7 @@ def session() -> list[Event]:
     ]
 
 
-def test_a_mended_test_is_told_whole() -> None:
+def test_a_fixed_test_is_told_whole() -> None:
     (trigger,) = find_triggers(session(), identify=lambda text: text)
     sketch = sketch_trigger(trigger, diff=DIFF)
     situation, fix = sketch.sections["Situation"], sketch.sections["Fix"]

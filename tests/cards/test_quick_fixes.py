@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.fixes import Fix, find_fixes
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.quick_fixes import QuickFix, find_quick_fixes
 
 FOLDERS = {"lessons": "lesson"}
 BODY = "\n# Title\n\n## Root Cause\n\nIt was so.\n\n## Prevention Checklist\n\n- Cover it with a test\n"
 SYMPTOMS = "symptoms: [a b]\n"
 
 
-def fixes(text: str, rule: str) -> list[Fix]:
+def fixes(text: str, rule: str) -> list[QuickFix]:
     document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
     (finding,) = [one for one in check_card(document) if one.rule == rule]
-    return find_fixes(text, finding, folders=FOLDERS)
+    return find_quick_fixes(text, finding, folders=FOLDERS)
 
 
 def card(header: str, body: str = BODY) -> str:
@@ -104,7 +104,7 @@ def test_a_finding_of_another_text_has_no_fix() -> None:
     text = card("severty: high\n" + SYMPTOMS)
     document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
     finding = next(one for one in check_card(document) if one.rule == "unknown-key")
-    assert find_fixes(card(SYMPTOMS), finding, folders=FOLDERS) == []
+    assert find_quick_fixes(card(SYMPTOMS), finding, folders=FOLDERS) == []
 
 
 LINES = st.sampled_from(
@@ -146,6 +146,6 @@ def test_whatever_the_text_a_fix_settles_its_finding(
     text = eol.join([*(["---"] if open_ else []), *lines])
     document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
     for finding in check_card(document):
-        for fix in find_fixes(text, finding, folders=FOLDERS):
+        for fix in find_quick_fixes(text, finding, folders=FOLDERS):
             again = parse_card(fix.apply(text), path="lessons/a.md", folders=FOLDERS)
             assert finding not in check_card(again)

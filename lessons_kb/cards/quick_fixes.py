@@ -22,7 +22,7 @@ _EOL = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fix:
+class QuickFix:
     """An edit of a card's text."""
 
     title: str
@@ -33,7 +33,7 @@ class Fix:
         return text[: self.splice.start] + self.splice.text + text[self.splice.end :]
 
 
-def find_fixes(text: str, finding: Finding, *, folders: Mapping[str, str]) -> list[Fix]:
+def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str]) -> list[QuickFix]:
     """Return the edits that settle a finding about a file of this text, the likeliest first.
 
     Each was tried: the finding goes, and no error comes.
@@ -92,7 +92,7 @@ class _Text:
         return Splice(start=start, end=end, text="")
 
 
-def _rename_key(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _rename_key(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     entry = known.entry(finding.line)
     near = nearest_key(canonical(entry.key)) if entry else None
     if entry and near:
@@ -101,14 +101,14 @@ def _rename_key(known: _Text, finding: Finding) -> Iterator[Fix]:
         yield _fix(f"Write `{near}`", at, at + len(entry.key), near)
 
 
-def _remove_earlier(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _remove_earlier(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     last = known.entry(finding.line)
     for entry in known.entries:
         if last and entry is not last and canonical(entry.key) == canonical(last.key):
-            yield Fix(title=f"Remove the earlier `{entry.key}`", splice=known.lines(entry))
+            yield QuickFix(title=f"Remove the earlier `{entry.key}`", splice=known.lines(entry))
 
 
-def _correct_value(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _correct_value(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     entry = known.entry(finding.line)
     key = KEYS.get(canonical(entry.key)) if entry else None
     if entry is None or key is None:
@@ -117,10 +117,10 @@ def _correct_value(known: _Text, finding: Finding) -> Iterator[Fix]:
     near = get_close_matches(said, key.choices, n=1, cutoff=0.0)
     for choice in dict.fromkeys([*near, *key.choices]):
         yield _fix(f"Write `{choice}`", *known.range(entry.span), choice)
-    yield Fix(title=f"Remove `{entry.key}`", splice=known.lines(entry))
+    yield QuickFix(title=f"Remove `{entry.key}`", splice=known.lines(entry))
 
 
-def _quote_item(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _quote_item(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     first = known.header.line if known.header else 0
     for entry in known.entries:
         for span, style in zip(entry.spans, entry.styles, strict=False):
@@ -130,7 +130,7 @@ def _quote_item(known: _Text, finding: Finding) -> Iterator[Fix]:
                 yield _fix("Put the item in double quotes", start, end, quoted)
 
 
-def _quote_value(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _quote_value(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     found = _VALUE.fullmatch(known.line(finding.line))
     if found is None or found["value"][0] in "\"'[{|>":
         return
@@ -139,7 +139,7 @@ def _quote_value(known: _Text, finding: Finding) -> Iterator[Fix]:
     yield _fix("Put the value in double quotes", start, start + len(found["value"]), quoted)
 
 
-def _close_header(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _close_header(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     number = finding.line + 1
     while number < len(known.starts) and _HEADER_LINE.fullmatch(known.line(number)):
         number += 1
@@ -147,7 +147,7 @@ def _close_header(known: _Text, finding: Finding) -> Iterator[Fix]:
     yield _fix("Close the header", at, at, f"---{known.eol}")
 
 
-def _correct_path(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _correct_path(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     entry = known.entry(finding.line)
     for text, span in zip(entry.texts, entry.spans, strict=False) if entry else ():
         if text and "\\" in text:
@@ -155,13 +155,13 @@ def _correct_path(known: _Text, finding: Finding) -> Iterator[Fix]:
             yield _fix("Write slashes", *known.range(span), better)
 
 
-def _remove_line(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _remove_line(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     start, end = known.starts[finding.line - 1], known.starts[finding.line]
     yield _fix("Remove the line", start, end, "")
 
 
-def _add_section(title: str, text: str) -> Callable[[_Text, Finding], Iterator[Fix]]:
-    def add(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _add_section(title: str, text: str) -> Callable[[_Text, Finding], Iterator[QuickFix]]:
+    def add(known: _Text, finding: Finding) -> Iterator[QuickFix]:
         if not finding.line:
             gap = "" if known.text.endswith(("\n", "\r")) else known.eol
             lines = known.eol.join(("", f"## {title}", "", text, ""))
@@ -171,18 +171,18 @@ def _add_section(title: str, text: str) -> Callable[[_Text, Finding], Iterator[F
     return add
 
 
-def _add_symptoms(known: _Text, finding: Finding) -> Iterator[Fix]:
+def _add_symptoms(known: _Text, finding: Finding) -> Iterator[QuickFix]:
     if not finding.line and known.header is not None:
         at = known.header.end
         text = known.header.eol.join(("symptoms:", "  - TODO: a phrase of a future task", ""))
         yield _fix("Add `symptoms`", at, at, text)
 
 
-def _fix(title: str, start: int, end: int, text: str) -> Fix:
-    return Fix(title=title, splice=Splice(start=start, end=end, text=text))
+def _fix(title: str, start: int, end: int, text: str) -> QuickFix:
+    return QuickFix(title=title, splice=Splice(start=start, end=end, text=text))
 
 
-_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[Fix]]] = {
+_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[QuickFix]]] = {
     "unknown-key": _rename_key,
     "duplicate-key": _remove_earlier,
     "wrong-value": _correct_value,
