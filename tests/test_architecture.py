@@ -149,7 +149,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
             begin = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             found |= {f"{begin}{alias.name}" for alias in node.names} | {begin.rstrip(".")}
         needs[name] = (found & set(modules)) - {name, "lessons_kb"}
-    while free := [name for name, wanted in needs.items() if not wanted & set(needs)]:
+    while free := [name for name, needed in needs.items() if not needed & set(needs)]:
         for name in free:
             del needs[name]
     assert not needs, "these import each other, or what does"

@@ -17,7 +17,7 @@ from lessons_kb.brain.drafts import PROPOSED, Draft, Drafts
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.slugs import slug
-from lessons_kb.duplicates.near_duplicates import Duplicates, Twin
+from lessons_kb.duplicates.near_duplicates import Duplicates, NearDuplicate
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.process.git_commit import Author, Branch
@@ -72,16 +72,16 @@ class BranchReview(Drafts):
                 found += [card] if card is not None and card.kind != NOTE else []
         return found
 
-    def find_twins(self, draft: Draft) -> list[Twin]:
+    def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson, those that wait on the branch first."""
         card = self._parse(draft).card
-        served = super().find_twins(draft)
+        served = super().find_near_duplicates(draft)
         if card is None:
             return served
         text = "\n".join((card.why, *card.checklist))
         waiting = Duplicates(self.find_waiting()).find(card.title, text=text)
-        known = {twin.card.id for twin in waiting}
-        return [*waiting, *(twin for twin in served if twin.card.id not in known)]
+        known = {one.card.id for one in waiting}
+        return [*waiting, *(one for one in served if one.card.id not in known)]
 
     def _write(self, draft: Draft, card: Card, text: str) -> Card:
         stem = f"{card.kind}s/{slug(redact(card.title))}"

@@ -71,10 +71,10 @@ def check_index(layer: Layer) -> Iterator[Health]:
     if engine is None or state is None:
         return
     size = layer.read(lambda one: one.engine.size() if one.engine else 0)
-    wanted = state.cards + state.notes
-    if size != wanted and not done.stale:
+    expected = state.cards + state.notes
+    if size != expected and not done.stale:
         fix = f"`lessons index --rebuild`, or {FIX}"
-        detail = f"the index holds {size} of {wanted} files"
+        detail = f"the index holds {size} of {expected} files"
         yield Health(level="error", what="index", detail=detail, fix=fix)
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
@@ -191,9 +191,9 @@ def check_journal(layer: Layer) -> Iterator[Health]:
         are = counted(old, "row is", "rows are")
         detail = f"{are} older than {counted(days, 'day')}"
         yield Health(level="warning", what="journal", detail=detail, fix=f"{FIX} removes them")
-    for kept in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
+    for damaged in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
         fix = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
-        yield Health(level="warning", what="journal", detail=f"{kept} is damaged", fix=fix)
+        yield Health(level="warning", what="journal", detail=f"{damaged} is damaged", fix=fix)
 
 
 def check_drafts(layer: Layer) -> Iterator[Health]:
@@ -207,13 +207,13 @@ def check_drafts(layer: Layer) -> Iterator[Health]:
 def check_trash(layer: Layer) -> Iterator[Health]:
     """Tell how much lies in the trash, and how long it is kept."""
     settings = layer.settings.trash
-    kept = entries(layer.root)
+    trashed = entries(layer.root)
     limits = (
         f"kept for {counted(settings.retention_days, 'day')}, up to {size_of(settings.max_bytes)}"
     )
-    held = f"{counted(len(kept), 'file')}, {size_of(sum(one.size for one in kept))}"
-    yield Health(level="ok", what="trash", detail=f"{held if kept else 'empty'}; {limits}")
-    if beyond := find_beyond(kept, settings):
+    held = f"{counted(len(trashed), 'file')}, {size_of(sum(one.size for one in trashed))}"
+    yield Health(level="ok", what="trash", detail=f"{held if trashed else 'empty'}; {limits}")
+    if beyond := find_beyond(trashed, settings):
         detail = f"{counted(len(beyond), 'file')} beyond these limits"
         fix = f"{FIX} removes them permanently; `lessons restore` brings one back"
         yield Health(level="warning", what="trash", detail=detail, fix=fix)

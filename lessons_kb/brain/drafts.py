@@ -24,7 +24,7 @@ from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.slugs import normal_title
-from lessons_kb.duplicates.near_duplicates import Twin
+from lessons_kb.duplicates.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -240,10 +240,10 @@ class Drafts:
         """Return what a draft would lack before it may be accepted if it held this text."""
         return find_lacks(self._parse(replace(self.get(name), text=text)))
 
-    def find_twins(self, draft: Draft) -> list[Twin]:
+    def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson, best first."""
         card = self._parse(draft).card
-        return Cards(self._brain).find_twins(card) if card else []
+        return Cards(self._brain).find_near_duplicates(card) if card else []
 
     def find_agreed(self, draft: Draft) -> tuple[Pattern, ...]:
         """Return how the mistake looks by two of its fixes: the draft's, and a later one of it or
@@ -306,12 +306,12 @@ class Drafts:
         if card.source == "auto":
             self._check_room()
         if on_duplicate != "new":
-            for twin in self.find_twins(draft):
-                if twin.level != "kin":
+            for one in self.find_near_duplicates(draft):
+                if one.level != RELATED:
                     raise DuplicateCard(
-                        f"{twin.reason}; `lessons review --merge {draft.id} {twin.card.id}` counts "
+                        f"{one.reason}; `lessons review --merge {draft.id} {one.card.id}` counts "
                         "it there, `--on-duplicate new` writes a second card",
-                        existing=twin.card.id,
+                        existing=one.card.id,
                     )
         made = self._write(draft, card, self._text(draft, today))
         self._settle(draft, _ACCEPTED, made.id, over=draft.text)

@@ -216,8 +216,8 @@ class Meaning:
 def passages_of(document: Document) -> list[str]:
     """Return the texts whose vectors stand for a document.
 
-    Its title comes first: titles are held against titles, where twins are looked for. A symptom is
-    worded as a task would be, and is nearer to one than any whole card.
+    Its title comes first: near-duplicates are looked for by titles alone. A symptom is worded as a
+    task would be, and is nearer to one than any whole card.
     """
     card = document.card
     if card is None:

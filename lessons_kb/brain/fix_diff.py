@@ -52,8 +52,8 @@ def find_fix(
     if until is not None:
         settled = [name for name in parts if times[name] <= until + _SLACK_SECONDS]
         parts = {name: parts[name] for name in settled} or parts
-    wanted = set(files)
-    ordered = sorted(parts, key=lambda name: (name not in wanted, name))
+    first = set(files)
+    ordered = sorted(parts, key=lambda name: (name not in first, name))
     return "".join(parts[name] for name in ordered)
 
 

@@ -222,28 +222,28 @@ class _Shelf:
             return replace(step, action=SKIP, card=own.id, reason="already here")
         if known:
             return replace(step, action=SKIP, card=known, reason="twice in the source")
-        twin = self._twin(card)
-        if twin is not None:
-            if twin.action == BUMP:
-                self._origins[origin] = twin.card
-            return replace(step, action=twin.action, card=twin.card, reason=twin.reason)
+        known = self._find_near_duplicate(card)
+        if known is not None:
+            if known.action == BUMP:
+                self._origins[origin] = known.card
+            return replace(step, action=known.action, card=known.card, reason=known.reason)
         self._added.setdefault(tuple(analyze(card.title)), []).append(card)
         self._taken.add(card.id)
         self._origins[origin] = card.id
         return replace(step, card=card.id)
 
-    def _twin(self, card: Card) -> Step | None:
+    def _find_near_duplicate(self, card: Card) -> Step | None:
         """Return what becomes of a card that is there in other words, None where none is."""
         said = "\n".join((card.why, *card.checklist))
         added = self._added.get(tuple(analyze(card.title)), ())
-        same = [twin for other in added if (twin := compare(card.title, other))]
-        for twin in (*self._known.find(card.title, text=said), *same):
-            step = Step(action=BUMP, title="", where="", card=twin.card.id, reason=twin.reason)
-            if twin.level == SAME:
+        same = [one for other in added if (one := compare(card.title, other))]
+        for one in (*self._known.find(card.title, text=said), *same):
+            step = Step(action=BUMP, title="", where="", card=one.card.id, reason=one.reason)
+            if one.level == SAME:
                 return step
-            if twin.level == NEAR and twin not in same and self._near != "new":
+            if one.level == NEAR and one not in same and self._near != "new":
                 how = "" if self._near == BUMP else _NEAR_HINT
-                return replace(step, action=self._near, reason=f"{twin.reason}{how}")
+                return replace(step, action=self._near, reason=f"{one.reason}{how}")
         return None
 
     def _parsed(self, lesson: Incoming) -> Card:
@@ -267,8 +267,8 @@ class _Shelf:
 
 
 def _is_same(card: Card, other: Card) -> bool:
-    twin = compare(card.title, other)
-    return twin is not None and twin.level == SAME
+    found = compare(card.title, other)
+    return found is not None and found.level == SAME
 
 
 def _homes(brain: Layers) -> dict[str, Layer]:

@@ -93,14 +93,14 @@ class Layer(Index):
     def meaning(self) -> Meaning | None:
         """Vectors of the files; None unless ``[semantic]`` is enabled."""
         state = self.state
-        wanted = {} if state is None else state.settings.get("semantic", {})
-        if self._meaning is not None and as_data(self._meaning.settings) != wanted:
+        settings = {} if state is None else state.settings.get("semantic", {})
+        if self._meaning is not None and as_data(self._meaning.settings) != settings:
             self._meaning.close()
             self._meaning = None
-        if self._meaning is None and wanted.get("enabled"):
+        if self._meaning is None and settings.get("enabled"):
             from lessons_kb.brain.embeddings import Meaning
 
-            self._meaning = Meaning(self, Semantic(**wanted))
+            self._meaning = Meaning(self, Semantic(**settings))
         return self._meaning
 
     def refresh(

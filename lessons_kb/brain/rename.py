@@ -53,9 +53,11 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
     wanted = one_line(redact(title))
     stem = slug(wanted)
     with hold_new(layer.root):
-        for twin in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):
-            if twin != card.id:
-                raise DuplicateCard(f"{twin} already has this title; choose another", existing=twin)
+        for other in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):
+            if other != card.id:
+                raise DuplicateCard(
+                    f"{other} already has this title; choose another", existing=other
+                )
         _retitle(layer, card, wanted)
         new = _move(layer, card.id, stem)
     layer.touch()

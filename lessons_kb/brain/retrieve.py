@@ -53,7 +53,7 @@ def find(layer: Layer, query: Query) -> Found:
     is_wanted = _wanted(query)
     guarding = _guarding(layer, query, is_wanted)
     nearness = layer.meaning.near(query.text) if layer.meaning else None
-    wanted, asked = max(query.limit, 1), _FIRST_FETCH
+    limit, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
         scored = engine.search(reduced, weights, asked)
         scores = {n: score for n, score in scored if is_wanted(n)}
@@ -70,8 +70,8 @@ def find(layer: Layer, query: Query) -> Found:
         cards = layer.cards(scores | more)
         candidates = [(cards[n], scores.get(n, 0.0) + more.get(n, 0.0)) for n in cards]
         matches = {cards[n].id for n in guarding if n in cards}
-        hits = rank(candidates, query, settings.ranking, path_matches=matches)[:wanted]
-        if len(hits) >= wanted or len(scored) < asked:
+        hits = rank(candidates, query, settings.ranking, path_matches=matches)[:limit]
+        if len(hits) >= limit or len(scored) < asked:
             break
         asked *= 8
     numbers = {card.id: n for n, card in cards.items()}
@@ -193,12 +193,12 @@ def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> di
 
 def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     """Return the ids of the harmful ones among some cards → why; none where all may be given."""
-    wanted = list(cards)
-    if not wanted or not layer.settings.effect.withhold_harmful:
+    every = list(cards)
+    if not every or not layer.settings.effect.withhold_harmful:
         return {}
     from lessons_kb.learn.lesson_effect import may_harm, weigh
 
-    totals = layer.session_journal.outcomes.totals([card.id for card in wanted])
-    suspect = (card for card in wanted if may_harm(totals.get(card.id, {})))
+    totals = layer.session_journal.outcomes.totals([card.id for card in every])
+    suspect = (card for card in every if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)
     return {e.card.id: f"{_WHERE}: {e.reason}" for e in effects if e.verdict == "harms"}

@@ -50,7 +50,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Wanted:
+class _Expected:
     path: str
     digest: str
     kind: str
@@ -67,15 +67,15 @@ def sync(
     Batch by batch: what is committed stays when a later one fails, and the next run goes on
     there. ``progress`` is told (files done, files to do).
     """
-    wanted, held = _find_wanted(layer), engine.labels()
-    todo = [number for number, one in wanted.items() if not one.is_held(held.get(number))]
-    gone = sorted(held.keys() - wanted.keys())
+    expected, held = _find_expected(layer), engine.labels()
+    todo = [number for number, one in expected.items() if not one.is_held(held.get(number))]
+    gone = sorted(held.keys() - expected.keys())
     settings = layer.settings
     means: dict[str, float] = {}
     for start in range(0, len(todo) or len(gone[:1]), BATCH):
         entries = digest_files(
             layer.root,
-            [wanted[number].path for number in todo[start : start + BATCH]],
+            [expected[number].path for number in todo[start : start + BATCH]],
             settings.folders,
             settings.index.max_file_bytes,
         )
@@ -95,14 +95,14 @@ def sync(
 
 def compare(layer: Layer, engine: QdrantEngine) -> Difference:
     """Compare counts and content hashes; IndexBroken where what is held is damaged."""
-    wanted, held = _find_wanted(layer), engine.labels()
+    expected, held = _find_expected(layer), engine.labels()
     engine.verify(engine.stamp())
-    both = wanted.keys() & held.keys()
+    both = expected.keys() & held.keys()
     return Difference(
-        cards=len(wanted),
+        cards=len(expected),
         held=len(held),
-        missing=_ids(wanted[number].path for number in wanted.keys() - both),
-        changed=_ids(wanted[n].path for n in both if not wanted[n].is_held(held[n])),
+        missing=_ids(expected[number].path for number in expected.keys() - both),
+        changed=_ids(expected[n].path for n in both if not expected[n].is_held(held[n])),
         extra=_ids(held[number]["id"] for number in held.keys() - both),
     )
 
@@ -111,13 +111,13 @@ def _ids(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(paths))
 
 
-def _find_wanted(layer: Layer) -> dict[int, _Wanted]:
+def _find_expected(layer: Layer) -> dict[int, _Expected]:
     """Return what a cluster should hold, by number, as of the last commit."""
 
-    def read(one: Layer) -> dict[int, _Wanted]:
+    def read(one: Layer) -> dict[int, _Expected]:
         digests = one.catalogue.numbers()
         return {
-            number_card(card.id, is_note=card.kind == NOTE): _Wanted(
+            number_card(card.id, is_note=card.kind == NOTE): _Expected(
                 path=card.id, digest=digests[card.id][1], kind=card.kind
             )
             for card in one.catalogue.all_cards()

@@ -278,10 +278,10 @@ def _guarded(shown: Sequence[str], prefix: str) -> str:
 def _read_shown(journal: Journal, session: str) -> list[str]:
     """Return ``brain:card:file`` of every guarded file that the session was about to touch."""
     try:
-        kept = json.loads(journal.guard_state(session, SESSION_STATE) or "{}")
+        state = json.loads(journal.guard_state(session, SESSION_STATE) or "{}")
     except ValueError:
         return []
-    shown = kept.get("shown") if isinstance(kept, dict) else None
+    shown = state.get("shown") if isinstance(state, dict) else None
     pairs = shown if isinstance(shown, list) else []
     return [str(pair[-1]) for pair in pairs if isinstance(pair, list) and pair]
 

@@ -39,7 +39,7 @@ def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]
             continue
         if len(patterns) == MAX_PATTERNS:
             message = f"detect: more than {MAX_PATTERNS} patterns; from here on they are ignored"
-            faults.append(Fault(line=span[0], message=message, fix="remove the least telling"))
+            faults.append(Fault(line=span[0], message=message, fix="remove the least specific"))
             break
         try:
             patterns.append(_read_pattern(mapping, text or ""))

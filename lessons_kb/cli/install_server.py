@@ -32,15 +32,15 @@ def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
     name_server(url)
     former = read_server_settings()
     known = former if former.url == url else ServerSettings()
-    wanted = {
+    given = {
         "url": url,
         **_find_token(url, token_file, known, dry_run=dry_run),
         "ca_file": os.environ.get("SSL_CERT_FILE") or known.ca_file,
         "folders": _find_folders(known, scope),
     }
-    table = {key: value for key, value in wanted.items() if value or getattr(former, key)}
+    table = {key: value for key, value in given.items() if value or getattr(former, key)}
     _change(lambda text: put_table(text, _TABLE, table), dry_run=dry_run)
-    where = "of this project" if wanted["folders"] else "of all projects"
+    where = "of this project" if given["folders"] else "of all projects"
     say(f"prompts {where} are sent to {url} from now on, with secrets taken out")
     if not dry_run:
         _make_own_brain()

@@ -136,8 +136,8 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
     options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
     form = f"--format=tformat:%x00{_COMMIT}%H %cs"
     bound = (f"--max-count={most}",) if most else ()
-    reach = (f"{since}..HEAD",) if since and repository.leads(since) else ("HEAD",)
-    command = ("log", *options, *bound, form, *_FORM, "--end-of-options", *reach)
+    revisions = (f"{since}..HEAD",) if since and repository.leads(since) else ("HEAD",)
+    command = ("log", *options, *bound, form, *_FORM, "--end-of-options", *revisions)
     with _started(repository.git, repository.cwd, command) as output:
         for part in _split_commits(output):
             head, _, patch = part.partition(b"\n")

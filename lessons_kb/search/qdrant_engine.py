@@ -191,15 +191,15 @@ class QdrantEngine:
         if not values:
             return []
         query = qdrant.SparseVector(indices=list(values), values=list(values.values()))
-        wanted = limit + 8
+        most = limit + 8
         while True:
             points = self._client.query_points(
-                self._cards, query=query, using=_VECTOR, limit=wanted, with_payload=False
+                self._cards, query=query, using=_VECTOR, limit=most, with_payload=False
             ).points
             # What ties with the last place may stand below what was fetched.
-            if len(points) < wanted or rounded(points[-1].score) < rounded(points[limit - 1].score):
+            if len(points) < most or rounded(points[-1].score) < rounded(points[limit - 1].score):
                 break
-            wanted *= 4
+            most *= 4
         hits = ((_number(point.id), float(point.score)) for point in points)
         return order_hits((hit for hit in hits if hit[1] > 0), limit)
 
@@ -338,10 +338,10 @@ class QdrantEngine:
         buckets = self._read_buckets({self._bucket(term) for _field, term in asked})
         return {one: buckets[self._bucket(one[1])].get(one, 0) for one in asked}
 
-    def _read_buckets(self, wanted: Iterable[int]) -> dict[int, dict[_Term, int]]:
+    def _read_buckets(self, buckets: Iterable[int]) -> dict[int, dict[_Term, int]]:
         if sum(map(len, list(self._buckets.values()))) > _BUCKETS_KEPT:
             self._buckets = {}  # not cleared: another thread may be reading it
-        known, numbers = self._buckets, set(wanted)
+        known, numbers = self._buckets, set(buckets)
         if missing := numbers - known.keys():
             points = self._client.retrieve(self._beside, [n + 1 for n in missing])
             stored = {int(point.id) - 1: (point.payload or {})["terms"] for point in points}
@@ -352,11 +352,11 @@ class QdrantEngine:
     def _read_documents(self, numbers: Iterable[int]) -> dict[int, _Fields]:
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}
-        known, wanted = self._documents, list(dict.fromkeys(numbers))
-        if missing := [number for number in wanted if number not in known]:
+        known, distinct = self._documents, list(dict.fromkeys(numbers))
+        if missing := [number for number in distinct if number not in known]:
             stored = self._guarded(lambda: self._fetch(missing))
             known |= {number: payload["fields"] for number, payload in stored.items()}
-        return {number: known[number] for number in wanted if number in known}
+        return {number: known[number] for number in distinct if number in known}
 
     def _fetch(self, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
         found: dict[int, dict[str, Any]] = {}

@@ -41,7 +41,7 @@ def read_record() -> Mapping[str, Any]:
     with contextlib.suppress(OSError, ValueError, RecursionError, LessonsError):
         found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
         if isinstance(found, dict) and all(
-            isinstance(found.get(name, wanted()), wanted) for name, wanted in _KEYS.items()
+            isinstance(found.get(name, kind()), kind) for name, kind in _KEYS.items()
         ):
             return found
     return {}

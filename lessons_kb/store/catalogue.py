@@ -304,9 +304,9 @@ class Catalogue:
         return {number: background for number, background in rows if background is not None}
 
     def _rows(self, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-        wanted = list(numbers)
-        for start in range(0, len(wanted), _MANY):
-            part = wanted[start : start + _MANY]
+        every = list(numbers)
+        for start in range(0, len(every), _MANY):
+            part = every[start : start + _MANY]
             marks = ",".join("?" * len(part))
             sql = f"SELECT * FROM docs WHERE number IN ({marks})"  # noqa: S608
             yield from map(_checked, self._db.execute(sql, part))

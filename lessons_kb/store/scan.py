@@ -231,9 +231,9 @@ class _Walk:
     def _take(self, entry: os.DirEntry[str], prefix: str) -> str | None:
         """Note a file; return a folder to enter."""
         name = entry.name
-        wanted = name.endswith(SUFFIXES)
+        is_markdown = name.endswith(SUFFIXES)
         path = prefix + "/" + name if prefix else name
-        if wanted and entry.is_file(follow_symlinks=False):
+        if is_markdown and entry.is_file(follow_symlinks=False):
             if not ((prefix and prefix in self.transit) or name[0] == "."):
                 self._add(path, entry)
             return None
@@ -241,10 +241,10 @@ class _Walk:
             self.links.append(path)
             return None
         if entry.is_dir(follow_symlinks=False):
-            if wanted:
+            if is_markdown:
                 self._find(path, "folder-named-like-a-card", "a folder, not a file")
             return None if self._skips(name, path, prefix) else path
-        if wanted:
+        if is_markdown:
             self._find(path, "not-a-file", "neither a regular file nor a folder")
         return None
 

@@ -119,13 +119,13 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
     title = "Customers get charged two times after payment retries"
     with Brain.open(root, directory=root) as brain:
         card = Card(id="new.md", kind="lesson", title=title)
-        assert not brain.cards.find_twins(card)
+        assert not brain.cards.find_near_duplicates(card)
         enable()
         for layer in brain.layers:
             layer.encode()
-        (twin,) = brain.cards.find_twins(card)
-        assert (twin.card.id, twin.level) == ("lessons/retry.md", "near")
-        assert "has nearly the same meaning (distance 0." in twin.reason
+        (duplicate,) = brain.cards.find_near_duplicates(card)
+        assert (duplicate.card.id, duplicate.level) == ("lessons/retry.md", "near")
+        assert "has nearly the same meaning (distance 0." in duplicate.reason
         with pytest.raises(DuplicateCard, match="has nearly the same meaning"):
             brain.create(title)
         assert brain.create(title, on_duplicate="bump").id != "lessons/retry.md"

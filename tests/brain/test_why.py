@@ -43,10 +43,10 @@ def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Bra
 
 
 def hook(brain: Brain, what: str, **fields: object) -> object:
-    occasion = HookEvent(
+    hook_event = HookEvent(
         what=what, agent="claude-code", session="s1", directory=brain.directory, **fields
     )
-    return respond(occasion, ROOM, find=lambda _directory: brain)
+    return respond(hook_event, ROOM, find=lambda _directory: brain)
 
 
 def rows(brain: Brain) -> list[object]:

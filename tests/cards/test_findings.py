@@ -88,8 +88,8 @@ def wrong(given: str, expected: str, line: int = 4) -> Said:
     ],
 )  # fmt: skip
 def test_findings_of_a_header(header: str, finding: Said | list[Said]) -> None:
-    wanted = finding if isinstance(finding, list) else [finding]
-    assert check(f"---\ntitle: T\nsymptoms: [s]\n{header}\n---\n{BODY}") == wanted
+    expected = finding if isinstance(finding, list) else [finding]
+    assert check(f"---\ntitle: T\nsymptoms: [s]\n{header}\n---\n{BODY}") == expected
 
 
 NO_TITLE = (

@@ -209,7 +209,7 @@ def test_every_page_is_accessible_and_fits(
             page.screenshot(path=picture, full_page=True)
 
     complete, lacking = propose(), propose("Something else went wrong today", sections={})
-    twin = propose("Telegram remote execution must require an allowlist")
+    duplicate = propose("Telegram remote execution must require an allowlist")
     look("login")
     page.get_by_label("Token").fill("lsn_wrong")
     page.get_by_role("button", name="Log in").click()
@@ -227,7 +227,7 @@ def test_every_page_is_accessible_and_fits(
         "inbox": "/inbox",
         "draft": f"/inbox/{complete}",
         "draft-lacking": f"/inbox/{lacking}",
-        "draft-twin": f"/inbox/{twin}",
+        "draft-duplicate": f"/inbox/{duplicate}",
         "edit": f"/inbox/{complete}/edit",
         "missing": "/inbox/no-such",
     }.items():
@@ -237,7 +237,7 @@ def test_every_page_is_accessible_and_fits(
     page.get_by_label("Prompt").fill("Add a Telegram command that runs a shell script")
     page.get_by_role("button", name="Explain").click()
     look("why-told")
-    page.goto(f"{url}/brains/shop/inbox/{twin}")
+    page.goto(f"{url}/brains/shop/inbox/{duplicate}")
     page.get_by_role("button", name="Accept").click()
     look("draft-refused")
     page.goto(f"{url}/brains/shop/inbox/{complete}")

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.duplicates.near_duplicates import (
-    KIN,
     NEAR,
+    RELATED,
     SAME,
     Duplicates,
     compare,
@@ -22,8 +22,8 @@ def card(title: str, number: int = 0, why: str = "", checklist: tuple[str, ...] 
 
 
 def level(one: str, other: str) -> str:
-    twin = compare(one, card(other))
-    return twin.level if twin else ""
+    duplicate = compare(one, card(other))
+    return duplicate.level if duplicate else ""
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_what_turns_the_meaning_is_never_merged(one: str, other: str) -> None:
     ],
 )
 def test_a_paraphrase_is_proposed(one: str, other: str) -> None:
-    assert level(one, other) in (NEAR, KIN)
+    assert level(one, other) in (NEAR, RELATED)
 
 
 def test_one_form_about_other_things_is_kin() -> None:
     assert (
         level("The billing service drops the last row", "The search service drops the last row")
-        == KIN
+        == RELATED
     )
 
 
-def test_other_lessons_are_no_twins() -> None:
+def test_other_lessons_are_no_near_duplicates() -> None:
     assert level("Retried payment charged twice", "Telegram bot needs an allowlist") == ""
 
 
@@ -89,7 +89,7 @@ def test_what_a_card_says_counts_beside_its_title() -> None:
     )
     text = "A retry sends a new idempotency key.\nDerive the idempotency key from the order"
     found = Duplicates([known]).find("Double charge", text=text)
-    assert [twin.level for twin in found] == [NEAR]
+    assert [duplicate.level for duplicate in found] == [NEAR]
     assert "lessons/0.md" in found[0].reason
 
 
@@ -97,7 +97,7 @@ def test_the_best_twin_comes_first_and_notes_are_none() -> None:
     note = Card(id="readme.md", kind="note", title="Retry without a key")
     known = [card("Retry of a request without a key", 1), card("Retry without a key", 2), note]
     found = Duplicates(known).find("retry without a key")
-    assert [twin.card.id for twin in found] == ["lessons/2.md", "lessons/1.md"]
+    assert [duplicate.card.id for duplicate in found] == ["lessons/2.md", "lessons/1.md"]
     assert found[0].level == SAME
 
 
@@ -120,7 +120,7 @@ def test_distinct_templated_lessons_stay_apart() -> None:
     times = "on Mondays,after a deploy,in parallel,on Windows".split(",")
     titles = [f"The {s} service {f} {t}" for s in services for f in faults for t in times]
     for number, title in enumerate(titles):
-        assert all(twin.level == KIN for twin in known.find(title))
+        assert all(duplicate.level == RELATED for duplicate in known.find(title))
         known.add(card(title, number))
 
 

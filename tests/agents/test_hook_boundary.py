@@ -1,4 +1,4 @@
-"""The rim of a hook: whatever comes in or goes wrong, exit 0, valid output, a line in the log."""
+"""The boundary of a hook: whatever comes in or goes wrong, exit 0, valid output, a line in the log."""
 
 from __future__ import annotations
 

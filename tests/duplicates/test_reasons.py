@@ -1,15 +1,15 @@
-"""What is said of a twin, which twins are found, and the figures behind it."""
+"""What is said of a near-duplicate, which are found, and the figures behind it."""
 
 from __future__ import annotations
 
 import pytest
 
 from lessons_kb.duplicates.near_duplicates import (
-    KIN,
     NEAR,
+    RELATED,
     SAME,
     Duplicates,
-    Twin,
+    NearDuplicate,
     compare,
     is_same_wording,
     similarity,
@@ -55,21 +55,21 @@ def test_likeness_is_the_mean_of_three_coefficients(
          "lessons/a.md has a title with the same words: Test fails without a fixture"),
         ("Run the tests, then push", "Run the test then push!", SAME,
          "lessons/a.md has a title with the same words: Run the test then push!"),
-        ("The billing service drops the last row", "The search service drops the last row", KIN,
+        ("The billing service drops the last row", "The search service drops the last row", RELATED,
          "lessons/a.md is similar (title 79%): The search service drops the last row"),
-        ("Retry the payment 3 times", "Retry the payment 5 times", KIN,
+        ("Retry the payment 3 times", "Retry the payment 5 times", RELATED,
          "lessons/a.md is similar (title 100%): Retry the payment 5 times"),
-        ("Run the tests before the push", "Run the tests after the push", KIN,
+        ("Run the tests before the push", "Run the tests after the push", RELATED,
          "lessons/a.md is similar (title 100%): Run the tests after the push"),
         ("Retrying a payment charged the customer twice", "Retried payment charged twice", NEAR,
          "lessons/a.md is similar (title 89%): Retried payment charged twice"),
     ],
 )  # fmt: skip
 def test_a_twin_says_why(title: str, known: str, level: str, reason: str) -> None:
-    twin = compare(title, card(known))
-    assert twin is not None
-    assert (twin.card, twin.level, twin.reason) == (card(known), level, reason)
-    assert twin.score == (1.0 if level == SAME else round(similarity(title, known), 4))
+    duplicate = compare(title, card(known))
+    assert duplicate is not None
+    assert (duplicate.card, duplicate.level, duplicate.reason) == (card(known), level, reason)
+    assert duplicate.score == (1.0 if level == SAME else round(similarity(title, known), 4))
 
 
 KNOWN = card(
@@ -83,7 +83,7 @@ SAID = "A retry sends a new idempotency key.\nDerive the idempotency key from th
 def test_what_a_card_says_is_compared_whole() -> None:
     whole = f"{KNOWN.title}\n{KNOWN.why}\n{KNOWN.checklist[0]}"
     score = round(similarity(f"Double charge\n{SAID}", whole), 4)
-    assert compare("Double charge", KNOWN, text=SAID) == Twin(
+    assert compare("Double charge", KNOWN, text=SAID) == NearDuplicate(
         card=KNOWN,
         level=NEAR,
         score=score,
@@ -93,9 +93,9 @@ def test_what_a_card_says_is_compared_whole() -> None:
     # A title that stands in for the checklist is no second thing that a card says.
     bare = card(KNOWN.title)
     assert compare("Double charge", bare, text=f"Double charge\n{KNOWN.title}") is None
-    twin = compare("Customers pay two times more", bare, text="Something else, at some length")
-    assert twin
-    assert twin.score == round(similarity("Customers pay two times more", KNOWN.title), 4)
+    duplicate = compare("Customers pay two times more", bare, text="Something else, at some length")
+    assert duplicate
+    assert duplicate.score == round(similarity("Customers pay two times more", KNOWN.title), 4)
 
 
 @pytest.mark.parametrize(
@@ -127,18 +127,22 @@ def test_same_wording(one: str, other: str, same: bool) -> None:
     ("one", "other", "level"),
     [
         # every difference is an exchange
-        ("Set a timeout on the http client", "Set a timeout on the smtp client", KIN),
+        ("Set a timeout on the http client", "Set a timeout on the smtp client", RELATED),
         # words were added or left out as well, or only their forms differ: a paraphrase
         ("Tests fail", "Test failed", NEAR),
         ("Set a timeout on the http client", "Set a short timeout on the http client", NEAR),
         ("Set a timeout on the http client", "Always set a timeout on the smtp client", NEAR),
         # what is added is a number, a symbol or a negation
-        ("Set a timeout on the http client", "Set a timeout on the http2 client", KIN),
-        ("Set a timeout on the client", "Set a timeout of 9 on the client", KIN),
-        ("Compare the two with is", "Compare the two with is != None", KIN),
-        ("Set a timeout on the http client", "Never set a timeout on the http client", KIN),
+        ("Set a timeout on the http client", "Set a timeout on the http2 client", RELATED),
+        ("Set a timeout on the client", "Set a timeout of 9 on the client", RELATED),
+        ("Compare the two with is", "Compare the two with is != None", RELATED),
+        ("Set a timeout on the http client", "Never set a timeout on the http client", RELATED),
         # characters of a dense script are compared one by one
-        ("결제 요청을 다시 보내면 두 번 청구된다", "환불 요청을 다시 보내면 두 번 청구된다", KIN),
+        (
+            "결제 요청을 다시 보내면 두 번 청구된다",
+            "환불 요청을 다시 보내면 두 번 청구된다",
+            RELATED,
+        ),
         (
             "결제 요청을 다시 보내면 두 번 청구된다",
             "결제를 요청을 다시 보내면 두 번 청구된다",
@@ -148,18 +152,18 @@ def test_same_wording(one: str, other: str, same: bool) -> None:
 )
 def test_one_form_or_a_paraphrase(one: str, other: str, level: str) -> None:
     for title, known in ((one, other), (other, one)):
-        twin = compare(title, card(known))
-        assert twin
-        assert twin.level == level
+        duplicate = compare(title, card(known))
+        assert duplicate
+        assert duplicate.level == level
 
 
-def names(found: list[Twin]) -> list[str]:
-    return [twin.card.id for twin in found]
+def names(found: list[NearDuplicate]) -> list[str]:
+    return [duplicate.card.id for duplicate in found]
 
 
 TITLE = "Set a timeout on the http client"
-TWINS = [
-    card("Set a timeout on the smtp client", "kin"),
+CARDS = [
+    card("Set a timeout on the smtp client", "related"),
     card("Set a short timeout on the http client", "near-b"),
     card("Set a short timeout on the http client", "near-a"),
     card("Set a much shorter timeout on the http client", "nearly"),
@@ -170,8 +174,8 @@ TWINS = [
 ]
 
 
-def test_twins_are_ordered_by_level_score_and_id() -> None:
-    known = Duplicates(TWINS)
+def test_near_duplicates_are_ordered_by_level_score_and_id() -> None:
+    known = Duplicates(CARDS)
     everything = [
         "lessons/same.md",
         "lessons/worded.md",
@@ -179,7 +183,7 @@ def test_twins_are_ordered_by_level_score_and_id() -> None:
         "lessons/near-a.md",
         "lessons/near-b.md",
         "lessons/nearly.md",
-        "lessons/kin.md",
+        "lessons/related.md",
     ]
     assert names(known.find(TITLE, limit=9)) == everything
     assert names(known.find(TITLE)) == everything[:3]
@@ -200,7 +204,9 @@ def test_what_was_added_is_found_at_once_by_title_and_by_likeness() -> None:
     for number in range(40):
         known.add(card(f"Lesson {number} about the matter {number}", f"n{number}"))
         found = known.find(f"lesson {number} about the matter {number}.", limit=1)
-        assert [(twin.card.id, twin.level) for twin in found] == [(f"lessons/n{number}.md", SAME)]
+        assert [(duplicate.card.id, duplicate.level) for duplicate in found] == [
+            (f"lessons/n{number}.md", SAME)
+        ]
         if number in (0, 31, 32, 39):
             known.add(card(f"Set a timeout on the http client {number}", f"t{number}"))
             assert f"lessons/t{number}.md" in names(known.find(TITLE, limit=9))
