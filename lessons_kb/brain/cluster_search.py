@@ -63,7 +63,7 @@ class ClusterSearch:
 
     def find_trouble(self) -> str:
         """Return what keeps the cluster from answering now, "" if nothing does; no deadline."""
-        if not self._is_wanted() or self._settings is None:
+        if not self._may_ask() or self._settings is None:
             return self.trouble or "your settings name no cluster"
         settings = self._settings
 
@@ -78,9 +78,9 @@ class ClusterSearch:
         return ""
 
     def _put_before(self, local: Engine) -> Reader:
-        return _ClusterReader(local, self) if self._is_wanted() else local
+        return _ClusterReader(local, self) if self._may_ask() else local
 
-    def _is_wanted(self) -> bool:
+    def _may_ask(self) -> bool:
         if self._index.settings.index.engine != ENGINE:
             return False
         if self._settings is None:

@@ -50,19 +50,19 @@ def find(layer: Layer, query: Query) -> Found:
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-    is_wanted = _wanted(query)
-    guarding = _guarding(layer, query, is_wanted)
+    is_eligible = _eligible(query)
+    guarding = _guarding(layer, query, is_eligible)
     nearness = layer.meaning.near(query.text) if layer.meaning else None
     limit, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
         scored = engine.search(reduced, weights, asked)
-        scores = {n: score for n, score in scored if is_wanted(n)}
+        scores = {n: score for n, score in scored if is_eligible(n)}
         scores |= dict.fromkeys(guarding.difference(scores), 0.0)
         more: dict[int, float] = {}
         if nearness is not None:
             more = nearness.add_to(
                 scores,
-                is_wanted,
+                is_eligible,
                 terms=reduced,
                 frequencies=frequencies,
                 size=size,
@@ -101,14 +101,14 @@ def _without(hit: Hit, meaning: float) -> Hit:
     return replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
 
 
-def _guarding(layer: Layer, query: Query, is_wanted: Callable[[int], bool]) -> set[int]:
+def _guarding(layer: Layer, query: Query, is_eligible: Callable[[int], bool]) -> set[int]:
     """Return the numbers of cards whose globs match a file of the query."""
     if not query.paths:
         return set()
-    return set(filter(is_wanted, layer.guarding(query.paths)))
+    return set(filter(is_eligible, layer.guarding(query.paths)))
 
 
-def _wanted(query: Query) -> Callable[[int], bool]:
+def _eligible(query: Query) -> Callable[[int], bool]:
     """Part notes from cards by the sign of their number, before anything is read of them."""
     notes = NOTE in query.kinds
     cards = any(kind in KINDS for kind in query.kinds)

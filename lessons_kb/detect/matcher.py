@@ -158,19 +158,19 @@ class Matcher:
     ) -> list[_Hit]:
         """Return the matches in one side of a change; of some rules alone, if they are given."""
 
-        def is_wanted(rule: Rule) -> bool:
+        def applies(rule: Rule) -> bool:
             if among is not None and rule not in among:
                 return False
             return not rule.pattern.files or match_globs(rule.globs, change.path)
 
         hits: list[_Hit] = []
         for place in sorted(self._in_code(data)):
-            if is_wanted(self._code[place]):
+            if applies(self._code[place]):
                 hits += _find_regex(self._code[place], data)
         told = [
             place
             for place, words in enumerate(self._words)
-            if any(word in data for word in words) and is_wanted(self._syntax[place])
+            if any(word in data for word in words) and applies(self._syntax[place])
         ]
         whole = f"{change.prefix}{text}{change.suffix}" if told else ""
         if told and len(whole) <= MAX_SYNTAX_CHARS:

@@ -242,7 +242,7 @@ def _is_other_subject(one: str, other: str) -> bool:
     exchanged = False
     for what, i, j, k, m in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         apart = [*first[i:j], *second[k:m]]
-        if what != "equal" and any(_is_telling(word) for word in apart):
+        if what != "equal" and any(_changes_meaning(word) for word in apart):
             return True
         if what in ("insert", "delete"):
             return False
@@ -250,5 +250,5 @@ def _is_other_subject(one: str, other: str) -> bool:
     return exchanged
 
 
-def _is_telling(word: str) -> bool:
+def _changes_meaning(word: str) -> bool:
     return not word[0].isalpha() or any(c.isdigit() for c in word) or word in _TURNING

@@ -32,7 +32,7 @@ def rank(
     """
     scored = []
     for card, bm25 in candidates:
-        if not _is_wanted(card, query):
+        if not _is_eligible(card, query):
             continue
         factors = tuple(
             [
@@ -79,7 +79,7 @@ def reduce_terms(
     }
 
 
-def _is_wanted(card: Card, query: Query) -> bool:
+def _is_eligible(card: Card, query: Query) -> bool:
     return (
         card.status == "active"
         and card.kind in query.kinds

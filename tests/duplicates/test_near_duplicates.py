@@ -93,7 +93,7 @@ def test_what_a_card_says_counts_beside_its_title() -> None:
     assert "lessons/0.md" in found[0].reason
 
 
-def test_the_best_twin_comes_first_and_notes_are_none() -> None:
+def test_the_best_match_comes_first_and_notes_are_none() -> None:
     note = Card(id="readme.md", kind="note", title="Retry without a key")
     known = [card("Retry of a request without a key", 1), card("Retry without a key", 2), note]
     found = Duplicates(known).find("retry without a key")

@@ -65,7 +65,7 @@ def test_likeness_is_the_mean_of_three_coefficients(
          "lessons/a.md is similar (title 89%): Retried payment charged twice"),
     ],
 )  # fmt: skip
-def test_a_twin_says_why(title: str, known: str, level: str, reason: str) -> None:
+def test_a_near_duplicate_says_why(title: str, known: str, level: str, reason: str) -> None:
     duplicate = compare(title, card(known))
     assert duplicate is not None
     assert (duplicate.card, duplicate.level, duplicate.reason) == (card(known), level, reason)

@@ -43,9 +43,9 @@ def explain_prompt(view: View) -> Response:
                 "rule": one.rule,
             }
             for one in told.verdicts
-            if one.given == given
+            if one.given == was_given
         ]
-        for given in (True, False)
+        for was_given in (True, False)
     )
     return view.show(
         "why.html", problem="", told=True, given=given, held=held, tokens=told.tokens, **asked
