@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from lessons_kb.brain.bounded_refresh import freshen
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery
 from lessons_kb.brain.drafts import Draft, Drafts
@@ -24,7 +25,6 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.service.web.callers import CALLER
-from lessons_kb.session.prompt import freshen
 from lessons_kb.store.hook_log import log_trouble
 
 T = TypeVar("T")
