@@ -6,19 +6,17 @@ import contextlib
 import posixpath
 import re
 from dataclasses import dataclass
-from urllib.parse import quote
 
+from lessons_kb.brain.card_links import rewrite_links
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.relink import follow_moves
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.links import relink
 from lessons_kb.cards.outline import find_headings, normal_newlines, split_lines
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.plain_text import one_line
 from lessons_kb.cards.slugs import normal_title, slug
-from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, StorageError
 from lessons_kb.model import Card, Document
 from lessons_kb.store import card_files
 from lessons_kb.store.draft_files import DraftFolder
@@ -61,7 +59,7 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
         _retitle(layer, card, wanted)
         new = _move(layer, card.id, stem)
     layer.touch()
-    linked, failed = _follow_links(layer, card.id, new) if new != card.id else ([], [])
+    linked, failed = rewrite_links(layer, card.id, new) if new != card.id else ([], [])
     if new != card.id:
         keep_record(layer, card.id, new)
     return Renamed(old=card.id, card=cards.get(new), linked=tuple(linked), failed=tuple(failed))
@@ -115,34 +113,6 @@ def _move(layer: Layer, path: str, stem: str) -> str:
         with contextlib.suppress(DuplicateCard):
             return card_files.move(layer.root, path, new)
     raise InputError(f"{_MOST:,} cards are named {stem}; choose another title")
-
-
-def _follow_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str]]:
-    """Let the links of all files lead to the new name; return those changed, and what failed."""
-    layer.refresh()
-    linked, failed = [], []
-    name = posixpath.splitext(posixpath.basename(old))[0]
-    written = (name.encode(), quote(name).encode())
-    limit = layer.settings.index.max_file_bytes
-    for path in layer.read(lambda one: one.catalogue.numbers()):
-
-        def edited(data: bytes, path: str = path) -> bytes:
-            text = data.decode("utf-8")
-            for start, end, target in reversed(relink(text, follow_moves(path, {old: new}))):
-                text = text[:start] + target + text[end:]
-            return text.encode("utf-8")
-
-        try:
-            data = card_files.read_bytes(layer.root, path, limit=limit)
-            if any(one in data for one in written) and edited(data) != data:
-                card_files.rewrite(layer.root, path, edited)
-                linked.append(path)
-        except UnicodeDecodeError:
-            continue  # no card, and no note that links
-        except LessonsError as error:
-            failed.append(f"{path}: {error}")
-    layer.touch()
-    return sorted(linked), failed
 
 
 def _follow_drafts(layer: Layer, old: str, new: str) -> None:
