@@ -12,7 +12,7 @@ from lessons_kb.brain.card_filters import names_project, names_stage
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.detect_history import Months, glance
-from lessons_kb.brain.drafts import Drafts
+from lessons_kb.brain.drafts.drafts import Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.occurrences_before_card import look_before

@@ -86,8 +86,8 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
-        from lessons_kb.brain.addressed import count_check  # not for --help
         from lessons_kb.brain.current_session import session_of
+        from lessons_kb.brain.post_check.count_addressed import count_check  # not for --help
 
         if not (session or session_of()[0]):  # a session is counted when its turn ends
             count_check(brain.layers, result, at=time.time())
@@ -114,7 +114,7 @@ def _check(
     else:
         from lessons_kb.brain.detect_in_change import tell_line
         from lessons_kb.brain.detect_in_project import detect_diff  # not for --help
-        from lessons_kb.brain.work_done import read_diff_evidence
+        from lessons_kb.brain.post_check.work_done import read_diff_evidence
 
         change = read_diff(brain, diff)
         text = " ".join(answer)

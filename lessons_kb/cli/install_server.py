@@ -25,7 +25,7 @@ def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
     address or a token that cannot be used; then nothing is changed.
     """
     from lessons_kb.agents.install.edit_toml import put_table
-    from lessons_kb.brain.server_lessons import name_server
+    from lessons_kb.brain.shared_server.ask_server import name_server
     from lessons_kb.store.user_settings import ServerSettings, read_server_settings
 
     url = url.rstrip("/")
@@ -151,8 +151,8 @@ def _make_own_brain() -> None:
 
 
 def _tell_health() -> None:
-    from lessons_kb.brain.doctor_report import MARKS
-    from lessons_kb.brain.server_lessons import check_server
+    from lessons_kb.brain.doctor.report import MARKS
+    from lessons_kb.brain.doctor.server_check import check_server
 
     for line in check_server(os.getcwd()):
         say(f"{MARKS[line.level]} {line.what}: {line.detail}")

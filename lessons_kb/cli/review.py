@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts import Draft
+    from lessons_kb.brain.drafts.drafts import Draft
 
 
 def review(
@@ -51,7 +51,7 @@ def review(
     if len(chosen) + everything > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     check_choice("--on-duplicate", on_duplicate, ("fail", "new"))
-    from lessons_kb.brain.near_misses import find_near_misses, note_offered
+    from lessons_kb.brain.explain.near_misses import find_near_misses, note_offered
 
     drafts = (brain := open_brain()).drafts
     if show is not None:

@@ -285,7 +285,10 @@ def _find_served(
 
     They are about calls only where the user allows it. The nearest brain stands for theirs.
     """
-    from lessons_kb.brain.served_cards import find_in_call, read_card  # few users have a server
+    from lessons_kb.brain.shared_server.served_cards import (  # few users have a server
+        find_in_call,
+        read_card,
+    )
 
     cards = [read_card(one) for one in served if _is_about_calls(one)]
     placed = map(call.place, call.changes)

@@ -16,14 +16,16 @@ from lessons_kb.store.locate import state_home, user_settings_path
 from lessons_kb.store.session_roots import is_first
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.server_lessons import Asking
+    from lessons_kb.brain.shared_server.ask_server import Asking
 
 
 def ask(open_session: OpenSession, hook_event: HookEvent, prompt: str) -> Asking | None:
     """Begin to ask the server that the user shares with others, if there is one."""
     if hook_event.posted or not os.path.exists(user_settings_path()):
         return None
-    from lessons_kb.brain.server_lessons import ask_server  # few users have settings of their own
+    from lessons_kb.brain.shared_server.ask_server import (
+        ask_server,  # few users have settings of their own
+    )
 
     try:
         project = open_session.brain.project

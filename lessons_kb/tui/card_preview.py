@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import Card, Finding
 from lessons_kb.render import finding_line

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.brain.index_entry import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.undo import Undoing

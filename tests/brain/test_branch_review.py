@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.branch_review import BRANCH, BranchReview
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.branch_review import BRANCH, BranchReview
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, GitError, InputError
 from lessons_kb.process.git_commit import Author
 

@@ -10,7 +10,15 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.why import DRY, NOTED, RECOMPUTED, Why, explain_prompt, find_rule, find_why
+from lessons_kb.brain.explain.why import (
+    DRY,
+    NOTED,
+    RECOMPUTED,
+    Why,
+    explain_prompt,
+    find_rule,
+    find_why,
+)
 from lessons_kb.model import Event
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import Capabilities, HookEvent

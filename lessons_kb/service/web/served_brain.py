@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from lessons_kb.brain.bounded_refresh import freshen
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery
-from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.drafts.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.brain.refresh import Refresh

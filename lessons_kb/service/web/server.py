@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.brain.branch_review import BRANCH
+from lessons_kb.brain.drafts.branch_review import BRANCH
 from lessons_kb.errors import InputError
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.mcp.http import (

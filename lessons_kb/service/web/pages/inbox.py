@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lessons_kb.brain.branch_review import BranchReview, tell_source
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.branch_review import BranchReview, tell_source
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import RELATED
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError

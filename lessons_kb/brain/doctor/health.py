@@ -6,11 +6,9 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain import doctor_brain as checkup
-from lessons_kb.brain import doctor_environment as surroundings
-from lessons_kb.brain import doctor_fixes as fixes
 from lessons_kb.brain.discovery import tell_unclaimed
-from lessons_kb.brain.doctor_report import Health
+from lessons_kb.brain.doctor import brain_checks, environment_checks, fixes, server_check
+from lessons_kb.brain.doctor.report import Health
 from lessons_kb.errors import LessonsError
 
 if TYPE_CHECKING:
@@ -22,13 +20,13 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
 
     Indexes are brought up to date on the way, as any search does.
     """
-    lines = collect(surroundings.CHECKS, directory)
+    lines = collect((*environment_checks.CHECKS, server_check.check_server), directory)
     if brain is None:
         waits = any(line.what == "trust" and line.level == "warning" for line in lines)
         return [*lines, _no_brain(directory, waits=waits)]
     for layer in brain.layers:
         lines.append(Health(level="ok", what="brain", detail=f"{layer.root} ({layer.alias})"))
-        lines += _without_echo(collect(checkup.CHECKS, layer))
+        lines += _without_echo(collect(brain_checks.CHECKS, layer))
     return lines
 
 

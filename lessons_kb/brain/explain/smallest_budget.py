@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lessons_kb.brain.why import find_rule
+from lessons_kb.brain.explain.why import find_rule
 from lessons_kb.model import NOTE, Preflight
 
 _BUDGET = "preflight.budget"

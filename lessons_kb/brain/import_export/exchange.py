@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from lessons_kb.brain.card_text import redact_card
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.import_sources import GALANGAL, JSONL, MEMORY, REVIEW, SOURCES
+from lessons_kb.brain.import_export.guess_source import GALANGAL, JSONL, MEMORY, REVIEW, SOURCES
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header

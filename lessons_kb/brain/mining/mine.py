@@ -12,8 +12,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.detect_in_project import propose_patterns
-from lessons_kb.brain.drafts import Draft, Drafts
-from lessons_kb.brain.transcript_files import Source, find_sources, is_inside, read_entries
+from lessons_kb.brain.drafts.drafts import Draft, Drafts
+from lessons_kb.brain.mining.transcript_files import Source, find_sources, is_inside, read_entries
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.learn.draft_text import (

@@ -12,7 +12,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from lessons_kb.brain.discovery import is_settings_moved
-from lessons_kb.brain.doctor_report import Health
-from lessons_kb.brain.served_cards import Told, read_hit, take_card
+from lessons_kb.brain.shared_server.served_cards import Told, read_hit, take_card
 from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.model import Hit
 from lessons_kb.store.keychain import read_keychain
-from lessons_kb.store.server_backoff import forget_failure, note_failure, read_backoff
+from lessons_kb.store.server_backoff import note_failure, read_backoff
 from lessons_kb.store.user_settings import ServerSettings, read_key, read_server_settings
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.server_address import parse_address
@@ -39,7 +38,7 @@ _PATH = re.compile(r"(?:/[^?#]*)?/v1/brains/([A-Za-z0-9][A-Za-z0-9._-]{0,63})/?"
 _MAX_BYTES = 400_000
 _MAX_LESSONS = 8
 _MAX_STALE = 300
-_DOCTOR_SECONDS = 5.0
+_PROBE_SECONDS = 5.0
 _GARBAGE = "gives no answer that is understood"
 _TOO_MUCH = (RecursionError, OverflowError)
 _EXPLAINED: Mapping[int, str] = {
@@ -158,34 +157,13 @@ def name_server(url: str) -> str:
     return found[1]
 
 
-def check_server(directory: str) -> Iterator[Health]:
-    """Tell whether the server that hooks ask answers, and what it says of its index."""
-    settings = read_server_settings()
-    if not settings.url:
-        return
-    url = settings.url
-    if is_settings_moved(directory):
-        detail = "your settings lie in this project because of a variable; hooks do not use them"
-        yield Health(level="warning", what="server", detail=detail, fix="unset XDG_CONFIG_HOME")
-        return
-    began = time.monotonic()
-    try:
-        name = name_server(url)
-        _found, stale = _ask(settings, "lesson", "", _DOCTOR_SECONDS, [])
-    except Exception as error:
-        detail = f"{url} {explain(error)}; hooks give the local brain's lessons alone"
-        fix = "see docs/server.md, or `lessons uninstall --server`"
-        yield Health(level="warning", what="server", detail=detail, fix=fix)
-        return
-    forget_failure()
-    where = f" from {', '.join(settings.folders)}" if settings.folders else ""
-    told = f"{name} at {url}, {1_000 * (time.monotonic() - began):.0f} ms"
-    told += f"; prompts{where} are sent there, without secrets"
-    if stale:
-        fix = "tell whoever runs the server"
-        yield Health(level="warning", what="server", detail=f"{told}; {stale}", fix=fix)
-    else:
-        yield Health(level="ok", what="server", detail=told)
+def probe_server(settings: ServerSettings) -> str:
+    """Ask a server for lessons once; return why what it holds may be old, "" where it is not.
+
+    Raises whatever asking raises; see `explain`.
+    """
+    name_server(settings.url)
+    return _ask(settings, "lesson", "", _PROBE_SECONDS, [])[1]
 
 
 def explain(error: Exception) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.brain.cluster import number_card
+from lessons_kb.brain.cluster.card_numbers import number_card
 from lessons_kb.brain.index_entry import digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import is_note

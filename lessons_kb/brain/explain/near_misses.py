@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.explain.why import Verdict, find_rule
 from lessons_kb.brain.injected import OUTCOME
-from lessons_kb.brain.why import Verdict, find_rule
 from lessons_kb.errors import LessonsError
 from lessons_kb.model import Event
 from lessons_kb.store.events import ASKED

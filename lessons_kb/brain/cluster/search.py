@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain.cluster import number_card, open_cluster
+from lessons_kb.brain.cluster.card_numbers import number_card, open_cluster
 from lessons_kb.brain.index import Index
 from lessons_kb.errors import IndexBroken, LessonsError
 from lessons_kb.search.engine_protocol import Engine, Reader

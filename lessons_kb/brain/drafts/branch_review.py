@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.drafts import PROPOSED, Draft, Drafts
+from lessons_kb.brain.drafts.drafts import PROPOSED, Draft, Drafts
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.slugs import slug

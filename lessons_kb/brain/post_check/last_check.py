@@ -11,9 +11,9 @@ from lessons_kb.brain.detect_in_change import find_in_evidence
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.run_judge import judge
-from lessons_kb.brain.served_cards import read_card
-from lessons_kb.brain.work_done import find_session_evidence
+from lessons_kb.brain.post_check.judge import judge
+from lessons_kb.brain.post_check.work_done import find_session_evidence
+from lessons_kb.brain.shared_server.served_cards import read_card
 from lessons_kb.check.item_closings import read_closings
 from lessons_kb.check.item_states import check_items
 from lessons_kb.errors import InputError, StorageError

@@ -18,7 +18,7 @@ from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.current_session import is_posted
 from lessons_kb.brain.detect_in_change import read_text
 from lessons_kb.brain.detect_in_project import propose_patterns
-from lessons_kb.brain.fix_diff import find_fix
+from lessons_kb.brain.drafts.fix_diff import find_fix
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.detect_key import parse_pattern
 from lessons_kb.cards.edit import edit_header

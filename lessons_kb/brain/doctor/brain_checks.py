@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 
 from lessons_kb.brain.account_for_files import count_files, format_census
-from lessons_kb.brain.cluster_search import ENGINE, ClusterSearch
-from lessons_kb.brain.doctor_report import FIX, Health, size_of
+from lessons_kb.brain.cluster.search import ENGINE, ClusterSearch
+from lessons_kb.brain.doctor.report import FIX, Health, size_of
 from lessons_kb.brain.git_merge_setup import find_sharing
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain

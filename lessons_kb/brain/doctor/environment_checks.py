@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.doctor_report import FIX, Health, size_of
-from lessons_kb.brain.server_lessons import check_server
+from lessons_kb.brain.doctor.report import FIX, Health, size_of
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.folder_rights import find_open_folders
 from lessons_kb.store.hook_log import LOG_NAME, Trouble, read_troubles
@@ -114,4 +113,4 @@ def _existing(folder: str) -> str:
     return folder
 
 
-CHECKS = (check_trust, check_hooks, check_state, check_disk, check_extras, check_server)
+CHECKS = (check_trust, check_hooks, check_state, check_disk, check_extras)
