@@ -20,7 +20,7 @@ PURE_ROOMS = (
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
-    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py"),
+    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_connection.py"),
     "search/embeddings",
 )
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
@@ -41,7 +41,7 @@ HOMES = {
     "prometheus_client": ("service/web",),
     "pydantic": ("service/mcp", "service/web"),
     "pygls": ("service/lsp",),
-    "qdrant_client": ("search/qdrant_engine.py",),
+    "qdrant_client": ("search/qdrant_engine.py", "search/qdrant_connection.py"),
     "rank_bm25": ("search", "duplicates"),
     "re2": ("text",),
     "rich": ("cli", "tui", "render.py"),
