@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from lessons_kb.brain.card_text import compose, compose_whole, find_lacks, redact_card
 from lessons_kb.brain.current_session import session_of
@@ -20,7 +21,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.cards.slugs import normal_title, numbered_names, slug
 from lessons_kb.detect.patterns import check_pattern
 from lessons_kb.duplicates.near_duplicates import (
     NEAR,
@@ -444,13 +445,10 @@ class Cards:
 
     def _write_new(self, layer: Layer, stem: str, data: bytes) -> str:
         """Write under the first free name; a name taken meanwhile is never overwritten."""
-        for number in range(1, 1000):
-            path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
-            try:
+        for path in islice(numbered_names(stem), 1_000):
+            with contextlib.suppress(DuplicateCard):
                 layer.touch()
                 return card_files.create(layer.root, path, data)
-            except DuplicateCard:
-                continue
         raise InputError(f"1,000 cards are named {stem}; choose another title")
 
     def _bump(

@@ -6,6 +6,7 @@ import contextlib
 import posixpath
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from lessons_kb.brain.card_links import rewrite_links
 from lessons_kb.brain.cards import Cards
@@ -15,16 +16,13 @@ from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.outline import find_headings, normal_newlines, split_lines
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.plain_text import one_line
-from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.cards.slugs import normal_title, numbered_names, slug
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, StorageError
 from lessons_kb.model import Card, Document
 from lessons_kb.store import card_files
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.redact import redact
-
-_MOST = 1_000
-"""Cards of one name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,15 +102,14 @@ def _with_heading(text: str, document: Document, title: str) -> str:
 
 def _move(layer: Layer, path: str, stem: str) -> str:
     """Rename the file to the first free name that a new card of this title would get."""
-    folder, name = posixpath.split(path)
-    suffix = posixpath.splitext(name)[1]
-    for number in range(1, _MOST):
-        new = posixpath.join(folder, f"{stem}{'' if number == 1 else f'-{number}'}{suffix}")
+    folder, suffix = posixpath.dirname(path), posixpath.splitext(path)[1]
+    for name in islice(numbered_names(stem, suffix), 1_000):
+        new = posixpath.join(folder, name)
         if new == path:
             return path
         with contextlib.suppress(DuplicateCard):
             return card_files.move(layer.root, path, new)
-    raise InputError(f"{_MOST:,} cards are named {stem}; choose another title")
+    raise InputError(f"1,000 cards are named {stem}; choose another title")
 
 
 def _follow_drafts(layer: Layer, old: str, new: str) -> None:

@@ -11,12 +11,13 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import islice
 
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.drafts.drafts import PROPOSED, Draft, Drafts
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.slugs import slug
+from lessons_kb.cards.slugs import numbered_names, slug
 from lessons_kb.duplicates.near_duplicates import Duplicates, NearDuplicate
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError
 from lessons_kb.model import NOTE, Card
@@ -89,8 +90,7 @@ class BranchReview(Drafts):
 
         def add(start: str) -> Mapping[str, bytes]:
             nonlocal made
-            for number in range(1, 1_000):
-                made = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
+            for made in islice(numbered_names(stem), 1_000):
                 there = os.path.lexists(os.path.join(self._layer.root, *made.split("/")))
                 if not there and self._branch.find_entry(start, self._folder_in_git + made) is None:
                     return {made: text.encode("utf-8")}

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lessons_kb.brain.card_text import redact_card
-from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.cards import MAX_EXAMPLES, Cards
 from lessons_kb.brain.import_export.guess_source import GALANGAL, JSONL, MEMORY, REVIEW, SOURCES
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.origins import ORIGIN_KEY, read_origins
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.slugs import is_reserved, slug
+from lessons_kb.cards.slugs import is_reserved, numbered_names, slug
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import export_formats, galangal
@@ -260,10 +260,7 @@ class _Shelf:
         if is_safe_id(lesson.id) and lesson.id not in self._taken:
             return lesson.id
         stem = f"{lesson.kind}s/{slug(redact(lesson.title))}"
-        number = 1
-        while (path := f"{stem}.md" if number == 1 else f"{stem}-{number}.md") in self._taken:
-            number += 1
-        return path
+        return next(path for path in numbered_names(stem) if path not in self._taken)
 
 
 def _is_same(card: Card, other: Card) -> bool:
@@ -328,7 +325,6 @@ def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
     return found
 
 
-MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 
 _SAFE_PART = re.compile(
