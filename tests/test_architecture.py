@@ -168,6 +168,7 @@ SURROUNDINGS = {
     "brain/drafts/drafts.py": "paths as the user types them",
     "brain/layers.py": "the default for a library's caller: where it stands",
     "brain/git_merge_setup.py": "git runs where the user stands",
+    "brain/merge_driver.py": "git runs where the user stands",
     "brain/open_brains.py": "the default for a library's caller",
     "brain/mining/transcript_files.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
