@@ -222,11 +222,11 @@ class _Shelf:
             return replace(step, action=SKIP, card=own.id, reason="already here")
         if known:
             return replace(step, action=SKIP, card=known, reason="twice in the source")
-        known = self._find_near_duplicate(card)
-        if known is not None:
-            if known.action == BUMP:
-                self._origins[origin] = known.card
-            return replace(step, action=known.action, card=known.card, reason=known.reason)
+        near = self._find_near_duplicate(card)
+        if near is not None:
+            if near.action == BUMP:
+                self._origins[origin] = near.card
+            return replace(step, action=near.action, card=near.card, reason=near.reason)
         self._added.setdefault(tuple(analyze(card.title)), []).append(card)
         self._taken.add(card.id)
         self._origins[origin] = card.id
