@@ -105,16 +105,6 @@ class Matcher:
         needed = [frozenset(places[one] for one in own) for own in segments]
         return needed, compile_set(list(places), max_memory=_MAX_MEMORY)
 
-    @property
-    def in_files(self) -> bool:
-        """Whether any rule is about files."""
-        return bool(self._code or self._syntax)
-
-    @property
-    def in_commands(self) -> bool:
-        """Whether any rule is about commands."""
-        return bool(self._commands)
-
     def find_added(self, change: Change) -> list[Match]:
         """Return what a change adds, in the order of the file.
 
