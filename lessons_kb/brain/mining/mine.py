@@ -34,6 +34,7 @@ from lessons_kb.store.import_files import read_source
 from lessons_kb.store.mined_sources import Mined
 from lessons_kb.text.plurals import counted
 from lessons_kb.text.redact import redact
+from lessons_kb.text.times import read_time
 from lessons_kb.transcripts import entries
 from lessons_kb.transcripts.entries import Entry
 
@@ -377,4 +378,4 @@ def _values(row: Mapping[str, Any], kind: type) -> dict[str, Any]:
 
 
 def _seconds(since: str | None) -> float:
-    return entries.seconds(since) if since else 0.0
+    return read_time(since) if since else 0.0
