@@ -21,7 +21,8 @@ from lessons_kb.detect.added_code import parse_diff
 from lessons_kb.detect.ast_patterns import is_available
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.model import Card, as_data
-from lessons_kb.process.git import leads_to_head, read_head, read_history
+from lessons_kb.process.git import leads_to_head, read_head
+from lessons_kb.process.git_history import read_history
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.user_state import state_dir, write_private
 

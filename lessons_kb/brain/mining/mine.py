@@ -28,7 +28,7 @@ from lessons_kb.learn.mining_candidates import Candidate, find_candidates, typed
 from lessons_kb.learn.review_comments import read_comments
 from lessons_kb.learn.session_signals import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
-from lessons_kb.process.git import list_commits, read_commit, read_patches
+from lessons_kb.process.git_history import list_commits, read_commit, read_patches
 from lessons_kb.process.pool import map_batches
 from lessons_kb.store.import_files import read_source
 from lessons_kb.store.mined_sources import Mined
