@@ -167,4 +167,4 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
                 try:
                     yield json.loads(line)
                 except ValueError as error:
-                    raise DataError(f"{path}:{number}: {error}; mend or remove the line") from None
+                    raise DataError(f"{path}:{number}: {error}; fix or remove the line") from None

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     )
     figures["templated"] = measure_templated(make_templated()[: 200 if options.quick else None])
     levels = figures["templated"]
-    names = [name for name in ("cards", "merged", "near", "kin") if name in levels]
+    names = [name for name in ("cards", "merged", "near", "related") if name in levels]
     report.print_table(
         "Distinct templated lessons, each held against all before it",
         names,
@@ -87,9 +87,9 @@ def read_pairs(name: str) -> list[Pair]:
 
 def measure_pairs(pairs: Sequence[Pair]) -> dict[str, float]:
     """Return area under ROC, and how many pairs are proposed and merged, how many rightly."""
-    twins = [compare(pair.one, _card(pair.other)) for pair in pairs]
-    proposed = [pair.same for pair, twin in zip(pairs, twins, strict=True) if twin]
-    merged = [p.same for p, twin in zip(pairs, twins, strict=True) if twin and twin.level == SAME]
+    found = [compare(pair.one, _card(pair.other)) for pair in pairs]
+    proposed = [pair.same for pair, one in zip(pairs, found, strict=True) if one]
+    merged = [p.same for p, one in zip(pairs, found, strict=True) if one and one.level == SAME]
     return {
         "auc": compute_auc(pairs, similarity),
         "bigrams_auc": compute_auc(pairs, _bigrams_alike),
@@ -124,8 +124,8 @@ def measure_templated(titles: Sequence[str]) -> dict[str, int]:
     known = Duplicates(())
     levels: Counter[str] = Counter()
     for number, title in enumerate(titles):
-        twins = known.find(title)
-        levels[twins[0].level if twins else "none"] += 1
+        found = known.find(title)
+        levels[found[0].level if found else "none"] += 1
         known.add(_card(title, number))
     merged = levels.pop(SAME, 0)
     return {"lessons": len(titles), "cards": len(titles) - merged, "merged": merged, **levels}

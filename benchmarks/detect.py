@@ -88,8 +88,8 @@ def measure_part(folder: Path, part: str, options: argparse.Namespace) -> dict[s
         ]
         for name, lessons, limit, alone in kinds
     }
-    wanted = dict.fromkeys(one for picked in picks.values() for _lesson, one in picked if one)
-    places = find_places(projects, list(wanted))
+    patterns = dict.fromkeys(one for picked in picks.values() for _lesson, one in picked if one)
+    places = find_places(projects, list(patterns))
     rows, figures = [], {}
     for (name, limit), picked in picks.items():
         found = judge(projects, picked, places)
@@ -101,7 +101,7 @@ def measure_part(folder: Path, part: str, options: argparse.Namespace) -> dict[s
     total = sum(lines.values())
     title = f"{part}: {len(rules)} rules, {len(projects)} projects, {total:,} lines"
     report.print_table(title, ("fixes", "N", *one), rows)
-    figures["milliseconds"] = measure_speed(projects, wanted)
+    figures["milliseconds"] = measure_speed(projects, patterns)
     figures["documented"] = measure_documented(folder, projects, part)
     return figures
 

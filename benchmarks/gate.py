@@ -299,9 +299,9 @@ def _print_full(full: dict[str, Tally]) -> None:
     _print("Each set as a brain", full)
     reached = "reached" if average["reached"] else "NOT REACHED"
     print(
-        f"\non average {average['false']:.1%} false injections (wanted: at most {MAX_FALSE:.0%}),"
-        f" {average['kept']:.1%} of recall kept (wanted: {MIN_KEPT:.0%}), nowhere less than"
-        f" {average['least_kept']:.1%} (wanted: {MIN_KEPT_ANYWHERE:.0%}): {reached}"
+        f"\non average {average['false']:.1%} false injections (target: at most {MAX_FALSE:.0%}),"
+        f" {average['kept']:.1%} of recall kept (target: {MIN_KEPT:.0%}), nowhere less than"
+        f" {average['least_kept']:.1%} (target: {MIN_KEPT_ANYWHERE:.0%}): {reached}"
     )
 
 

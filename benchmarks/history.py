@@ -286,7 +286,7 @@ class _Player:
         )
 
     def _occur(self, session: str, what: str, **more: Any) -> Any:
-        occasion = HookEvent(
+        hook_event = HookEvent(
             what=what,
             agent="claude-code",
             session=session,
@@ -294,7 +294,7 @@ class _Player:
             at=self._clock.move(20),
             **more,
         )
-        return respond(occasion, Capabilities(), find=lambda _directory: self._brain)
+        return respond(hook_event, Capabilities(), find=lambda _directory: self._brain)
 
 
 def _write(brain: Brain, subject: Subject, day: str) -> str:

@@ -127,10 +127,10 @@ def read_projects(folder: Path, part: str, *, most: int | None = None) -> list[P
     Raises DataError where there are fewer than two.
     """
     names = sorted(path.name for path in (folder / "code").iterdir() if path.is_dir())
-    wanted = [name for name in names if (name in DEV) == (part == "dev")]
-    if len(wanted) < 2:
+    chosen = [name for name in names if (name in DEV) == (part == "dev")]
+    if len(chosen) < 2:
         raise DataError(f"fewer than two projects for {part} in {folder / 'code'}; {HOW}")
-    return [_read_project(folder / "code" / name, most) for name in wanted]
+    return [_read_project(folder / "code" / name, most) for name in chosen]
 
 
 def _read_project(root: Path, most: int | None) -> Project:

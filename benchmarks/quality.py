@@ -158,7 +158,7 @@ def _print(outcomes: dict[str, dict[str, Outcome]], comparison: dict[str, Any]) 
         )
     average = comparison["average_difference"]
     reached = "yes" if average >= MARGIN else "NO"
-    rows.append(["average", f"wanted: +{MARGIN}", f"{average:+.3f}", "", reached, ""])
+    rows.append(["average", f"target: +{MARGIN}", f"{average:+.3f}", "", reached, ""])
     headers = ["set", "best lexical", "nDCG, ours - best", "95 % interval", "reached"]
     report.print_table("Ours against the best lexical tool", [*headers, "engines agree"], rows)
 

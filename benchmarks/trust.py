@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = ("tests/trust", "tests/agents/test_rim.py")
+TESTS = ("tests/trust", "tests/agents/test_hook_boundary.py")
 _CHANGED = re.compile(r"(?i)^(?:occurrences|last[-_ ]seen)\s*:")
 
 

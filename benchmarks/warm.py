@@ -68,11 +68,11 @@ def _reference_calls(bench: Bench, size: int) -> dict[str, Callable[[str], objec
     for number in range(size):
         path, text = make_card(bench.statistics, number, seed=bench.seed, real_size=False)
         docs.append(Doc(id=path, title=text.split("title: '", 1)[1].split("'", 1)[0], text=text))
-    wanted = ["tantivy en_stem", "FTS5 porter, title x3", "bm25s + identifier split, title x3"]
+    names = ["tantivy en_stem", "FTS5 porter, title x3", "bm25s + identifier split, title x3"]
     if size <= 12_000:
-        wanted.append("rank-bm25 stem+stop")
+        names.append("rank-bm25 stem+stop")
     calls: dict[str, Callable[[str], object]] = {}
-    for name in wanted:
+    for name in names:
         try:
             search = references.LEXICAL[name](docs)
         except ImportError as error:

@@ -41,16 +41,16 @@ MANAGE = (112, 30)
 """Columns and rows."""
 
 
-def main(wanted: list[str]) -> None:
-    """Draw what is wanted, or everything."""
+def main(asked: list[str]) -> None:
+    """Draw what is asked, or everything."""
     names = ["loop", *TERMINALS, "manage", *PAGES]
-    if unknown := set(wanted) - set(names):
+    if unknown := set(asked) - set(names):
         sys.exit(f"no picture {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         os.environ["LESSONS_STATE_HOME"] = f"{place}/state"
         brain = Path(place) / "shop-brain"
-        chosen = [name for name in names if not wanted or name in wanted]
+        chosen = [name for name in names if not asked or name in asked]
         if chosen != ["loop"]:
             from benchmarks.history import play
 
@@ -127,11 +127,11 @@ async def show_manage(brain: Path) -> str:
     """Return the screen of ``lessons manage``."""
     from lessons_kb import Brain
     from lessons_kb.tui.app import ManageApp
-    from lessons_kb.tui.row_source import Desk
+    from lessons_kb.tui.row_source import RowSource
 
     with Brain.open(brain) as opened, mock.patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)
-        app = ManageApp(Desk(opened))
+        app = ManageApp(RowSource(opened))
         async with app.run_test(size=MANAGE) as pilot:
             await pilot.pause()
             await app.workers.wait_for_complete()

@@ -90,7 +90,7 @@ FORMS = {
     "date": "ISO date",
     "patterns": "list of patterns",
 }
-OCCASIONS = ("prompt", "before", "after", "stop")
+MOMENTS = ("prompt", "before", "after", "stop")
 
 
 def build_reference() -> str:
@@ -230,7 +230,7 @@ def _agents() -> list[str]:
         rows.append(
             (
                 f"`{name}`",
-                *("yes" if occasion in carries else "–" for occasion in OCCASIONS[:3]),
+                *("yes" if moment in carries else "–" for moment in MOMENTS[:3]),
                 "yes" if any(agent.events[e] == "stop" for e in agent.lines) else "–",
                 "yes" if agent.ask else "–",
                 "yes" if agent.stop else "–",

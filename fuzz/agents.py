@@ -49,11 +49,11 @@ def payload(data: bytes) -> None:
     brain = _Brain.open()
     troubles: list[str] = []
 
-    def note(agent: str, occasion: str, error: BaseException | str) -> None:
+    def note(agent: str, event: str, error: BaseException | str) -> None:
         if isinstance(error, BaseException):
             raise error
         if "not a JSON object" not in error:
-            troubles.append(f"{agent} {occasion}: {error}")
+            troubles.append(f"{agent} {event}: {error}")
 
     kept, hook.log_failure = hook.log_failure, note
     try:

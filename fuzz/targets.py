@@ -65,7 +65,7 @@ def card(data: bytes) -> None:
         for finding in findings:
             assert 0 <= finding.line <= lines, finding
             assert finding.message, finding
-            assert finding.mend, finding
+            assert finding.fix, finding
         if document.card is not None:
             for text in (document.card.title, document.card.why, *document.card.checklist):
                 assert len(text.splitlines()) <= 1, repr(text)
@@ -81,38 +81,38 @@ _EDITS: tuple[dict[str, Any], ...] = (
 
 def edit(data: bytes) -> None:
     """An edit is refused, or alters exactly the lines of its keys, and reads back as meant."""
-    wanted = _EDITS[data[0] % len(_EDITS)] if data else _EDITS[0]
+    changes = _EDITS[data[0] % len(_EDITS)] if data else _EDITS[0]
     try:
         text = data[1:].decode("utf-8")
     except UnicodeDecodeError:
         return
     before = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
     try:
-        result = edit_header(text, wanted)
+        result = edit_header(text, changes)
     except EditRefused as error:
         check_one_line(error)
         return
     after = parse_card(result, path="lessons/a.md", folders=KNOWN_FOLDERS)
-    assert edit_header(result, wanted) == result, "done twice it changes something"
+    assert edit_header(result, changes) == result, "done twice it changes something"
     if before.card is not None and after.card is not None:
-        touched = {name.replace("-", "_") for name in wanted} | {"topics", "examples"}
+        touched = {name.replace("-", "_") for name in changes} | {"topics", "examples"}
         one, two = as_data(before.card), as_data(after.card)
         for name in set(one) - touched - {"checklist"}:
             assert one[name] == two[name], (name, one[name], two[name])
-    _check_lines(text, result, wanted)
+    _check_lines(text, result, changes)
 
 
-def _check_lines(text: str, result: str, wanted: Mapping[str, Any]) -> None:
+def _check_lines(text: str, result: str, changes: Mapping[str, Any]) -> None:
     """All lines but those of the keys stay, in their order."""
     old, new = text.splitlines(keepends=True), result.splitlines(keepends=True)
     lost, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
     if not set(lost) & set(new) and not set(added) & set(old):
         assert [x for x in old if x not in lost] == [x for x in new if x not in added], "order"
     # A key may own several lines: those that follow it are indented, or items of a list.
-    names = "|".join(re.escape(name).replace("\\-", "[-_ ]?") for name in (*wanted, "tags"))
+    names = "|".join(re.escape(name).replace("\\-", "[-_ ]?") for name in (*changes, "tags"))
     key = re.compile(rf"(?i)\ufeff?['\"]?(?:{names})['\"]?\s*:|[ \t]|-|\]|\}}|#|\s*$|---")
     strange = [line for line in lost if not key.match(line)]
-    assert len(strange) <= len(wanted), strange
+    assert len(strange) <= len(changes), strange
 
 
 def settings(data: bytes) -> None:

@@ -45,7 +45,7 @@ class Ranking:
     same_stage: float = 1.1
     path_match: float = 1.5
     max_terms: int = 32
-    """A longer query is reduced to this many most telling terms."""
+    """A longer query is reduced to this many most distinctive terms."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -49,7 +49,7 @@ class Card:
     """One of KINDS, or NOTE."""
     title: str
     topics: tuple[str, ...] = ()
-    """``applies-to``, ``tags`` and their kin."""
+    """``applies-to``, ``tags`` and the like."""
     project: str | None = None
     stages: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Card:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One thing wrong with one file, and how to mend it."""
+    """One thing wrong with one file, and how to fix it."""
 
     path: str
     """POSIX path relative to the brain."""
@@ -96,7 +96,7 @@ class Finding:
     rule: str
     """Stable kebab-case name, such as ``not-utf-8``."""
     message: str
-    mend: str
+    fix: str
     level: str = "warning"
     """``error`` (the file is out of use), ``warning`` or ``info``."""
 
@@ -147,7 +147,7 @@ class Hit:
     """Added to ``bm25`` for likeness in meaning, before the factors."""
     factors: tuple[tuple[str, float], ...] = ()
     matched: tuple[str, ...] = ()
-    """Query terms found in the card, most telling first."""
+    """Query terms found in the card, most distinctive first."""
     confidence: float = 0.0
     """The gate's 0 to 1 for "this card is about this query"; comparable between brains."""
     passed: bool = False

@@ -321,11 +321,11 @@ def checked_message(item: CheckedItem) -> str:
 
 
 def finding_line(finding: Finding) -> str:
-    """Return a finding as one line in the style of a compiler, mend included."""
+    """Return a finding as one line in the style of a compiler, fix included."""
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path
     return (
         f"{clean_line(where)}: {finding.level} {finding.rule}: "
-        f"{clean_line(finding.message)} → {clean_line(finding.mend)}"
+        f"{clean_line(finding.message)} → {clean_line(finding.fix)}"
     )
 
 

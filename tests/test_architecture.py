@@ -20,7 +20,7 @@ PURE_ROOMS = (
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
-    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py"),
+    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_connection.py"),
     "search/embeddings",
 )
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
@@ -41,7 +41,7 @@ HOMES = {
     "prometheus_client": ("service/web",),
     "pydantic": ("service/mcp", "service/web"),
     "pygls": ("service/lsp",),
-    "qdrant_client": ("search/qdrant_engine.py",),
+    "qdrant_client": ("search/qdrant_engine.py", "search/qdrant_connection.py"),
     "rank_bm25": ("search", "duplicates"),
     "re2": ("text",),
     "rich": ("cli", "tui", "render.py"),
@@ -149,7 +149,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
             begin = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             found |= {f"{begin}{alias.name}" for alias in node.names} | {begin.rstrip(".")}
         needs[name] = (found & set(modules)) - {name, "lessons_kb"}
-    while free := [name for name, wanted in needs.items() if not wanted & set(needs)]:
+    while free := [name for name, needed in needs.items() if not needed & set(needs)]:
         for name in free:
             del needs[name]
     assert not needs, "these import each other, or what does"
@@ -165,11 +165,12 @@ SURROUNDINGS = {
     "brain/current_session.py": "the default for a library's caller: the session it runs in",
     "brain/captured_run.py": "a command runs where it was started",
     "brain/discovery.py": "the default for a library's caller",
-    "brain/drafts.py": "paths as the user types them",
+    "brain/drafts/drafts.py": "paths as the user types them",
     "brain/layers.py": "the default for a library's caller: where it stands",
     "brain/git_merge_setup.py": "git runs where the user stands",
+    "brain/merge_driver.py": "git runs where the user stands",
     "brain/open_brains.py": "the default for a library's caller",
-    "brain/transcript_files.py": "where agents keep their records",
+    "brain/mining/transcript_files.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
     "process/editor.py": "the user's editor",
     "process/find_program.py": "the search path of programs",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Any
+
+from lessons_kb.text.times import read_time
 
 Payload = Mapping[str, Any]
 
 
-_LATEST = 1e11
-"""What is later than this, in the year 5138, is in milliseconds."""
 MAX_OUTPUT_CHARS = 20_000
 """Beyond this only the end of what a tool printed is looked at."""
 
@@ -44,20 +43,7 @@ def arguments_of(payload: Payload, *names: str) -> object:
 
 def time_of(payload: Payload) -> float:
     """Return the payload's ``timestamp`` in seconds since the epoch, 0 when it has none."""
-    value = payload.get("timestamp")
-    if isinstance(value, (int, float)):
-        known = 0 < value < _LATEST * 1000
-        return 0.0 if not known else value / 1000 if value > _LATEST else float(value)
-    if not isinstance(value, str) or not value:
-        return 0.0
-
-    try:
-        moment = dt.datetime.fromisoformat(value)
-    except ValueError:
-        return 0.0
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=dt.UTC)
-    return moment.timestamp()
+    return read_time(payload.get("timestamp"))
 
 
 def end_of(text: str) -> str:

@@ -18,7 +18,7 @@ class Census:
     cards: int
     notes: int
     unusable: int
-    """Files that cannot be used until they are mended."""
+    """Files that cannot be used until they are fixed."""
     problems: int
     """Findings, those of usable files included."""
 

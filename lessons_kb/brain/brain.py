@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.drafts import Drafts
-from lessons_kb.brain.import_export import Exchange
+from lessons_kb.brain.drafts.drafts import Drafts
+from lessons_kb.brain.import_export.exchange import Exchange
 from lessons_kb.brain.injected import find_given
 from lessons_kb.brain.journal import Journal
-from lessons_kb.brain.last_check import check_last
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.lint import lint
-from lessons_kb.brain.run_judge import judge
+from lessons_kb.brain.post_check.judge import judge
+from lessons_kb.brain.post_check.last_check import check_last
 from lessons_kb.brain.stats import Stats
 from lessons_kb.check.item_evidence import read_texts
 from lessons_kb.check.item_states import check_items

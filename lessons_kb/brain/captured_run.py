@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.drafts.drafts import Draft, Drafts
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import LessonsError
 from lessons_kb.learn.test_runs import find_test_command

@@ -114,7 +114,7 @@ def find_lacks(document: Document) -> tuple[str, ...]:
     """Return what a draft lacks before it may become a card, one line each."""
     card = document.card
     if card is None:
-        return tuple(f"{finding.message}: {finding.mend}" for finding in document.findings[:1])
+        return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
     sections = read_sections(normal_newlines(document.body))
     checklist = read_checklist(sections)
     items = checklist.items if checklist.origin == "prevention" else ()

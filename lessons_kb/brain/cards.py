@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from lessons_kb.brain.card_text import compose, compose_whole, find_lacks, redact_card
 from lessons_kb.brain.current_session import session_of
@@ -20,9 +21,16 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.cards.slugs import normal_title, numbered_names, slug
 from lessons_kb.detect.patterns import check_pattern
-from lessons_kb.duplicates.near_duplicates import KIN, NEAR, SAME, Duplicates, Twin, similarity
+from lessons_kb.duplicates.near_duplicates import (
+    NEAR,
+    RELATED,
+    SAME,
+    Duplicates,
+    NearDuplicate,
+    similarity,
+)
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -54,10 +62,10 @@ _SHORTEST = 12
 """Characters of a shortened id that still read as a name."""
 _SHOWN = 5
 """Candidates named in a message."""
-_LEVELS = (SAME, NEAR, KIN)
+_LEVELS = (SAME, NEAR, RELATED)
 _REWORDED = 0.55
 """Titles whose words are more alike than this say the same or not by their words."""
-_MOST_TWINS = 3
+_MOST_SAME_MEANING = 3
 """More titles of one meaning are a family."""
 ON_DUPLICATE = ("fail", "bump", "new")
 
@@ -248,13 +256,13 @@ class Cards:
         with hold_new(self._brain.layers[0].root):
             self._brain.refresh()
             if on_duplicate != "new" and (
-                twin := self._find_twin(card.title, near=on_duplicate == "fail")
+                duplicate := self._find_near_duplicate(card.title, near=on_duplicate == "fail")
             ):
-                existing = twin[0]
+                existing = duplicate[0]
                 if on_duplicate == "bump":
                     return self.bump(existing, today=today)[0]
                 raise DuplicateCard(
-                    f"{twin[1]}; count it with `lessons bump {existing}`, "
+                    f"{duplicate[1]}; count it with `lessons bump {existing}`, "
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
@@ -276,10 +284,10 @@ class Cards:
         """Return what keeps a card from the quality bar, one line each."""
         return find_lacks(self.read(name)[1])
 
-    def find_twins(self, card: Card) -> list[Twin]:
+    def find_near_duplicates(self, card: Card) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson as one that is not written yet."""
         text = "\n".join((card.why, *card.checklist))
-        return self._find_twins(card.title, text)
+        return self._find_near_duplicates(card.title, text)
 
     def bump(
         self,
@@ -417,34 +425,31 @@ class Cards:
                 )
         return None
 
-    def _find_twins(self, title: str, text: str = "") -> list[Twin]:
+    def _find_near_duplicates(self, title: str, text: str = "") -> list[NearDuplicate]:
 
-        twins = Duplicates(self.all()).find(title, text=text)
+        found = Duplicates(self.all()).find(title, text=text)
         if all(layer.meaning is None for layer in self._brain.layers):
-            return twins
+            return found
 
-        return _add_twins(self._brain.layers, title, twins)
+        return _add_same_meaning(self._brain.layers, title, found)
 
-    def _find_twin(self, title: str, *, near: bool) -> tuple[str, str] | None:
+    def _find_near_duplicate(self, title: str, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with this title, and why; with ``near`` one that is like it."""
         key = normal_title(title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
                 return path, f"{path} already has this title"
-        for twin in self._find_twins(title):
-            if twin.level == SAME or (near and twin.level == NEAR):
-                return twin.card.id, twin.reason
+        for one in self._find_near_duplicates(title):
+            if one.level == SAME or (near and one.level == NEAR):
+                return one.card.id, one.reason
         return None
 
     def _write_new(self, layer: Layer, stem: str, data: bytes) -> str:
         """Write under the first free name; a name taken meanwhile is never overwritten."""
-        for number in range(1, 1000):
-            path = f"{stem}.md" if number == 1 else f"{stem}-{number}.md"
-            try:
+        for path in islice(numbered_names(stem), 1_000):
+            with contextlib.suppress(DuplicateCard):
                 layer.touch()
                 return card_files.create(layer.root, path, data)
-            except DuplicateCard:
-                continue
         raise InputError(f"1,000 cards are named {stem}; choose another title")
 
     def _bump(
@@ -623,27 +628,27 @@ def _today(today: str | None) -> str:
     return today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
 
-def _add_twins(
-    layers: Sequence[Layer], title: str, twins: Sequence[Twin], *, limit: int = 3
-) -> list[Twin]:
-    """Return the twins found by their words and, behind them, those whose titles mean the same.
+def _add_same_meaning(
+    layers: Sequence[Layer], title: str, by_words: Sequence[NearDuplicate], *, limit: int = 3
+) -> list[NearDuplicate]:
+    """Return what was found by its words and, behind it, the cards whose titles mean the same.
 
     What is found by meaning is proposed, never ``same``. Titles in nearly the same words are left
     to their words, and so are families of titles: those that fill one form differ in a word that
     carries little of the meaning (of 1,000 such lessons 988 would be proposed to others, 7 are).
     """
-    found = {twin.card.id: twin for twin in twins}
+    found = {one.card.id: one for one in by_words}
     for layer in layers:
         alike = layer.read(lambda one: _titled_like(one, title))
-        if len(alike) > _MOST_TWINS:
+        if len(alike) > _MOST_SAME_MEANING:
             continue
         for card, cosine in alike:
             is_reworded = similarity(title, card.title) < _REWORDED
             if card.kind != NOTE and card.id not in found and is_reworded:
                 distance = f"distance {1 - cosine:.2f}"
                 reason = f"{card.id} has nearly the same meaning ({distance}): {card.title}"
-                found[card.id] = Twin(card=card, level=NEAR, score=cosine, reason=reason)
-    return sorted(found.values(), key=lambda twin: _LEVELS.index(twin.level))[:limit]
+                found[card.id] = NearDuplicate(card=card, level=NEAR, score=cosine, reason=reason)
+    return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:limit]
 
 
 def _titled_like(layer: Layer, title: str) -> list[tuple[Card, float]]:

@@ -21,7 +21,8 @@ from lessons_kb.detect.added_code import parse_diff
 from lessons_kb.detect.ast_patterns import is_available
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.model import Card, as_data
-from lessons_kb.process.git import leads_to_head, read_head, read_history
+from lessons_kb.process.git import leads_to_head, read_head
+from lessons_kb.process.git_history import read_history
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.user_state import state_dir, write_private
 
@@ -72,9 +73,9 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> list[Histo
     cards = _cards(brain)
     digest = _digest(cards, brain.directory)
     path = os.path.join(state_dir(brain.layers[0].root), _KEPT)
-    kept = _read(path, digest, brain.directory)
-    counts = Counter({(row[0], row[1], row[2], row[3]): row[4] for row in kept["counts"]})
-    reached = str(kept["commit"])
+    cached = _read(path, digest, brain.directory)
+    counts = Counter({(row[0], row[1], row[2], row[3]): row[4] for row in cached["counts"]})
+    reached = str(cached["commit"])
     if reached != head:
         began = saved = time.monotonic()
         for commit in read_history(brain.directory, since=reached, most=_MAX_COMMITS):
@@ -142,10 +143,10 @@ def _digest(cards: list[tuple[str, Card]], directory: str) -> str:
 def _read(path: str, digest: str, directory: str) -> dict[str, Any]:
     """Return what was counted of these patterns in what leads to HEAD; nothing of any other."""
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
-        kept = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
-        rows = [[*map(str, row[:3]), bool(row[3]), int(row[4])] for row in kept["counts"]]
-        if kept["digest"] == digest and leads_to_head(directory, kept["commit"]):
-            return {"commit": kept["commit"], "counts": rows}
+        cached = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
+        rows = [[*map(str, row[:3]), bool(row[3]), int(row[4])] for row in cached["counts"]]
+        if cached["digest"] == digest and leads_to_head(directory, cached["commit"]):
+            return {"commit": cached["commit"], "counts": rows}
     return {"commit": "", "counts": []}
 
 

@@ -47,11 +47,11 @@ def find_detected(
     """
     if not has_detectors(brain):
         return []
-    wanted = [change for change in changes if not is_card_file(brain, change.path)]
+    relevant = [change for change in changes if not is_card_file(brain, change.path)]
     found: list[Detected] = []
     for layer in brain.layers:
         if layer.state is not None and layer.state.detectors:
-            found += layer.read(lambda one: _detected(one, brain.project, wanted, commands))
+            found += layer.read(lambda one: _detected(one, brain.project, relevant, commands))
     return found
 
 

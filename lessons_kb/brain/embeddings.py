@@ -72,14 +72,14 @@ class Nearness:
     def add_to(
         self,
         scores: Mapping[int, float],
-        is_wanted: Callable[[int], bool],
+        is_eligible: Callable[[int], bool],
         *,
         terms: Mapping[str, float],
         frequencies: Mapping[str, int],
         size: int,
     ) -> dict[int, float]:
         """Return number → what meaning adds to the BM25 scores, of the nearest files too."""
-        near = [(n, cosine) for n, cosine in self.nearest(4 * NEAREST) if is_wanted(n)]
+        near = [(n, cosine) for n, cosine in self.nearest(4 * NEAREST) if is_eligible(n)]
         found = {number: self.of(number) for number in scores}
         found |= {n: cosine for n, cosine in near[:NEAREST] if cosine >= FARTHEST}
         above = {n: cosine - self._mean for n, cosine in found.items() if cosine is not None}
@@ -216,8 +216,8 @@ class Meaning:
 def passages_of(document: Document) -> list[str]:
     """Return the texts whose vectors stand for a document.
 
-    Its title comes first: titles are held against titles, where twins are looked for. A symptom is
-    worded as a task would be, and is nearer to one than any whole card.
+    Its title comes first: near-duplicates are looked for by titles alone. A symptom is worded as a
+    task would be, and is nearer to one than any whole card.
     """
     card = document.card
     if card is None:

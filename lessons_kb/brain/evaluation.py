@@ -181,25 +181,25 @@ def _with_engine(brain: Brain, name: str) -> Iterator[Brain]:
 
     with tempfile.TemporaryDirectory(prefix="lessons-eval-") as folder:
         layers = [
-            _Twin.of(layer, name, os.path.join(folder, str(number)))
+            _OtherEngine.of(layer, name, os.path.join(folder, str(number)))
             for number, layer in enumerate(brain.layers)
         ]
-        with Brain(layers, directory=brain.directory, project=brain.project) as twin:
-            yield twin
+        with Brain(layers, directory=brain.directory, project=brain.project) as copy:
+            yield copy
 
 
-class _Twin(Layer):
+class _OtherEngine(Layer):
     """A layer as it stands, searched with another engine. It is never refreshed."""
 
     _other: Engine
 
     @classmethod
-    def of(cls, layer: Layer, name: str, directory: str) -> _Twin:
-        twin = cls(layer.root, alias=layer.alias, cache=layer.cache)
+    def of(cls, layer: Layer, name: str, directory: str) -> _OtherEngine:
+        copy = cls(layer.root, alias=layer.alias, cache=layer.cache)
         os.makedirs(directory)
-        twin._other = open_engine(name, directory, create=True)
+        copy._other = open_engine(name, directory, create=True)
         settings = layer.settings
-        numbers = twin.catalogue.numbers()
+        numbers = copy.catalogue.numbers()
         paths = list(numbers)
         for start in range(0, len(paths), BATCH):
             entries = digest_files(
@@ -208,10 +208,10 @@ class _Twin(Layer):
                 settings.folders,
                 settings.index.max_file_bytes,
             )
-            twin._other.update(
+            copy._other.update(
                 (numbers[entry.path][0], entry.terms) for entry in entries if entry.card
             )
-        return twin
+        return copy
 
     @property
     def engine(self) -> Engine:

@@ -13,7 +13,6 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.cards.merge import merge_cards
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.importers.gitattributes import (
     DRIVER,
@@ -23,9 +22,7 @@ from lessons_kb.importers.gitattributes import (
     take_block,
 )
 from lessons_kb.process import git_merge
-from lessons_kb.process.git_merge import merge_lines
 from lessons_kb.store import agent_settings
-from lessons_kb.store.agent_settings import overwrite, read_settings_file
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.disk import relative, shown
 from lessons_kb.store.locate import git_top
@@ -265,35 +262,3 @@ def _remove_if_made(file: str) -> None:
 
 def _hash(data: bytes | None) -> str:
     return hashlib.sha256(data).hexdigest() if data is not None else "-"
-
-
-LABELS = ("ours", "base", "theirs")
-
-
-def merge_files(
-    base: str, ours: str, theirs: str, *, labels: Sequence[str] = LABELS, marker_size: int = 7
-) -> bool:
-    """Merge three versions of a card into the file ``ours``; return whether it conflicts.
-
-    ``labels`` name ours, base and theirs in conflict markers. What is no text in UTF-8 is merged
-    by lines alone. Raises GitError or StorageError, and then ``ours`` is as it was.
-    """
-    versions = [read_settings_file(path) or b"" for path in (base, ours, theirs)]
-    here = os.getcwd()
-
-    def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
-        return merge_lines(base, ours, theirs, labels=labels, marker_size=marker_size, cwd=here)
-
-    def by_text(base: str, ours: str, theirs: str) -> tuple[str, bool]:
-        merged, conflict = by_lines(base.encode(), ours.encode(), theirs.encode())
-        return merged.decode(), conflict
-
-    try:
-        texts = [data.decode() for data in versions]
-    except UnicodeDecodeError:
-        data, conflict = by_lines(*versions)
-    else:
-        merged = merge_cards(*texts, merge_text=by_text)
-        data, conflict = merged.text.encode(), merged.conflict
-    overwrite(ours, data)
-    return conflict

@@ -57,10 +57,10 @@ def check_globs(document: Document) -> list[Finding]:
     try:
         compile_globs(card.paths if card else ())
     except InputError as error:
-        message, _, mend = str(error).partition("; ")
+        message, _, fix = str(error).partition("; ")
         line = document.key_lines.get("paths", 0)
         path = card.id if card else ""
-        return [Finding(path=path, line=line, rule="bad-glob", message=message, mend=mend)]
+        return [Finding(path=path, line=line, rule="bad-glob", message=message, fix=fix)]
     return []
 
 
@@ -78,9 +78,9 @@ def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: in
     try:
         data, document = read_document(root, path, folders, max_bytes)
     except StorageError as error:
-        mend = "grant yourself read access, or remove the file"
+        fix = "grant yourself read access, or remove the file"
         finding = Finding(
-            path=path, line=0, rule="unreadable", message=str(error), mend=mend, level="error"
+            path=path, line=0, rule="unreadable", message=str(error), fix=fix, level="error"
         )
         return Entry(path=path, digest="", card=None, terms={}, findings=(finding,))
     findings = list(document.findings)

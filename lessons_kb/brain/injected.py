@@ -175,3 +175,13 @@ def last_injected(layer: Layer, session: str | None) -> set[str]:
 def card_digest(card: Card) -> str:
     """Return what changes when the card would read differently in a block."""
     return f"{zlib.crc32(repr((card.title, card.why, card.checklist)).encode()):08x}"
+
+
+def name_cards(layers: Sequence[Layer], hits: Sequence[Hit]) -> list[list[str]]:
+    """Return [root, card id] of each hit; without an alias of each brain that may hold it."""
+    aliases = {layer.alias: layer.root for layer in layers}
+    cards: list[list[str]] = []
+    for hit in hits:
+        roots = [aliases[hit.brain]] if hit.brain in aliases else list(aliases.values())
+        cards += [[root, hit.card.id] for root in roots]
+    return cards

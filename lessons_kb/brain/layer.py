@@ -93,14 +93,14 @@ class Layer(Index):
     def meaning(self) -> Meaning | None:
         """Vectors of the files; None unless ``[semantic]`` is enabled."""
         state = self.state
-        wanted = {} if state is None else state.settings.get("semantic", {})
-        if self._meaning is not None and as_data(self._meaning.settings) != wanted:
+        settings = {} if state is None else state.settings.get("semantic", {})
+        if self._meaning is not None and as_data(self._meaning.settings) != settings:
             self._meaning.close()
             self._meaning = None
-        if self._meaning is None and wanted.get("enabled"):
+        if self._meaning is None and settings.get("enabled"):
             from lessons_kb.brain.embeddings import Meaning
 
-            self._meaning = Meaning(self, Semantic(**wanted))
+            self._meaning = Meaning(self, Semantic(**settings))
         return self._meaning
 
     def refresh(
@@ -148,7 +148,7 @@ class Layer(Index):
         with self.lock:
             self._limit = limit
             try:
-                done = self._mending(work)
+                done = self._rebuilding(work)
             except StorageError as error:
                 if self._state is None or rebuild or progress is not None:
                     raise
@@ -197,7 +197,7 @@ class Layer(Index):
     def show_edits(self) -> Refresh | None:
         """Let searches see what was just edited; None where a scan has to tell what that is."""
         with self.lock:
-            shown = self._mending(self._show_edits)
+            shown = self._rebuilding(self._show_edits)
             if shown is None:
                 self.show(())
             return shown
@@ -246,7 +246,7 @@ class Layer(Index):
     def read(self, work: Callable[[Layer], T]) -> T:
         """Return ``work(self)``, done while no other thread uses catalogue or engine.
 
-        Damage that it meets is mended by a rebuild, after which it is done once more.
+        Damage that it meets is fixed by a rebuild, after which it is done once more.
         """
 
         def again() -> T:
@@ -262,9 +262,9 @@ class Layer(Index):
                 self._reading = outer
 
         with self.lock:
-            return self._mending(again)
+            return self._rebuilding(again)
 
-    def _mending(self, work: Callable[[], T]) -> T:
+    def _rebuilding(self, work: Callable[[], T]) -> T:
         try:
             try:
                 return work()

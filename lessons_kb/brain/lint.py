@@ -79,17 +79,17 @@ def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]
                     line=line,
                     rule="no-ast-grep",
                     message=message,
-                    mend=install_command(EXTRA),
+                    fix=install_command(EXTRA),
                 )
                 return [replace(finding, level="info")]
             languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
             for language in sorted(languages):
                 if why := check_syntax(pattern.text, language):
                     message = f"detect: ast {pattern.text[:60]} is not {language}: {why}"
-                    mend = "write it as code, with $X for what varies"
+                    fix = "write it as code, with $X for what varies"
                     found.append(
                         Finding(
-                            path=card.id, line=line, rule="bad-pattern", message=message, mend=mend
+                            path=card.id, line=line, rule="bad-pattern", message=message, fix=fix
                         )
                     )
     return found
@@ -137,11 +137,11 @@ def _config_finding(error: ConfigError) -> Finding:
         line=line,
         rule="bad-settings",
         message=(message if line else rest).strip(),
-        mend="see `lessons config` for the valid keys",
+        fix="see `lessons config` for the valid keys",
         level="error",
     )
 
 
 def _unreadable(path: str, message: str) -> Finding:
-    mend = "grant yourself read access, or remove the file"
-    return Finding(path=path, line=0, rule="unreadable", message=message, mend=mend, level="error")
+    fix = "grant yourself read access, or remove the file"
+    return Finding(path=path, line=0, rule="unreadable", message=message, fix=fix, level="error")

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cluster_search import ClusterSearch
+from lessons_kb.brain.cluster.search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, look_in_agent, require
 from lessons_kb.store.user_state import identify
 

@@ -6,27 +6,23 @@ import contextlib
 import posixpath
 import re
 from dataclasses import dataclass
-from urllib.parse import quote
+from itertools import islice
 
+from lessons_kb.brain.card_links import rewrite_links
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.relink import follow_moves
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.links import relink
 from lessons_kb.cards.outline import find_headings, normal_newlines, split_lines
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.plain_text import one_line
-from lessons_kb.cards.slugs import normal_title, slug
-from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.cards.slugs import normal_title, numbered_names, slug
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, StorageError
 from lessons_kb.model import Card, Document
 from lessons_kb.store import card_files
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.redact import redact
-
-_MOST = 1_000
-"""Cards of one name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,13 +49,15 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
     wanted = one_line(redact(title))
     stem = slug(wanted)
     with hold_new(layer.root):
-        for twin in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):
-            if twin != card.id:
-                raise DuplicateCard(f"{twin} already has this title; choose another", existing=twin)
+        for other in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):
+            if other != card.id:
+                raise DuplicateCard(
+                    f"{other} already has this title; choose another", existing=other
+                )
         _retitle(layer, card, wanted)
         new = _move(layer, card.id, stem)
     layer.touch()
-    linked, failed = _follow_links(layer, card.id, new) if new != card.id else ([], [])
+    linked, failed = rewrite_links(layer, card.id, new) if new != card.id else ([], [])
     if new != card.id:
         keep_record(layer, card.id, new)
     return Renamed(old=card.id, card=cards.get(new), linked=tuple(linked), failed=tuple(failed))
@@ -104,43 +102,14 @@ def _with_heading(text: str, document: Document, title: str) -> str:
 
 def _move(layer: Layer, path: str, stem: str) -> str:
     """Rename the file to the first free name that a new card of this title would get."""
-    folder, name = posixpath.split(path)
-    suffix = posixpath.splitext(name)[1]
-    for number in range(1, _MOST):
-        new = posixpath.join(folder, f"{stem}{'' if number == 1 else f'-{number}'}{suffix}")
+    folder, suffix = posixpath.dirname(path), posixpath.splitext(path)[1]
+    for name in islice(numbered_names(stem, suffix), 1_000):
+        new = posixpath.join(folder, name)
         if new == path:
             return path
         with contextlib.suppress(DuplicateCard):
             return card_files.move(layer.root, path, new)
-    raise InputError(f"{_MOST:,} cards are named {stem}; choose another title")
-
-
-def _follow_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str]]:
-    """Let the links of all files lead to the new name; return those changed, and what failed."""
-    layer.refresh()
-    linked, failed = [], []
-    name = posixpath.splitext(posixpath.basename(old))[0]
-    written = (name.encode(), quote(name).encode())
-    limit = layer.settings.index.max_file_bytes
-    for path in layer.read(lambda one: one.catalogue.numbers()):
-
-        def edited(data: bytes, path: str = path) -> bytes:
-            text = data.decode("utf-8")
-            for start, end, target in reversed(relink(text, follow_moves(path, {old: new}))):
-                text = text[:start] + target + text[end:]
-            return text.encode("utf-8")
-
-        try:
-            data = card_files.read_bytes(layer.root, path, limit=limit)
-            if any(one in data for one in written) and edited(data) != data:
-                card_files.rewrite(layer.root, path, edited)
-                linked.append(path)
-        except UnicodeDecodeError:
-            continue  # no card, and no note that links
-        except LessonsError as error:
-            failed.append(f"{path}: {error}")
-    layer.touch()
-    return sorted(linked), failed
+    raise InputError(f"1,000 cards are named {stem}; choose another title")
 
 
 def _follow_drafts(layer: Layer, old: str, new: str) -> None:

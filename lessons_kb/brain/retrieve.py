@@ -50,19 +50,19 @@ def find(layer: Layer, query: Query) -> Found:
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-    is_wanted = _wanted(query)
-    guarding = _guarding(layer, query, is_wanted)
+    is_eligible = _eligible(query)
+    guarding = _guarding(layer, query, is_eligible)
     nearness = layer.meaning.near(query.text) if layer.meaning else None
-    wanted, asked = max(query.limit, 1), _FIRST_FETCH
+    limit, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
         scored = engine.search(reduced, weights, asked)
-        scores = {n: score for n, score in scored if is_wanted(n)}
+        scores = {n: score for n, score in scored if is_eligible(n)}
         scores |= dict.fromkeys(guarding.difference(scores), 0.0)
         more: dict[int, float] = {}
         if nearness is not None:
             more = nearness.add_to(
                 scores,
-                is_wanted,
+                is_eligible,
                 terms=reduced,
                 frequencies=frequencies,
                 size=size,
@@ -70,8 +70,8 @@ def find(layer: Layer, query: Query) -> Found:
         cards = layer.cards(scores | more)
         candidates = [(cards[n], scores.get(n, 0.0) + more.get(n, 0.0)) for n in cards]
         matches = {cards[n].id for n in guarding if n in cards}
-        hits = rank(candidates, query, settings.ranking, path_matches=matches)[:wanted]
-        if len(hits) >= wanted or len(scored) < asked:
+        hits = rank(candidates, query, settings.ranking, path_matches=matches)[:limit]
+        if len(hits) >= limit or len(scored) < asked:
             break
         asked *= 8
     numbers = {card.id: n for n, card in cards.items()}
@@ -101,14 +101,14 @@ def _without(hit: Hit, meaning: float) -> Hit:
     return replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
 
 
-def _guarding(layer: Layer, query: Query, is_wanted: Callable[[int], bool]) -> set[int]:
+def _guarding(layer: Layer, query: Query, is_eligible: Callable[[int], bool]) -> set[int]:
     """Return the numbers of cards whose globs match a file of the query."""
     if not query.paths:
         return set()
-    return set(filter(is_wanted, layer.guarding(query.paths)))
+    return set(filter(is_eligible, layer.guarding(query.paths)))
 
 
-def _wanted(query: Query) -> Callable[[int], bool]:
+def _eligible(query: Query) -> Callable[[int], bool]:
     """Part notes from cards by the sign of their number, before anything is read of them."""
     notes = NOTE in query.kinds
     cards = any(kind in KINDS for kind in query.kinds)
@@ -193,12 +193,12 @@ def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> di
 
 def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     """Return the ids of the harmful ones among some cards → why; none where all may be given."""
-    wanted = list(cards)
-    if not wanted or not layer.settings.effect.withhold_harmful:
+    every = list(cards)
+    if not every or not layer.settings.effect.withhold_harmful:
         return {}
     from lessons_kb.learn.lesson_effect import may_harm, weigh
 
-    totals = layer.session_journal.outcomes.totals([card.id for card in wanted])
-    suspect = (card for card in wanted if may_harm(totals.get(card.id, {})))
+    totals = layer.session_journal.outcomes.totals([card.id for card in every])
+    suspect = (card for card in every if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)
     return {e.card.id: f"{_WHERE}: {e.reason}" for e in effects if e.verdict == "harms"}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import StorageError
 from lessons_kb.model import NOTE, Card
+from lessons_kb.text.times import read_date
 
 if TYPE_CHECKING:
     from lessons_kb.brain.layers import Layers
@@ -45,7 +46,7 @@ def find_stale(brain: Layers, *, today: str, days: int | None = None) -> list[St
         if card.kind == NOTE or card.status != "active" or card.occurrences > 1:
             continue
         seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
-        last = max(filter(None, map(_date, seen)), default=None) or _written(layer, card)
+        last = max(filter(None, map(read_date, seen)), default=None) or _written(layer, card)
         if last and (now - last).days >= limit:
             found.append(Stale(card=card, days=(now - last).days))
     return sorted(found, key=lambda s: (s.card.source != "auto", -s.days, s.card.id))
@@ -65,10 +66,3 @@ def _written(layer: Layer, card: Card) -> dt.date | None:
     except OSError:
         return None
     return dt.datetime.fromtimestamp(at).date()
-
-
-def _date(text: str) -> dt.date | None:
-    try:
-        return dt.date.fromisoformat(text[:10])
-    except ValueError:
-        return None

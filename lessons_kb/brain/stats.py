@@ -12,7 +12,7 @@ from lessons_kb.brain.card_filters import names_project, names_stage
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.detect_history import Months, glance
-from lessons_kb.brain.drafts import Drafts
+from lessons_kb.brain.drafts.drafts import Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.occurrences_before_card import look_before
@@ -33,6 +33,7 @@ from lessons_kb.learn.lesson_effect import (
 )
 from lessons_kb.model import NOTE, Card
 from lessons_kb.store.lesson_outcomes import ALL, BUMPED, Outcomes
+from lessons_kb.text.times import read_date
 
 ANY = "any"
 """What stands for a stage or project in a card that names none."""
@@ -225,19 +226,19 @@ class _Counted:
 def _is_idle(card: Card, watched: str | None, today: str, stale_days: int) -> bool:
     """Return whether a card could have been given for long, as far as its dates tell."""
     dated = [day for day in (card.created, card.last_seen) if day]
-    since = [day for day in map(_date, (*dated, watched or today)) if day]
-    now = _date(today)
+    since = [day for day in map(read_date, (*dated, watched or today)) if day]
+    now = read_date(today)
     return bool(dated and now and since and (now - max(since)).days >= stale_days)
 
 
 def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, ...]:
     weeks: dict[dt.date, Counter[str]] = {}
     for day, what, times in days:
-        if date := _date(day):
+        if date := read_date(day):
             weeks.setdefault(_monday(date), Counter())[what] += times
     if not weeks:
         return ()
-    last = max(_monday(_date(today) or max(weeks)), *weeks)
+    last = max(_monday(read_date(today) or max(weeks)), *weeks)
     first = max(min(weeks), last - dt.timedelta(weeks=WEEKS - 1))
     mondays = [first + dt.timedelta(weeks=n) for n in range((last - first).days // 7 + 1)]
     return tuple(
@@ -259,13 +260,6 @@ def _monday(date: dt.date) -> dt.date:
 
 def _ranked(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _date(text: str) -> dt.date | None:
-    try:
-        return dt.date.fromisoformat(text[:10])
-    except ValueError:
-        return None
 
 
 def _today() -> str:

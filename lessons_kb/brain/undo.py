@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.drafts.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.header import canonical, split_header

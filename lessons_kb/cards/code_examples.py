@@ -86,7 +86,7 @@ def advise(card: Card, document: Document, pattern: Pattern, rule: str, message:
         line=document.key_lines.get("detect", 0),
         rule=rule,
         message=f"detect: {pattern.kind} {shown} {message}",
-        mend=_FIXES[rule],
+        fix=_FIXES[rule],
     )
 
 

@@ -26,7 +26,7 @@ class Fault:
     line: int
     """From 0, in the header."""
     message: str
-    mend: str
+    fix: str
 
 
 def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]:
@@ -39,14 +39,14 @@ def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]
             continue
         if len(patterns) == MAX_PATTERNS:
             message = f"detect: more than {MAX_PATTERNS} patterns; from here on they are ignored"
-            faults.append(Fault(line=span[0], message=message, mend="remove the least telling"))
+            faults.append(Fault(line=span[0], message=message, fix="remove the least specific"))
             break
         try:
             patterns.append(_read_pattern(mapping, text or ""))
         except InputError as error:
-            message, _, mend = str(error).partition("; ")
+            message, _, fix = str(error).partition("; ")
             message = f"detect: {message}, so this pattern is ignored"
-            faults.append(Fault(line=span[0], message=message, mend=mend))
+            faults.append(Fault(line=span[0], message=message, fix=fix))
     return tuple(patterns), tuple(faults)
 
 

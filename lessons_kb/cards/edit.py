@@ -56,7 +56,7 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     reading = read_header(split)
     if reading.reader == "none":
         problem = reading.problems[0]
-        raise EditRefused(f"{problem.message}; {problem.mend}, then try again")
+        raise EditRefused(f"{problem.message}; {problem.fix}, then try again")
     for name in changes:
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} cannot be a key; use letters, digits and hyphens")
@@ -106,21 +106,21 @@ def _unlike(entry: Entry, value: str | int | tuple[str, ...]) -> str:
     """Say why a value cannot take the place of what stands there, "" if it can."""
     known = KEYS.get(canonical(entry.key))
     form = known.form if known else "text"
-    wanted = describe_form(known) if known else "one text"
+    valid = describe_form(known) if known else "one text"
     if form == "count":
         try:
             read_value(entry)
         except ValueError as error:
-            return f"is {error}; write {wanted}"
+            return f"is {error}; write {valid}"
     if entry.shape == "scalar" and form in _ALONE and entry.span[0] == entry.span[2]:
         said = _fold(entry.texts[0] or "")
         if said and not _ALONE[form].fullmatch(said):
-            return f"is {said[:40]!r}; write {wanted}"
+            return f"is {said[:40]!r}; write {valid}"
     if entry.shape == "nested":
-        return f"is nested; write {wanted}"
+        return f"is nested; write {valid}"
     if entry.shape == "list":
         if not isinstance(value, tuple):
-            return f"is a list; write {wanted}" if entry.texts else ""
+            return f"is a list; write {valid}" if entry.texts else ""
         dropped = _dropped(entry, value)
         nested = "n" in entry.styles[:dropped]
         return "begins with a nested item; write each item as one line of text" if nested else ""

@@ -22,10 +22,10 @@ def kind_of(path: str, folders: Mapping[str, str]) -> str:
         return NOTE
     best, kind = (0, 0), NOTE
     for folder, folder_kind in (*_SINGULAR.items(), *folders.items()):
-        wanted = folder.casefold().strip("/").split("/")
-        size = len(wanted)
+        mapped = folder.casefold().strip("/").split("/")
+        size = len(mapped)
         for end in range(len(parts), size - 1, -1):
-            if parts[end - size : end] == wanted:
+            if parts[end - size : end] == mapped:
                 if (end, size) > best:
                     best, kind = (end, size), folder_kind
                 break

@@ -183,7 +183,7 @@ class Problem:
     """From 0, in the header."""
     rule: str
     message: str
-    mend: str
+    fix: str
     level: str = "warning"
 
 
@@ -336,19 +336,19 @@ def _check_items(entry: Entry, name: str) -> list[Problem]:
     for span, style in zip(entry.spans, entry.styles, strict=True):
         if style == "n":
             message = f"an item of {name} is nested and ignored"
-            mend = "write each item as one line of text"
-            found.append(Problem(line=span[0], rule="wrong-value", message=message, mend=mend))
+            fix = "write each item as one line of text"
+            found.append(Problem(line=span[0], rule="wrong-value", message=message, fix=fix))
         elif style == "m":
             message = f"an item of {name} contains a colon, so YAML reads it as a mapping"
-            mend = "put the item in double quotes"
-            problem = Problem(line=span[0], rule="unquoted-colon", message=message, mend=mend)
+            fix = "put the item in double quotes"
+            problem = Problem(line=span[0], rule="unquoted-colon", message=message, fix=fix)
             found.append(replace(problem, level="info"))
     return found
 
 
 def _check_patterns(entry: Entry) -> list[Problem]:
     return [
-        Problem(line=fault.line, rule="bad-pattern", message=fault.message, mend=fault.mend)
+        Problem(line=fault.line, rule="bad-pattern", message=fault.message, fix=fault.fix)
         for fault in read_patterns(entry)[1]
     ]
 
@@ -358,7 +358,7 @@ def _wrong(entry: Entry, key: Key, name: str, given: str) -> Problem:
         line=entry.line,
         rule="wrong-value",
         message=f"{name} is {given}, so its default is used",
-        mend=f"write {describe_form(key)}, or remove the line",
+        fix=f"write {describe_form(key)}, or remove the line",
     )
 
 
@@ -368,7 +368,7 @@ def _duplicate(entry: Entry, earlier: Entry) -> Problem:
         line=entry.line,
         rule="duplicate-key",
         message=f"{entry.key} appears twice in the header; this last one counts",
-        mend=f"remove one of them (the other is {above} above)",
+        fix=f"remove one of them (the other is {above} above)",
     )
 
 
@@ -377,7 +377,7 @@ def _typo(entry: Entry, near: str) -> Problem:
         line=entry.line,
         rule="unknown-key",
         message=f"unknown key {entry.key}; it has no effect",
-        mend=f"did you mean {near}?",
+        fix=f"did you mean {near}?",
         level="info",
     )
 

@@ -100,9 +100,9 @@ ADVICE = frozenset((*_FIXES, *EXAMPLE_RULES))
 
 
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
-    mend = _FILLS.get(rule) if line else None
-    mend = mend or _FIXES[rule]
-    return Finding(path=card.id, line=line, rule=rule, message=message, mend=mend, level=level)
+    fix = _FILLS.get(rule) if line else None
+    fix = fix or _FIXES[rule]
+    return Finding(path=card.id, line=line, rule=rule, message=message, fix=fix, level=level)
 
 
 def _check_parts(card: Card, document: Document) -> list[Finding]:

@@ -135,7 +135,7 @@ _CONFLICT = Problem(
     line=0,
     rule="conflict-markers",
     message="unresolved conflict markers from a merge",
-    mend="resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
+    fix="resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
 )
 
 
@@ -223,7 +223,7 @@ def _placed(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding
             line=first + problem.line,
             rule=problem.rule,
             message=one_line(problem.message),
-            mend=problem.mend,
+            fix=problem.fix,
             level=problem.level,
         )
         for problem in ordered
@@ -233,8 +233,8 @@ def _placed(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding
 _SAVE = "save the file as UTF-8 text"
 
 
-def _unusable(path: str, line: int, rule: str, message: str, mend: str) -> Document:
-    finding = Finding(path=path, line=line, rule=rule, message=message, mend=mend, level="error")
+def _unusable(path: str, line: int, rule: str, message: str, fix: str) -> Document:
+    finding = Finding(path=path, line=line, rule=rule, message=message, fix=fix, level="error")
     return Document(card=None, fields={}, findings=(finding,))
 
 

@@ -37,9 +37,9 @@ def read_header(split: Split) -> Reading:
     try:
         return Reading(entries=read_yaml(split.header.lines))
     except RefusedError as refused:
-        mend = "write plain `key: value` lines and lists, without anchors"
+        fix = "write plain `key: value` lines and lists, without anchors"
         return _useless(
-            refused.line, "header-refused", f"the header is not accepted: {refused}", mend
+            refused.line, "header-refused", f"the header is not accepted: {refused}", fix
         )
     except NotYamlError as error:
         return _read_other(split.header, error)
@@ -56,7 +56,7 @@ def _read_other(header: Header, error: NotYamlError) -> Reading:
         line=min(error.line, max(len(header.lines) - 1, 0)),
         rule="header-not-yaml",
         message=f"the header is not valid YAML ({error}); its plain keys and lists are used",
-        mend=_QUOTE,
+        fix=_QUOTE,
     )
     return Reading(entries=entries, reader="lenient", problems=(problem,))
 
@@ -103,6 +103,6 @@ _PROBLEMS = {
 }
 
 
-def _useless(line: int, rule: str, message: str, mend: str) -> Reading:
-    problem = Problem(line=line, rule=rule, message=message, mend=mend, level="error")
+def _useless(line: int, rule: str, message: str, fix: str) -> Reading:
+    problem = Problem(line=line, rule=rule, message=message, fix=fix, level="error")
     return Reading(reader="none", problems=(problem,))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import count
 
 from lessons_kb.errors import InputError
 
@@ -37,6 +39,12 @@ def slug(title: str) -> str:
         raise InputError("the title is empty; name the mistake in one sentence")
     name = _cut(name)
     return f"{name}-card" if name in _RESERVED else name
+
+
+def numbered_names(stem: str, suffix: str = ".md") -> Iterator[str]:
+    """Yield the names that files of one stem get, without end: ``stem.md``, ``stem-2.md`` ..."""
+    yield f"{stem}{suffix}"
+    yield from (f"{stem}-{number}{suffix}" for number in count(2))
 
 
 def is_reserved(name: str) -> bool:

@@ -106,9 +106,9 @@ class Claims:
 
     def ran(self, line: str) -> bool:
         """Tell whether a command line was run without failing, alone or as part of a longer one."""
-        wanted = " ".join(line.split())
+        shown = " ".join(line.split())
         return any(
-            wanted in " ".join(command.line.split())
+            shown in " ".join(command.line.split())
             for command in self._evidence.commands
             if not command.failed
         )

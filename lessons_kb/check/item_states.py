@@ -105,8 +105,8 @@ def check_items(
     titles = {
         card.id: [(card.title, "")] for card in cards if any(d.card == card.id for d in detected)
     }
-    wanted = [
-        _Wanted(card=card, item=item, order=order, pattern=pattern)
+    sought = [
+        _Item(card=card, text=item, order=order, pattern=pattern)
         for card in cards
         for item, pattern in list(_checks_of(card)) or titles.get(card.id, [])
         if (order := tuple(dict.fromkeys(analyze(item[:MAX_ITEM]))))
@@ -115,7 +115,7 @@ def check_items(
     added, removed = read_done(evidence)
     everything = frozenset[str]().union(*(terms for _, terms in told))
     everything = everything.union(*(place.terms for place in (*code, *added)))
-    about = frozenset[str]().union(*(one.terms for one in wanted))
+    about = frozenset[str]().union(*(one.terms for one in sought))
     scene = _Scene(
         told=told,
         code=code,
@@ -126,16 +126,16 @@ def check_items(
         claims=Claims(evidence),
         closings=closings or {},
     )
-    found = _assign(wanted, detected)
+    found = _assign(sought, detected)
     items = []
-    for number, one in enumerate(wanted):
+    for number, one in enumerate(sought):
         checked = found.get(number) or _judge(one, scene)
         seen = checked.state == SHOWN
-        terms = () if seen else _words_of(one.item, one.terms - everything)
+        terms = () if seen else _words_of(one.text, one.terms - everything)
         items.append(
             CheckedItem(
                 card=one.card,
-                item=one.item,
+                item=one.text,
                 state=checked.state,
                 quote=checked.quote,
                 where=checked.where,
@@ -166,11 +166,11 @@ def is_check(item: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Wanted:
+class _Item:
     """An item that is looked for."""
 
     card: Card
-    item: str
+    text: str
     order: tuple[str, ...]
     """Its terms in order."""
     pattern: str
@@ -187,8 +187,8 @@ class _Wanted:
         own = self.terms
         if len(own) < _LEAST_TERMS or share(own, terms) < SHOWN_FROM:
             return False
-        telling = [term for term in self.order if term not in _light()]
-        return terms.issuperset(telling[:asked])
+        meaningful = [term for term in self.order if term not in _light()]
+        return terms.issuperset(meaningful[:asked])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,14 +222,14 @@ def _checks_of(card: Card) -> Iterable[tuple[str, str]]:
             yield item, pattern
 
 
-def _assign(wanted: Sequence[_Wanted], detected: Sequence[DetectedLine]) -> dict[int, _Verdict]:
+def _assign(sought: Sequence[_Item], detected: Sequence[DetectedLine]) -> dict[int, _Verdict]:
     """Return the items that a detected mistake contradicts: of each card the nearest in words."""
     found: dict[int, _Verdict] = {}
     for one in detected:
-        own = [number for number, item in enumerate(wanted) if item.card.id == one.card]
+        own = [number for number, item in enumerate(sought) if item.card.id == one.card]
         terms = frozenset(analyze(one.quote))
         if own:
-            nearest = max(own, key=lambda number: share(wanted[number].terms, terms))
+            nearest = max(own, key=lambda number: share(sought[number].terms, terms))
             verdict = _Verdict(
                 state=CONTRADICTED, quote=one.quote.strip(), where=one.where, reason=DETECTED
             )
@@ -237,21 +237,21 @@ def _assign(wanted: Sequence[_Wanted], detected: Sequence[DetectedLine]) -> dict
     return found
 
 
-def _judge(wanted: _Wanted, scene: _Scene) -> _Verdict:
-    if wanted.pattern and (found := _find_pattern(wanted.pattern, scene.evidence)):
+def _judge(item: _Item, scene: _Scene) -> _Verdict:
+    if item.pattern and (found := _find_pattern(item.pattern, scene.evidence)):
         return found
-    closing = scene.closings.get((wanted.card.id, wanted.item))
+    closing = scene.closings.get((item.card.id, item.text))
     if closing and (found := _verify(closing, scene)):
         return found
-    shown = _find_done(wanted, scene) or _find_told(wanted, scene)
-    if denied := _find_denial(wanted.item, wanted.terms, scene.denials):
+    shown = _find_done(item, scene) or _find_told(item, scene)
+    if denied := _find_denial(item.text, item.terms, scene.denials):
         sure, denial = denied
         if shown is None or sure >= SURE_FROM:
             return _Verdict(state=DENIED, quote=denial.sentence, where=ANSWER)
-    elif found := _find_contradiction(wanted, scene) or shown:
+    elif found := _find_contradiction(item, scene) or shown:
         return found
-    nearest = max(scene.told, key=lambda one: share(wanted.terms, one[1]), default=None)
-    if nearest is None or wanted.terms.isdisjoint(nearest[1]):
+    nearest = max(scene.told, key=lambda one: share(item.terms, one[1]), default=None)
+    if nearest is None or item.terms.isdisjoint(nearest[1]):
         return _Verdict(state=OPEN)
     return _Verdict(state=OPEN, quote=nearest[0], where=ANSWER)
 
@@ -321,69 +321,67 @@ def _find_denial(
     return max(near, key=lambda entry: entry[0], default=None)
 
 
-def _find_contradiction(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
+def _find_contradiction(item: _Item, scene: _Scene) -> _Verdict | None:
     """Return the sentence that claims for an item what never happened."""
     if not scene.evidence.complete:
         return None
     for sentence, terms in scene.told:
-        if is_unsure(sentence, unless_in=wanted.item):
+        if is_unsure(sentence, unless_in=item.text):
             continue
         reason = scene.claims.refute(sentence)
-        if reason and (
-            scene.claims.is_about(reason, wanted.item) or wanted.is_told_in(terms, asked=1)
-        ):
+        if reason and (scene.claims.is_about(reason, item.text) or item.is_told_in(terms, asked=1)):
             return _Verdict(state=CONTRADICTED, quote=sentence, where=ANSWER, reason=reason)
     return None
 
 
-def _find_done(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
+def _find_done(item: _Item, scene: _Scene) -> _Verdict | None:
     """Return what was written or run that shows an item; what is forbidden is not shown by doing.
 
     What is to be removed is looked for among what was.
     """
-    if re.search(_FORBIDS, wanted.item):
+    if re.search(_FORBIDS, item.text):
         return None
-    removes = re.search(_REMOVES, wanted.item)
+    removes = re.search(_REMOVES, item.text)
     for place in scene.removed if removes else scene.added:
         if place.earlier or place.failed:
             continue
         if removes:
-            rest = frozenset(wanted.order[1:])
+            rest = frozenset(item.order[1:])
             is_shown = bool(rest) and share(rest, place.terms) >= SHOWN_FROM
         else:
-            is_shown = wanted.is_told_in(place.terms)
+            is_shown = item.is_told_in(place.terms)
         if is_shown:
-            quote, where = place.find_line(wanted.terms)
+            quote, where = place.find_line(item.terms)
             return _Verdict(state=SHOWN, quote=quote, where=where)
     return None
 
 
-def _find_told(wanted: _Wanted, scene: _Scene) -> _Verdict | None:
+def _find_told(item: _Item, scene: _Scene) -> _Verdict | None:
     """Return the sentence or the code of the answer that says that an item was done."""
-    forbids = bool(re.search(_FORBIDS, wanted.item))
-    if scene.evidence.complete and not _is_borne_out(wanted, scene):
+    forbids = bool(re.search(_FORBIDS, item.text))
+    if scene.evidence.complete and not _is_borne_out(item, scene):
         return None
     for sentence, terms in scene.told:
-        if not wanted.is_told_in(terms) or scene.claims.refute(sentence):
+        if not item.is_told_in(terms) or scene.claims.refute(sentence):
             continue
         is_kept = (
             re.search(_NEGATES, sentence)
             if forbids
-            else not is_unsure(sentence, unless_in=wanted.item)
+            else not is_unsure(sentence, unless_in=item.text)
         )
         if not is_kept:
             continue
         return _Verdict(state=SHOWN, quote=sentence, where=ANSWER)
     for place in () if forbids else scene.code:
-        if wanted.is_told_in(place.terms):
-            quote, where = place.find_line(wanted.terms)
+        if item.is_told_in(place.terms):
+            quote, where = place.find_line(item.terms)
             return _Verdict(state=SHOWN, quote=quote, where=where)
     return None
 
 
-def _is_borne_out(wanted: _Wanted, scene: _Scene) -> bool:
+def _is_borne_out(item: _Item, scene: _Scene) -> bool:
     return any(
-        share(wanted.terms, place.terms) >= BORNE_OUT_FROM
+        share(item.terms, place.terms) >= BORNE_OUT_FROM
         for place in (*scene.added, *scene.removed)
         if not place.failed
     )

@@ -35,9 +35,20 @@ def add(
     --do "Send the same key on every retry" --symptom "a payment times out"
     --symptom "customers were charged twice"
     """
-    given = {**locals()}
     check_kind(kind, severity)
-    details = {**parts.read_options(**given), "whole": True}
+    details = parts.read_options(
+        kind=kind,
+        tags=tags,
+        project=project,
+        stage=stage,
+        severity=severity,
+        paths=paths,
+        why=why,
+        do=do,
+        symptom=symptom,
+        detect=detect,
+    )
+    details["whole"] = True
     try:
         card = parts.write_card(open_brain(), title, on_duplicate, details)
     except Incomplete as error:

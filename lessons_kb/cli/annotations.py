@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from lessons_kb.text.escape_controls import visible, visible_json
+from lessons_kb.version import __version__
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -27,6 +28,14 @@ class Annotation:
     message: str
     level: str = "warning"
     """``error``, ``warning`` or ``info``."""
+
+
+def print_annotations(annotations: Sequence[Annotation], form: str) -> None:
+    """Print annotations as ``github`` or ``sarif``."""
+    if form == "sarif":
+        print(format_sarif(annotations, version=__version__))
+    elif annotations:
+        print(format_github(annotations))
 
 
 def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
@@ -66,16 +75,12 @@ def _result(annotation: Annotation, rules: list[str]) -> dict[str, object]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(annotation.path)},
+                    "artifactLocation": {"uri": quote(annotation.path)},
                     "region": {"startLine": max(annotation.line, 1)},
                 }
             }
         ],
     }
-
-
-def _uri(path: str) -> str:
-    return quote(path)
 
 
 def _command(annotation: Annotation) -> str:

@@ -66,7 +66,6 @@ def read_options(
     do: Sequence[str] | None,
     symptom: Sequence[str] | None,
     detect: Sequence[str] | None,
-    **_others: object,
 ) -> dict[str, Any]:
     """Return what these options say, as ``Cards.create`` takes it."""
     items = "\n".join(f"- [ ] {clean_line(one)}" for one in do or () if one.strip())

@@ -10,7 +10,7 @@ import typer
 
 from lessons_kb import render
 from lessons_kb.check.item_evidence import read_texts
-from lessons_kb.cli.annotations import Annotation, format_github, format_sarif
+from lessons_kb.cli.annotations import Annotation, print_annotations
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -24,7 +24,6 @@ from lessons_kb.cli.options import (
 from lessons_kb.cli.query_options import Revision, Session, read_diff
 from lessons_kb.errors import InputError
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN
-from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,8 +85,8 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
-        from lessons_kb.brain.addressed import count_check  # not for --help
         from lessons_kb.brain.current_session import session_of
+        from lessons_kb.brain.post_check.count_addressed import count_check  # not for --help
 
         if not (session or session_of()[0]):  # a session is counted when its turn ends
             count_check(brain.layers, result, at=time.time())
@@ -114,7 +113,7 @@ def _check(
     else:
         from lessons_kb.brain.detect_in_change import tell_line
         from lessons_kb.brain.detect_in_project import detect_diff  # not for --help
-        from lessons_kb.brain.work_done import read_diff_evidence
+        from lessons_kb.brain.post_check.work_done import read_diff_evidence
 
         change = read_diff(brain, diff)
         text = " ".join(answer)
@@ -140,13 +139,7 @@ def _print_check(brain: Brain, result: Check, form: str) -> None:
         print(render.check_text(result, brain.layers[0].settings.language))
     else:
         annotations = [_annotation(brain, item) for item in result.unaddressed]
-        text = (
-            format_github(annotations)
-            if form == "github"
-            else format_sarif(annotations, version=__version__)
-        )
-        if text:
-            print(text)
+        print_annotations(annotations, form)
 
 
 def _annotation(brain: Brain, item: CheckedItem) -> Annotation:

@@ -50,11 +50,22 @@ def create(
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
     """
-    given = {**locals()}
     check_kind(kind, severity)
     brain = open_brain()
     sketch = _sketch(brain, title, from_diff, from_session)
-    details = {**parts.read_options(**given), "whole": False}
+    details = parts.read_options(
+        kind=kind,
+        tags=tags,
+        project=project,
+        stage=stage,
+        severity=severity,
+        paths=paths,
+        why=why,
+        do=do,
+        symptom=symptom,
+        detect=detect,
+    )
+    details["whole"] = False
     if sketch:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lessons_kb.cli.annotations import Annotation, format_github, format_sarif
+from lessons_kb.cli.annotations import Annotation, print_annotations
 from lessons_kb.cli.options import (
     check_choice,
     open_brain,
@@ -21,7 +21,6 @@ from lessons_kb.cli.query_options import Revision, read_diff
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.text.plurals import counted
-from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,13 +136,7 @@ def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
             )
             for path, one in rows
         ]
-        text = (
-            format_github(annotations)
-            if form == "github"
-            else format_sarif(annotations, version=__version__)
-        )
-        if text:
-            print(text)
+        print_annotations(annotations, form)
 
 
 def _data(path: str, one: Found) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.doctor_report import Health
+    from lessons_kb.brain.doctor.report import Health
 
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 
@@ -38,8 +38,8 @@ def doctor(
     Example: lessons doctor --fix
     """
     from lessons_kb.agents.install.installed_state import check_agents
-    from lessons_kb.agents.install.repair import mend_agents
-    from lessons_kb.brain.doctor import check_health, mend_health
+    from lessons_kb.agents.install.repair import fix_agents
+    from lessons_kb.brain.doctor.health import apply_fixes, check_health
     from lessons_kb.service.start_daemon import check_daemon
     from lessons_kb.store.locate import git_top
 
@@ -49,7 +49,7 @@ def doctor(
         brain = open_brain()
     here = os.path.realpath(os.getcwd())
     project = git_top(here) or here
-    lines = [*mend_health(brain), *mend_agents(project)] if fix else []
+    lines = [*apply_fixes(brain), *fix_agents(project)] if fix else []
     lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
     if options().json:
         print_json([as_data(line) for line in lines])
@@ -62,13 +62,13 @@ def doctor(
 
 def _print(line: Health) -> None:
     """Print a finding and its fix: one line when piped, the fix below it on a terminal."""
-    from lessons_kb.brain.doctor_report import MARKS
+    from lessons_kb.brain.doctor.report import MARKS
 
     done = "fixed: " if line.level == "fixed" else ""
     text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"
-    mend = f"→ {clean_line(line.mend)}" if line.mend else ""
-    if mend and not sys.stdout.isatty():
-        text, mend = f"{text} {mend}", ""
+    fix = f"→ {clean_line(line.fix)}" if line.fix else ""
+    if fix and not sys.stdout.isatty():
+        text, fix = f"{text} {fix}", ""
     print_wrapped(text, hang=2)
-    if mend:
-        print_wrapped(f"  {mend}", hang=2)
+    if fix:
+        print_wrapped(f"  {fix}", hang=2)

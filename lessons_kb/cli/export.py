@@ -20,7 +20,7 @@ def export(
 
     Example: lessons export jsonl -o lessons.jsonl
     """
-    from lessons_kb.brain.import_export import FORMATS, Exchange
+    from lessons_kb.brain.import_export.exchange import FORMATS, Exchange
 
     check_choice("FORMAT", form, FORMATS)
     brain = open_brain()

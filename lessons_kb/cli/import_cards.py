@@ -16,8 +16,8 @@ from lessons_kb.text.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lessons_kb.brain.import_export import Step
-    from lessons_kb.brain.import_transcript import Session
+    from lessons_kb.brain.import_export.exchange import Step
+    from lessons_kb.brain.import_export.import_transcript import Session
 
 
 def import_cards(
@@ -43,8 +43,8 @@ def import_cards(
 
     Example: lessons import AGENTS.md CLAUDE.md
     """
-    from lessons_kb.brain.import_export import ON_NEAR, Exchange
-    from lessons_kb.brain.import_sources import TRANSCRIPT
+    from lessons_kb.brain.import_export.exchange import ON_NEAR, Exchange
+    from lessons_kb.brain.import_export.guess_source import TRANSCRIPT
     from lessons_kb.transcripts.reader import AGENTS
 
     check_choice("--near", near, ON_NEAR)
@@ -71,7 +71,7 @@ def import_cards(
 
 def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
     """Return (source, path) of each file that is meant; say what was found out."""
-    from lessons_kb.brain.import_sources import NAMES, find_files, guess_source
+    from lessons_kb.brain.import_export.guess_source import NAMES, find_files, guess_source
 
     if words[0] in NAMES and not os.path.exists(words[0]):
         if not words[1:]:
@@ -86,7 +86,7 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
     """Read sessions into the journal, where `create --from-session` and drafts find them."""
-    from lessons_kb.brain.import_transcript import Transcripts
+    from lessons_kb.brain.import_export.import_transcript import Transcripts
 
     transcripts = Transcripts(open_brain())
     sessions: list[Session] = []

@@ -81,7 +81,7 @@ def _offer_mining(root: str) -> bool:
     Returns whether that was the next step.
     """
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.mine import tell_past
+    from lessons_kb.brain.mining.mine import tell_past
 
     with contextlib.closing(Brain.open(root)) as brain:
         past = tell_past(brain.directory)

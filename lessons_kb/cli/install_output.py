@@ -42,7 +42,7 @@ WORDS = {
 
 
 def install_or_remove(
-    agent: str | None, every: bool, *, dry_run: bool, undo: bool, **wanted: Any
+    agent: str | None, every: bool, *, dry_run: bool, undo: bool, **fields: Any
 ) -> None:
     """Set up one agent or all, or undo it, and print what was changed."""
     from lessons_kb.agents.install.install_agent import install as set_up
@@ -53,7 +53,7 @@ def install_or_remove(
     failed = None
     for name in find_agents(agent, every):
         try:
-            request = make_request(name, undo=undo, **wanted)
+            request = make_request(name, undo=undo, **fields)
             changes = (take_out if undo else set_up)(request, dry_run=dry_run)
         except LessonsError as error:
             if not every:
@@ -88,7 +88,7 @@ def find_agents(agent: str | None, every: bool) -> list[str]:
     return found
 
 
-def make_request(name: str, *, undo: bool, **wanted: Any) -> Request:
+def make_request(name: str, *, undo: bool, **fields: Any) -> Request:
     """Return what is to be set up in an agent, checked; InputError where it cannot be."""
     from lessons_kb.agents.install.own_programs import NAMES, find_entries, has_sdk
     from lessons_kb.agents.install.settings_files import (
@@ -100,7 +100,7 @@ def make_request(name: str, *, undo: bool, **wanted: Any) -> Request:
     from lessons_kb.store.locate import git_top
 
     here = os.path.realpath(os.getcwd())
-    request = Request(agent=name, project=git_top(here) or here, entries=Entries(**NAMES), **wanted)
+    request = Request(agent=name, project=git_top(here) or here, entries=Entries(**NAMES), **fields)
     check_request(request)
     if undo:
         return request

@@ -25,22 +25,22 @@ def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
     address or a token that cannot be used; then nothing is changed.
     """
     from lessons_kb.agents.install.edit_toml import put_table
-    from lessons_kb.brain.server_lessons import name_server
+    from lessons_kb.brain.shared_server.ask_server import name_server
     from lessons_kb.store.user_settings import ServerSettings, read_server_settings
 
     url = url.rstrip("/")
     name_server(url)
     former = read_server_settings()
     known = former if former.url == url else ServerSettings()
-    wanted = {
+    given = {
         "url": url,
         **_find_token(url, token_file, known, dry_run=dry_run),
         "ca_file": os.environ.get("SSL_CERT_FILE") or known.ca_file,
         "folders": _find_folders(known, scope),
     }
-    table = {key: value for key, value in wanted.items() if value or getattr(former, key)}
+    table = {key: value for key, value in given.items() if value or getattr(former, key)}
     _change(lambda text: put_table(text, _TABLE, table), dry_run=dry_run)
-    where = "of this project" if wanted["folders"] else "of all projects"
+    where = "of this project" if given["folders"] else "of all projects"
     say(f"prompts {where} are sent to {url} from now on, with secrets taken out")
     if not dry_run:
         _make_own_brain()
@@ -151,8 +151,8 @@ def _make_own_brain() -> None:
 
 
 def _tell_health() -> None:
-    from lessons_kb.brain.doctor_report import MARKS
-    from lessons_kb.brain.server_lessons import check_server
+    from lessons_kb.brain.doctor.report import MARKS
+    from lessons_kb.brain.doctor.server_check import check_server
 
     for line in check_server(os.getcwd()):
         say(f"{MARKS[line.level]} {line.what}: {line.detail}")

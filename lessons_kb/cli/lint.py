@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
-from lessons_kb.cli.annotations import Annotation, format_github, format_sarif
+from lessons_kb.cli.annotations import Annotation, print_annotations
 from lessons_kb.cli.options import (
     check_choice,
     check_folder,
@@ -20,7 +20,6 @@ from lessons_kb.cli.options import (
 )
 from lessons_kb.model import as_data
 from lessons_kb.text.plurals import counted
-from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,13 +63,7 @@ def lint(
     else:
         root = brain.layers[0].root
         annotations = [_annotation(root, finding) for finding in findings]
-        text = (
-            format_github(annotations)
-            if form == "github"
-            else format_sarif(annotations, version=__version__)
-        )
-        if text:
-            print(text)
+        print_annotations(annotations, form)
     if any(finding.level in FAIL_ON[fail_on] for finding in findings):
         raise typer.Exit(1)
 
@@ -94,6 +87,6 @@ def _annotation(root: str, finding: Finding) -> Annotation:
         path=relative_path(os.path.join(root, finding.path)),
         line=finding.line,
         rule=finding.rule,
-        message=f"{finding.message}; {finding.mend}",
+        message=f"{finding.message}; {finding.fix}",
         level=finding.level,
     )

@@ -47,13 +47,13 @@ def list_cards(
     check_kind(kind, severity)
     check_choice("--sort", sort, tuple(_ORDERS))
     check_choice("--status", status, (*STATUSES, "all"))
-    wanted = {"kind": kind, "severity": severity}
+    filters = {"kind": kind, "severity": severity}
     brain = open_brain()
     known = brain.cards.all(aliased=True)
     cards = [
         card
         for card in known
-        if all(value is None or getattr(card, name) == value for name, value in wanted.items())
+        if all(value is None or getattr(card, name) == value for name, value in filters.items())
         and (status in (None, "all") or card.status == status)
         and names_project(card, project)
         and names_stage(card, stage)

@@ -106,8 +106,8 @@ class _Grouped(TyperGroup):
                     formatter.write_dl(rows)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(asked: bool) -> None:
+    if asked:
         print(f"lessons {__version__}")
         raise typer.Exit
 

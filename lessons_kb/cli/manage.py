@@ -12,7 +12,7 @@ from lessons_kb.cli.options import open_brain, options, print_json
 from lessons_kb.model import as_data
 
 if TYPE_CHECKING:
-    from lessons_kb.tui.row_source import Desk
+    from lessons_kb.tui.row_source import RowSource
     from lessons_kb.tui.rows import Row
 
 
@@ -25,12 +25,12 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    from lessons_kb.tui.row_source import Desk
+    from lessons_kb.tui.row_source import RowSource
 
     with open_brain() as brain:
-        desk = Desk(brain)
+        source = RowSource(brain)
         if options().json:
-            _print_rows(desk)
+            _print_rows(source)
             return
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive and os.environ.get("TERM") != "dumb":
@@ -38,24 +38,24 @@ def manage() -> None:
 
             if options().no_color:
                 os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
-            full_screen = ManageApp(desk)
+            full_screen = ManageApp(source)
             full_screen.run()
             if full_screen.return_code:
                 raise typer.Exit(full_screen.return_code)
             return
         from lessons_kb.tui.line_mode import run_prompt
 
-        refused = run_prompt(desk, sys.stdin, lambda text: print(text, flush=True))
+        refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True))
         if refused and not interactive:
             raise typer.Exit(2)
 
 
-def _print_rows(desk: Desk) -> None:
-    desk.load_effects()
+def _print_rows(source: RowSource) -> None:
+    source.load_effects()
     print_json(
         {
-            "cards": [_card_data(row) for row in desk.load()],
-            "drafts": [as_data(row.draft) for row in desk.load_drafts() if row.draft],
+            "cards": [_card_data(row) for row in source.load()],
+            "drafts": [as_data(row.draft) for row in source.load_drafts() if row.draft],
         }
     )
 

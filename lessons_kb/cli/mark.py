@@ -42,7 +42,7 @@ def mark(
     told = ""
     if what == "irrelevant":
         from lessons_kb.brain.cards import tell_prompt
-        from lessons_kb.brain.why import find_prompt
+        from lessons_kb.brain.explain.why import find_prompt
 
         told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
     if options().json:

@@ -1,4 +1,4 @@
-"""Brains shared through git: `install git`, `uninstall git`, and the merge driver git calls."""
+"""`lessons merge-driver`, which git calls where two sides changed a card."""
 
 from __future__ import annotations
 

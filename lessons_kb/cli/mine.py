@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts import Draft
-    from lessons_kb.brain.mine import Found
+    from lessons_kb.brain.drafts.drafts import Draft
+    from lessons_kb.brain.mining.mine import Found
     from lessons_kb.learn.mining_candidates import Candidate
 
 SHOWN = 20
@@ -66,7 +66,7 @@ def run_mine(
     comments: Sequence[str] = (),
 ) -> None:
     """Mine and print what was found."""
-    from lessons_kb.brain import mine as mining
+    from lessons_kb.brain.mining import mine as mining
 
     with _progress() as show:
         found = mining.mine(

@@ -13,7 +13,7 @@ from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.near_misses import NearMiss
+    from lessons_kb.brain.explain.near_misses import NearMiss
 
 _MAX_SHOWN = 200
 """Characters of a prompt in a question."""

@@ -100,7 +100,7 @@ def _explain(brain: Brain, block: Preflight, text: str) -> None:
 
 
 def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> None:
-    from lessons_kb.brain.least_budget import find_least_budget, is_too_small
+    from lessons_kb.brain.explain.smallest_budget import find_least_budget, is_too_small
 
     if not is_too_small(block):
         return

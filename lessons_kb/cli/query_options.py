@@ -37,6 +37,6 @@ def say_stale(brain: Brain) -> None:
 
 def read_diff(brain: Brain, revision: str) -> Diff:
     """Return the change of a revision, of the work tree for ""."""
-    from lessons_kb.brain.work_done import read_change
+    from lessons_kb.brain.post_check.work_done import read_change
 
     return read_change(brain, revision)

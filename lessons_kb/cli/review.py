@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts import Draft
+    from lessons_kb.brain.drafts.drafts import Draft
 
 
 def review(
@@ -51,7 +51,7 @@ def review(
     if len(chosen) + everything > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     check_choice("--on-duplicate", on_duplicate, ("fail", "new"))
-    from lessons_kb.brain.near_misses import find_near_misses, note_offered
+    from lessons_kb.brain.explain.near_misses import find_near_misses, note_offered
 
     drafts = (brain := open_brain()).drafts
     if show is not None:
@@ -82,10 +82,15 @@ def review(
 
 
 def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
-    twins = brain.drafts.find_twins(draft)
-    shown = [{"id": t.card.id, "level": t.level, "score": t.score} for t in twins]
+    found = brain.drafts.find_near_duplicates(draft)
+    alike = [{"id": t.card.id, "level": t.level, "score": t.score} for t in found]
     agreed = as_data(brain.drafts.find_agreed(draft))
-    return {**as_data(draft), "missing": list(draft.missing), "twins": shown, "agreed": agreed}
+    return {
+        **as_data(draft),
+        "missing": list(draft.missing),
+        "near_duplicates": alike,
+        "agreed": agreed,
+    }
 
 
 def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
@@ -113,7 +118,7 @@ def _print_draft(brain: Brain, draft: Draft) -> None:
 
 def _remarks(brain: Brain, draft: Draft) -> list[str]:
     lines = [f"missing: {line}" for line in draft.missing]
-    lines += [clean_line(twin.reason) for twin in brain.drafts.find_twins(draft)]
+    lines += [clean_line(one.reason) for one in brain.drafts.find_near_duplicates(draft)]
     if draft.card:
         lines.append(f"the same mistake is already the card {clean_line(draft.card)}")
     if agreed := brain.drafts.find_agreed(draft):
@@ -165,8 +170,8 @@ def _edit(_brain: Brain, draft: Draft) -> bool:
 
 
 def _merge(brain: Brain, draft: Draft) -> bool:
-    twins = brain.drafts.find_twins(draft)
-    nearest = draft.card or (twins[0].card.id if twins else None)
+    found = brain.drafts.find_near_duplicates(draft)
+    nearest = draft.card or (found[0].card.id if found else None)
     card = typer.prompt("Merge into which card?", default=nearest, err=True)
     print(f"{clean_line(brain.drafts.merge(draft.id, card).id)} counted")
     return True

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _NAMES = ("%O", "%A", "%B", "%L", "%P", "%S", "%X", "%Y")
 """What git puts in place of each: base, ours, theirs, marker size, path, and their labels."""
@@ -20,7 +17,7 @@ def run(words: Sequence[str]) -> int:
     0: merged; 1: conflict markers stand in the file; 2: nothing was merged, our version stands.
     Git takes anything but 0 for a conflict. An older git leaves names it does not know.
     """
-    from lessons_kb.brain.git_merge_setup import merge_files
+    from lessons_kb.brain.merge_driver import merge_files
     from lessons_kb.errors import LessonsError
 
     if len(words) < _FILES:

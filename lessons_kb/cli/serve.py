@@ -71,7 +71,7 @@ def serve(
         from lessons_kb.process.installation import install_command
 
         raise InputError(f"the server needs more packages: `{install_command('server')}`")
-    from lessons_kb.brain.branch_review import BRANCH
+    from lessons_kb.brain.drafts.branch_review import BRANCH
     from lessons_kb.process.git_commit import check_name
     from lessons_kb.service.web.server import Address, serve
     from lessons_kb.store.server_tokens import read_tokens

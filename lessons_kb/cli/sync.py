@@ -16,8 +16,8 @@ from lessons_kb.text.escape_controls import visible
 from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
+    from lessons_kb.brain.cluster.sync import Difference
     from lessons_kb.brain.layer import Layer
-    from lessons_kb.brain.sync import Difference
 
 _MOST_NAMED = 20
 
@@ -49,8 +49,8 @@ def sync(
 
 
 def _push(layer: Layer, to: str) -> None:
-    from lessons_kb.brain.cluster import KEY_VARIABLE, open_cluster
-    from lessons_kb.brain.sync import sync as push
+    from lessons_kb.brain.cluster.card_numbers import KEY_VARIABLE, open_cluster
+    from lessons_kb.brain.cluster.sync import sync as push
 
     key = os.environ.get(KEY_VARIABLE, "")
     cluster = open_cluster(layer, to, key=key, create=True)
@@ -64,8 +64,8 @@ def _push(layer: Layer, to: str) -> None:
 
 
 def _verify(layer: Layer, to: str) -> None:
-    from lessons_kb.brain.cluster import KEY_VARIABLE, open_cluster
-    from lessons_kb.brain.sync import compare
+    from lessons_kb.brain.cluster.card_numbers import KEY_VARIABLE, open_cluster
+    from lessons_kb.brain.cluster.sync import compare
 
     key = os.environ.get(KEY_VARIABLE, "")
     try:

@@ -19,7 +19,7 @@ from lessons_kb.text.plurals import counted
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.why import Verdict, Why
+    from lessons_kb.brain.explain.why import Verdict, Why
 
 _MAX_PROMPT = 300
 """Characters of a prompt that are shown."""
@@ -51,7 +51,7 @@ def why(
 
     Example: lessons why "Add a Telegram command that runs a shell script"
     """
-    from lessons_kb.brain.why import explain_prompt, find_why
+    from lessons_kb.brain.explain.why import explain_prompt, find_why
 
     text = " ".join(prompt or ())
     if prompt and not text.strip():
@@ -77,7 +77,7 @@ def why(
         print_wrapped(line)
     if told.source == "recomputed":
         say("this session recorded no reasons; they are recomputed with today's cards")
-    from lessons_kb.brain.near_misses import nearest
+    from lessons_kb.brain.explain.near_misses import nearest
 
     if near := nearest(told.prompt, told.verdicts):
         offer(brain, near)

@@ -105,16 +105,6 @@ class Matcher:
         needed = [frozenset(places[one] for one in own) for own in segments]
         return needed, compile_set(list(places), max_memory=_MAX_MEMORY)
 
-    @property
-    def in_files(self) -> bool:
-        """Whether any rule is about files."""
-        return bool(self._code or self._syntax)
-
-    @property
-    def in_commands(self) -> bool:
-        """Whether any rule is about commands."""
-        return bool(self._commands)
-
     def find_added(self, change: Change) -> list[Match]:
         """Return what a change adds, in the order of the file.
 
@@ -158,19 +148,19 @@ class Matcher:
     ) -> list[_Hit]:
         """Return the matches in one side of a change; of some rules alone, if they are given."""
 
-        def is_wanted(rule: Rule) -> bool:
+        def applies(rule: Rule) -> bool:
             if among is not None and rule not in among:
                 return False
             return not rule.pattern.files or match_globs(rule.globs, change.path)
 
         hits: list[_Hit] = []
         for place in sorted(self._in_code(data)):
-            if is_wanted(self._code[place]):
+            if applies(self._code[place]):
                 hits += _find_regex(self._code[place], data)
         told = [
             place
             for place, words in enumerate(self._words)
-            if any(word in data for word in words) and is_wanted(self._syntax[place])
+            if any(word in data for word in words) and applies(self._syntax[place])
         ]
         whole = f"{change.prefix}{text}{change.suffix}" if told else ""
         if told and len(whole) <= MAX_SYNTAX_CHARS:

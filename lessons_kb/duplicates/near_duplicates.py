@@ -1,8 +1,8 @@
 """Is this lesson there already? Candidates by BM25, then how alike two texts are.
 
 Three answers, for a wrong merge destroys a lesson: ``same`` may be merged by whatever runs
-unattended, ``near`` is proposed, ``kin`` has the form of another card and speaks of other things.
-The figures of ``python -m benchmarks dedup`` hold for the thresholds below.
+unattended, ``near`` is proposed, ``related`` has the form of another card and speaks of other
+things. The figures of ``python -m benchmarks dedup`` hold for the thresholds below.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lessons_kb.text.analyzer import STOP_WORDS, analyze
 
 SAME = "same"
 NEAR = "near"
-KIN = "kin"
+RELATED = "related"
 
 PROPOSED = 0.55
 """Similarity from which a card is proposed: recall .59 at precision .96 on pairs/ko_question."""
@@ -43,12 +43,12 @@ _SYMBOL = r"[=<>+*/%&|^~#@$\\!?-]+"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Twin:
+class NearDuplicate:
     """A card that may be the same lesson."""
 
     card: Card
     level: str
-    """``same``, ``near`` or ``kin``."""
+    """``same``, ``near`` or ``related``."""
     score: float
     """0 to 1; 1 for the same words."""
     reason: str
@@ -56,7 +56,7 @@ class Twin:
 
 
 class Duplicates:
-    """The cards of a brain, asked for twins of one that is to be written."""
+    """The cards of a brain, asked for near-duplicates of one that is to be written."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self._cards = [card for card in cards if card.kind != "note"]
@@ -74,18 +74,18 @@ class Duplicates:
 
     def find(
         self, title: str, *, text: str = "", kind: str | None = None, limit: int = 3
-    ) -> list[Twin]:
-        """Return the likeliest twins of a card with this title, best first.
+    ) -> list[NearDuplicate]:
+        """Return the likeliest near-duplicates of a card with this title, best first.
 
         ``text`` is what else it says (cause, checklist), ``kind`` limits the search to cards of
         one kind. The order is by level, score and id.
         """
-        twins = {c.id: _same_title(c) for c in self._titles.get(normal_title(title), ())}
+        likely = {c.id: _same_title(c) for c in self._titles.get(normal_title(title), ())}
         for card in self._candidates(f"{title}\n{text}"):
-            if card.id not in twins and (twin := compare(title, card, text=text)):
-                twins[card.id] = twin
-        found = [twin for twin in twins.values() if kind in (None, twin.card.kind)]
-        found.sort(key=lambda twin: (_ORDER[twin.level], -twin.score, twin.card.id))
+            if card.id not in likely and (one := compare(title, card, text=text)):
+                likely[card.id] = one
+        found = [one for one in likely.values() if kind in (None, one.card.kind)]
+        found.sort(key=lambda one: (_ORDER[one.level], -one.score, one.card.id))
         return found[:limit]
 
     def _candidates(self, text: str) -> Iterator[Card]:
@@ -102,16 +102,16 @@ class Duplicates:
         yield from (self._cards[n] for n in best if scores[n] > 0)
 
 
-_ORDER = {SAME: 0, NEAR: 1, KIN: 2}
+_ORDER = {SAME: 0, NEAR: 1, RELATED: 2}
 
 
-def compare(title: str, card: Card, *, text: str = "") -> Twin | None:
-    """Return how a card is a twin of a lesson with this title and text, None if it is not."""
+def compare(title: str, card: Card, *, text: str = "") -> NearDuplicate | None:
+    """Return how a card duplicates a lesson with this title and text, None if it does not."""
     if normal_title(title) == normal_title(card.title):
         return _same_title(card)
     if is_same_wording(title, card.title):
         reason = f"{card.id} has a title with the same words: {card.title}"
-        return Twin(card=card, level=SAME, score=1.0, reason=reason)
+        return NearDuplicate(card=card, level=SAME, score=1.0, reason=reason)
     titles = similarity(title, card.title)
     said = _said(card)
     whole = similarity(f"{title}\n{text}", f"{card.title}\n{said}") if text and said else 0.0
@@ -119,10 +119,10 @@ def compare(title: str, card: Card, *, text: str = "") -> Twin | None:
     if score < PROPOSED:
         return None
     filled = titles >= PROPOSED and _is_other_subject(title, card.title)
-    level = KIN if filled else NEAR
+    level = RELATED if filled else NEAR
     what = "title" if titles >= whole else "text"
     reason = f"{card.id} is similar ({what} {score:.0%}): {card.title}"
-    return Twin(card=card, level=level, score=round(score, 4), reason=reason)
+    return NearDuplicate(card=card, level=level, score=round(score, 4), reason=reason)
 
 
 def similarity(one: str, other: str) -> float:
@@ -149,8 +149,10 @@ def is_same_wording(one: str, other: str) -> bool:
 _SHORTEST = 6
 
 
-def _same_title(card: Card) -> Twin:
-    return Twin(card=card, level=SAME, score=1.0, reason=f"{card.id} already has this title")
+def _same_title(card: Card) -> NearDuplicate:
+    return NearDuplicate(
+        card=card, level=SAME, score=1.0, reason=f"{card.id} already has this title"
+    )
 
 
 def _index(cards: Sequence[Card]) -> Any:
@@ -240,7 +242,7 @@ def _is_other_subject(one: str, other: str) -> bool:
     exchanged = False
     for what, i, j, k, m in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         apart = [*first[i:j], *second[k:m]]
-        if what != "equal" and any(_is_telling(word) for word in apart):
+        if what != "equal" and any(_changes_meaning(word) for word in apart):
             return True
         if what in ("insert", "delete"):
             return False
@@ -248,5 +250,5 @@ def _is_other_subject(one: str, other: str) -> bool:
     return exchanged
 
 
-def _is_telling(word: str) -> bool:
+def _changes_meaning(word: str) -> bool:
     return not word[0].isalpha() or any(c.isdigit() for c in word) or word in _TURNING

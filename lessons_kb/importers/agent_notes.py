@@ -386,8 +386,8 @@ def _label(line: str) -> str:
 
 
 def _title_of(said: Sequence[tuple[str, str]]) -> str:
-    for wanted in (MISTAKE, SITUATION, PREVENTION, FIX, CAUSE):
+    for role in (MISTAKE, SITUATION, PREVENTION, FIX, CAUSE):
         for heading, text in said:
-            if heading == wanted and (title := split_lead(text)[0]):
+            if heading == role and (title := split_lead(text)[0]):
                 return title
     return ""

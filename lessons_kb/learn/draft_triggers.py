@@ -68,8 +68,6 @@ class Trigger:
     """Changed between failure and cause, else in the turn before."""
     changes: tuple[str, ...] = ()
     """What the journal holds of these changes: diffs and edits."""
-    also: tuple[str, ...] = ()
-    """Other kinds of trigger in the same turn."""
 
 
 def find_triggers(
@@ -220,7 +218,7 @@ def _show_edit(edit: Event) -> str:
 
 
 def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
-    """Return the strongest trigger of a turn with the others in ``also``; tests stay apart."""
+    """Return the strongest trigger of a turn with the ids of the others; tests stay apart."""
     if not turn:
         return []
     ranked = sorted(turn, key=lambda trigger: TRIGGERS.index(trigger.kind))
@@ -238,7 +236,6 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
         first,
         ids=(*first.ids, *(name for trigger in rest for name in trigger.ids)),
         quote=first.quote or said,
-        also=tuple(dict.fromkeys(t.kind for t in rest if t.kind != first.kind)),
     )
     return kept
 

@@ -21,7 +21,7 @@ _FAILING = (
     r"^\s*\d+\) (.{3,120})$",  # mocha
     r"^rspec (\S+:\d+)",
 )
-_TELLING = (
+_ERROR_LINE = (
     r"^E   |^\s*(?:\w+\.)*\w*(?:Error|Exception|Panic|Failure)\b|\bassert|^panicked"
     r"|thread '.*' panicked|\berror(?:\[\w+\])?:|\bERROR\b|\bFAIL(?:ED|URE)?\b|\bfatal\b"
     r"|[Ee]xpected|Received|not found|No such file|cannot|undefined|Traceback|실패|오류"
@@ -45,15 +45,15 @@ def find_failing(output: str) -> tuple[str, ...]:
 def error_excerpt(output: str, *, limit: int = 2_000) -> str:
     """Return the lines of an output that tell the error, at most ``limit`` characters.
 
-    What stands near a telling line is kept, the last such lines first; an output without any
-    gives its end. Control characters are gone, ``…`` stands for what was left out.
+    What stands near a line that names an error is kept, the last such lines first; an output
+    without any gives its end. Control characters are gone, ``…`` stands for what was left out.
     """
     lines = [line.rstrip()[:400] for line in clean(output).strip("\n").splitlines()]
     if sum(len(line) + 1 for line in lines) <= limit:
         return "\n".join(lines)
-    telling = [number for number, line in enumerate(lines) if re.search(_TELLING, line)]
-    order = [n for line in reversed(telling) for n in range(line - _AROUND, line + _AROUND + 1)]
-    order += range(len(lines) - 1, -1, -1) if not telling else ()
+    naming = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line)]
+    order = [n for line in reversed(naming) for n in range(line - _AROUND, line + _AROUND + 1)]
+    order += range(len(lines) - 1, -1, -1) if not naming else ()
     kept: set[int] = set()
     room = limit
     for number in order:

@@ -45,7 +45,7 @@ class Candidate:
     """Why it looks like a mistake, the strongest first."""
     paths: tuple[str, ...] = ()
     sightings: tuple[Sighting, ...] = ()
-    """The telling ones first."""
+    """The strongest first."""
     commits: tuple[CommitFacts, ...] = ()
 
 

@@ -406,8 +406,8 @@ def _judge(text: str, phrases: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _quote(text: str, told: Sequence[str]) -> str:
     """Return the first sentence that tells something, else how the prompt begins."""
-    telling = (sentence for sentence in told if len(sentence.split()) >= FEW_WORDS)
-    return next(telling, " ".join(_sentences(text)[:3]))
+    meaningful = (sentence for sentence in told if len(sentence.split()) >= FEW_WORDS)
+    return next(meaningful, " ".join(_sentences(text)[:3]))
 
 
 def _sentences(text: str) -> list[str]:
@@ -436,8 +436,8 @@ def _find_errors(text: str) -> list[str]:
             and len(_sign(row)) > 7  # noqa: PLR2004 "error" alone tells nothing
         ):
             found.setdefault(_sign(row), row)
-    telling = [row for row in found.values() if not row.lower().startswith("traceback")]
-    return telling[-_MAX_ERRORS:]
+    specific = [row for row in found.values() if not row.lower().startswith("traceback")]
+    return specific[-_MAX_ERRORS:]
 
 
 def _find(section: str, low: str) -> bool:

@@ -25,8 +25,8 @@ def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
     of two alike, and those after it until what failed in it has passed.
     """
     turns = _split(events)
-    wanted = {*analyze(title)}
-    scores = [_shared(turn, wanted) for turn in turns]
+    title_terms = {*analyze(title)}
+    scores = [_shared(turn, title_terms) for turn in turns]
     best = max(scores, default=0.0)
     if best < _LEAST:
         return list(events)
@@ -43,8 +43,8 @@ def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
 def find_failure(events: Sequence[Event], title: str) -> Event | None:
     """Return the failed command that shares most with a title, the latest of some alike."""
     failures = [one for one in events if one.kind in _RUNS and one.outcome == "exec_error"]
-    wanted = {*analyze(title)}
-    shared = [_shared([one], wanted) for one in failures]
+    title_terms = {*analyze(title)}
+    shared = [_shared([one], title_terms) for one in failures]
     return max(zip(shared, range(len(failures)), failures, strict=True), default=(0, 0, None))[2]
 
 
@@ -67,10 +67,10 @@ def _passes(turn: Sequence[Event], failed: Event) -> bool:
     )
 
 
-def _shared(turn: Sequence[Event], wanted: Collection[str]) -> float:
+def _shared(turn: Sequence[Event], title_terms: Collection[str]) -> float:
     """Return the nats of the words of a title that stand in a turn."""
     found: set[str] = set()
     for event in turn:
         told = (event.text[:_MAX_CHARS], event.output[:_MAX_CHARS], *event.targets)
         found.update(analyze(" ".join(told)))
-    return sum(-log(get_share(term) or _RARE) for term in found.intersection(wanted))
+    return sum(-log(get_share(term) or _RARE) for term in found.intersection(title_terms))

@@ -79,7 +79,7 @@ def pack(
         return weigh_terms(query, frequencies, size)
 
     block = _Block(settings, counter, max_chars, weigh, closings)
-    if not block.is_wanted(notes, in_context):
+    if not block.needs_room_for(notes, in_context):
         block.share = block.budget
     block.add_lessons(hits, in_context)
     block.add_notes(notes, in_context, alone=alone, sources=sources)
@@ -125,8 +125,8 @@ class _Block:
     def withhold(self, hit: Hit, reason: str) -> None:
         self.withheld.append(replace(hit, reason=reason))
 
-    def is_wanted(self, notes: Sequence[tuple[Hit, str]], in_context: Collection[str]) -> bool:
-        """Tell whether a note wants a place: without one, lessons need not leave room."""
+    def needs_room_for(self, notes: Sequence[tuple[Hit, str]], in_context: Collection[str]) -> bool:
+        """Tell whether a note is to be given: without one, lessons need not leave room."""
         chosen = self.settings.context and self.settings.max_notes > 0
         return chosen and any(hit.passed and shown_name(hit) not in in_context for hit, _ in notes)
 

@@ -49,12 +49,12 @@ _DROPPED = (
     *("GIT_DIFF_OPTS", "GIT_EXTERNAL_DIFF", "GIT_TRACE", "GIT_ASKPASS"),
     *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
 )
-_FORM = (
+FORM = (
     *("--find-renames", "--unified=3"),
     *("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}", "--output-indicator-new=+"),
 )
-_DIFF = ("diff", "--patch-with-raw", "-z", *_FORM)
+_DIFF = ("diff", "--patch-with-raw", "-z", *FORM)
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -108,168 +108,11 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     inside = [f":(top,literal){path}" for path in paths]
     names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
     found = repository.ask(*names, *inside)
-    return sorted(name for part in found.split(b"\0") if (name := _decode(part)))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Commit:
-    """One commit of a history."""
-
-    id: str
-    """Its hash."""
-    date: str
-    """ISO date on which it was made."""
-    text: str
-    """Its unified diff; "" of one longer than MAX_BYTES."""
-
-
-def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
-    """Yield the commits that lead to HEAD, oldest first, merges left out.
-
-    Those that lead to the commit ``since`` are left out, too, if HEAD descends from it; of more
-    than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
-    run. Raises GitError where there is no git, no repository or no commit.
-    """
-    repository = Repository(find_git(""), cwd)
-    if repository.head() != "HEAD":
-        raise GitError("no commits yet; commit something first")
-    options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
-    form = f"--format=tformat:%x00{_COMMIT}%H %cs"
-    bound = (f"--max-count={most}",) if most else ()
-    reach = (f"{since}..HEAD",) if since and repository.leads(since) else ("HEAD",)
-    command = ("log", *options, *bound, form, *_FORM, "--end-of-options", *reach)
-    with _started(repository.git, repository.cwd, command) as output:
-        for part in _split_commits(output):
-            head, _, patch = part.partition(b"\n")
-            name, _, date = _decode(head).partition(" ")
-            fits = len(part) <= MAX_BYTES
-            yield Commit(id=name, date=date, text=_decode(patch) if fits else "")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patch:
-    """One commit with what it changes, without context lines."""
-
-    id: str
-    at: float
-    """Seconds since the epoch."""
-    message: str
-    patch: bytes
-    """git's; b"" of one longer than MAX_BYTES."""
-
-
-def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
-    """Return the ids of the commits that lead to HEAD, newest first, merges left out.
-
-    ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
-    no commit.
-    """
-    repository = Repository(find_git(""), cwd)
-    if repository.head() != "HEAD":
-        raise GitError("no commits yet; commit something first")
-    dated = [f"--since={since}"] if since else []
-    command = ("rev-list", "--no-merges", *dated, "--end-of-options", "HEAD")
-    with _started(repository.git, repository.cwd, command) as output:
-        return output.read().decode().split()
-
-
-def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
-    """Yield commits with their patches, in the order of their ids.
-
-    git ends at the first file whose content a partial clone lacks: such a commit is left out and
-    the rest is asked for again, until 500 in a row cannot be read. Raises GitError where there is
-    no content at all.
-    """
-    repository = Repository(find_git(""), cwd)
-    place, gaps, size, read = 0, 0, len(commits), 0
-    while place < len(commits):
-        held: Patch | None = None
-        wanted = commits[place : place + size]
-        end = place + len(wanted)
-        with tempfile.TemporaryFile() as ids:
-            ids.write("\n".join(wanted).encode())
-            ids.seek(0)
-            with _spawned(repository.git, repository.cwd, _PATCHES, given=ids) as process:
-                for part in _split_commits(process.stdout) if process.stdout else ():
-                    if held is not None:
-                        yield held
-                        place, read = place + 1, read + 1
-                    held = _read_patch(part)
-                whole = process.wait() == 0
-        if whole:
-            place, gaps, size, read = end, 0, len(commits), read + 1
-            if held is not None:
-                yield held
-        elif held is not None and len(wanted) > 1:
-            size = 1  # the last one may be cut: ask for it alone
-        else:
-            place, gaps, size = place + 1, gaps + 1, len(commits)
-        if gaps > _MAX_GAPS and not read:
-            raise GitError("this clone lacks the content of its history; fetch it whole")
-        if gaps > 10 * _MAX_GAPS:
-            return
-
-
-def read_commit(cwd: str, commit: str) -> str:
-    """Return the patch of one commit as a unified diff. Raises GitError."""
-    repository = Repository(find_git(""), cwd)
-    form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *_FORM)
-    return _decode(repository.ask(*form, "--end-of-options", commit))
-
-
-_MAX_GAPS = 50
-"""Commits in a row that cannot be read; a clone without any content has no others."""
-_PATCH_FORM = (
-    *("--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
-    *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}"),
-)
-
-
-def _read_patch(part: bytes) -> Patch:
-    head, _, rest = part.partition(b"\n")
-    message, _, patch = rest.partition(b"\0")
-    number, _, at = head.decode().partition(" ")
-    fits = len(part) <= MAX_BYTES
-    return Patch(
-        id=number, at=float(at or 0), message=_decode(message), patch=patch if fits else b""
-    )
-
-
-_COMMIT = "lessons-commit "
-_PATCHES = (
-    *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
-    f"--format=tformat:%x00{_COMMIT}%H %ct%n%B%x00",
-    *_PATCH_FORM,
-)
-_CHUNK = 1 << 16
-
-
-def _split_commits(output: IO[bytes]) -> Iterator[bytes]:
-    """Yield what stands between the marks of commits; of one too long a little more than fits."""
-    mark = b"\0" + _COMMIT.encode()
-    rest, begun = b"", False
-    while chunk := output.read(_CHUNK):
-        *whole, rest = (rest + chunk).split(mark)
-        for part in whole:
-            if begun:
-                yield part
-            begun = True
-        if len(rest) > 2 * MAX_BYTES:
-            rest = rest[: MAX_BYTES + 1] + rest[-len(mark) :]
-    if begun:
-        yield rest
+    return sorted(name for part in found.split(b"\0") if (name := decode(part)))
 
 
 @contextlib.contextmanager
-def _started(git: str, cwd: str, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
-    """Lend what a run of git prints while it prints it; the run ends with the loan."""
-    with _spawned(git, cwd, arguments) as process:
-        if process.stdout is not None:
-            yield process.stdout
-
-
-@contextlib.contextmanager
-def _spawned(
+def spawned(
     git: str, cwd: str, arguments: Sequence[str], *, given: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Lend a run of git, which ends with the loan; ``given`` is its input."""
@@ -366,9 +209,9 @@ class Repository:
                     parts.append(part)
                     room -= len(part)
         return Diff(
-            files=tuple(dict.fromkeys(_decode(name) for name in names)),
-            added=tuple(_decode(line) for part in parts for line in _added_lines(part)),
-            text=_decode(b"".join(parts)),
+            files=tuple(dict.fromkeys(decode(name) for name in names)),
+            added=tuple(decode(line) for part in parts for line in _added_lines(part)),
+            text=decode(b"".join(parts)),
             truncated=done.truncated,
         )
 
@@ -502,9 +345,9 @@ _EXPLAINED = (
 
 def explain(error: str, what: str) -> str:
     """Return what git complained about in one line, with what to do; ``what`` comes first."""
-    for words, mend in _EXPLAINED:
+    for words, fix in _EXPLAINED:
         if words in error:
-            return f"{what}: {mend}"
+            return f"{what}: {fix}"
     first = next((line for line in error.splitlines() if line.strip()), "git failed")
     return f"{what}: {first.removeprefix('fatal: ').strip()}; try the same with git"
 
@@ -561,5 +404,6 @@ def _as_new_file(top: bytes, name: bytes) -> bytes:
     return head % (name, name, name) + hunk + b"".join(b"+%b\n" % line for line in lines)
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes) -> str:
+    """Return what git printed as text; bytes that are no UTF-8 are replaced."""
     return data.decode("utf-8", "replace")

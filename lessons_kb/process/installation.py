@@ -24,16 +24,16 @@ def install_command(extra: str) -> str:
     """
     editable, source = _find_source()
     remote = "://" in source
-    wanted = shlex.quote(f"{_PACKAGE}[{extra}] @ {source}" if remote else f"{source}[{extra}]")
+    requirement = shlex.quote(f"{_PACKAGE}[{extra}] @ {source}" if remote else f"{source}[{extra}]")
     option = "-e " if editable else ""
     if _holds("pipx_metadata.json"):
-        return f"pipx install --force {'--editable ' if editable else ''}{wanted}"
+        return f"pipx install --force {'--editable ' if editable else ''}{requirement}"
     if _holds("uv-receipt.toml"):
-        return f"uv tool install {'--editable ' if editable else ''}{wanted}"
+        return f"uv tool install {'--editable ' if editable else ''}{requirement}"
     python = shlex.quote(sys.executable)
     if _is_made_by_uv() or find_spec("pip") is None:
-        return f"uv pip install --python {python} {option}{wanted}"
-    return f"{python} -m pip install {option}{wanted}"
+        return f"uv pip install --python {python} {option}{requirement}"
+    return f"{python} -m pip install {option}{requirement}"
 
 
 def _holds(name: str) -> bool:

@@ -10,11 +10,7 @@ first card is touched, so that one that is killed half-way is finished by whoeve
 from __future__ import annotations
 
 import json
-import os
-import threading
 import uuid
-import warnings
-import weakref
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,11 +19,17 @@ from typing import Any, Literal, TypeVar
 
 from qdrant_client import QdrantClient
 from qdrant_client import models as qdrant
-from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
-from lessons_kb.errors import EngineUnreachable, IndexBroken, IndexBusy, StorageError
+from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import rounded
+from lessons_kb.search.qdrant_connection import (
+    WRAP,
+    number_of,
+    open_store,
+    translating,
+    where,
+)
 from lessons_kb.search.query_terms import (
     check_stamp,
     join_pairs,
@@ -68,11 +70,6 @@ _REQUEST_BYTES, _REQUEST_POINTS = 4_000_000, 256
 """A server refuses bodies above 32 MB."""
 _PAGE = 1_000
 _DOCUMENTS_KEPT, _BUCKETS_KEPT = 1_000, 100_000
-_SIGN, _WRAP = 1 << 63, 1 << 64
-"""Points are numbered without a sign."""
-_FORBIDDEN = (401, 403)
-_MISSING = 404
-_TIMEOUT_SECONDS = 30
 
 
 class QdrantEngine:
@@ -98,7 +95,7 @@ class QdrantEngine:
         self.location = location
         self._cards, self._beside = collection, collection + _BESIDE
         self._remote = "://" in location
-        self._store = self._guarded(lambda: _open_store(location, create=create, key=key))
+        self._store = self._guarded(lambda: open_store(location, create=create, key=key))
         try:
             self._guarded(lambda: self._prepare(create=create))
         except BaseException:
@@ -191,16 +188,16 @@ class QdrantEngine:
         if not values:
             return []
         query = qdrant.SparseVector(indices=list(values), values=list(values.values()))
-        wanted = limit + 8
+        most = limit + 8
         while True:
             points = self._client.query_points(
-                self._cards, query=query, using=_VECTOR, limit=wanted, with_payload=False
+                self._cards, query=query, using=_VECTOR, limit=most, with_payload=False
             ).points
             # What ties with the last place may stand below what was fetched.
-            if len(points) < wanted or rounded(points[-1].score) < rounded(points[limit - 1].score):
+            if len(points) < most or rounded(points[-1].score) < rounded(points[limit - 1].score):
                 break
-            wanted *= 4
-        hits = ((_number(point.id), float(point.score)) for point in points)
+            most *= 4
+        hits = ((number_of(point.id), float(point.score)) for point in points)
         return order_hits((hit for hit in hits if hit[1] > 0), limit)
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
@@ -254,7 +251,7 @@ class QdrantEngine:
     def labels(self) -> dict[int, dict[str, Any]]:
         """Return what each card is labelled with, by number."""
         points = self._guarded(lambda: list(self._scroll(self._cards, list(LABELS))))
-        return {_number(point.id): point.payload or {} for point in points}
+        return {number_of(point.id): point.payload or {} for point in points}
 
     def is_changing(self) -> bool:
         """Tell whether a change was being made, or was cut short, when the head was read."""
@@ -293,7 +290,7 @@ class QdrantEngine:
             payload = point.payload or {}
             if _checksum(payload["fields"]) != payload["sum"]:
                 raise IndexBroken(f"a card in {self.location} is not what was written")
-            found[_number(point.id)] = payload.get("hash", "")
+            found[number_of(point.id)] = payload.get("hash", "")
         if len(found) != self.size() or sum_up(found) != self.digest():
             raise IndexBroken(f"{self.location} holds {len(found)} cards, not {self.size()}")
 
@@ -305,8 +302,11 @@ class QdrantEngine:
     @staticmethod
     def drop(location: str, *, collection: str, key: str = "") -> None:
         """Delete an index of ours that cannot be opened, one of another version say."""
-        with _translating(location):
-            _drop(_open_store(location, create=False, key=key), collection)
+        with translating(location):
+            store = open_store(location, create=False, key=key)
+            # Its statistics say that it is ours: they go last; after a kill it is dropped again.
+            for name in (collection, collection + _BESIDE):
+                store.client.delete_collection(name)
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
@@ -322,7 +322,7 @@ class QdrantEngine:
     def _put_head(self, head: Mapping[str, Any], *, after: Mapping[str, Any] | None = None) -> bool:
         """Write the head, only over ``after`` if that is given; tell whether it was written."""
         point = qdrant.PointStruct(id=_HEAD, vector={}, payload=dict(head))
-        same = _where(commit=after["commit"], pending=after["pending"]) if after else None
+        same = where(commit=after["commit"], pending=after["pending"]) if after else None
         self._client.upsert(self._beside, [point], wait=True, update_filter=same)
         if after is None:
             return True
@@ -338,10 +338,10 @@ class QdrantEngine:
         buckets = self._read_buckets({self._bucket(term) for _field, term in asked})
         return {one: buckets[self._bucket(one[1])].get(one, 0) for one in asked}
 
-    def _read_buckets(self, wanted: Iterable[int]) -> dict[int, dict[_Term, int]]:
+    def _read_buckets(self, buckets: Iterable[int]) -> dict[int, dict[_Term, int]]:
         if sum(map(len, list(self._buckets.values()))) > _BUCKETS_KEPT:
             self._buckets = {}  # not cleared: another thread may be reading it
-        known, numbers = self._buckets, set(wanted)
+        known, numbers = self._buckets, set(buckets)
         if missing := numbers - known.keys():
             points = self._client.retrieve(self._beside, [n + 1 for n in missing])
             stored = {int(point.id) - 1: (point.payload or {})["terms"] for point in points}
@@ -352,18 +352,18 @@ class QdrantEngine:
     def _read_documents(self, numbers: Iterable[int]) -> dict[int, _Fields]:
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}
-        known, wanted = self._documents, list(dict.fromkeys(numbers))
-        if missing := [number for number in wanted if number not in known]:
+        known, distinct = self._documents, list(dict.fromkeys(numbers))
+        if missing := [number for number in distinct if number not in known]:
             stored = self._guarded(lambda: self._fetch(missing))
             known |= {number: payload["fields"] for number, payload in stored.items()}
-        return {number: known[number] for number in wanted if number in known}
+        return {number: known[number] for number in distinct if number in known}
 
     def _fetch(self, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
         found: dict[int, dict[str, Any]] = {}
         for start in range(0, len(numbers), _PAGE):
-            ids = [number % _WRAP for number in numbers[start : start + _PAGE]]
+            ids = [number % WRAP for number in numbers[start : start + _PAGE]]
             for point in self._client.retrieve(self._cards, ids, with_payload=["fields", "hash"]):
-                found[_number(point.id)] = point.payload or {}
+                found[number_of(point.id)] = point.payload or {}
         return found
 
     def _scroll(
@@ -457,7 +457,7 @@ class QdrantEngine:
             self._client.upsert(self._beside, [staged], wait=True)
         began = {**self._head, "run": run, "pending": run, "parts": len(parts)}
         if not self._put_head(began, after=self._head):
-            self._client.delete(self._beside, qdrant.FilterSelector(filter=_where(staged=run)))
+            self._client.delete(self._beside, qdrant.FilterSelector(filter=where(staged=run)))
             raise IndexBusy(f"another process is writing {self._cards}; try again in a moment")
         self._head = began
         self._finish()
@@ -489,7 +489,7 @@ class QdrantEngine:
         run = began["pending"]
         if not run:
             return
-        staged = _where(staged=run)
+        staged = where(staged=run)
         parts = [point.payload or {} for point in self._scroll(self._beside, True, staged)]
         changes = [change for part in parts for change in part["changes"]]
         last = next((change for change in changes if "head" in change), None)
@@ -503,10 +503,10 @@ class QdrantEngine:
             vector: dict[str, Any] = {}
             if indices:
                 vector[_VECTOR] = qdrant.SparseVector(indices=indices, values=values)
-            return qdrant.PointStruct(id=number % _WRAP, vector=vector, payload=payload)
+            return qdrant.PointStruct(id=number % WRAP, vector=vector, payload=payload)
 
         added = {int(change["put"]): change for change in changes if "put" in change}
-        dropped = [int(change["drop"]) % _WRAP for change in changes if "drop" in change]
+        dropped = [int(change["drop"]) % WRAP for change in changes if "drop" in change]
         if gone := list[int | str | uuid.UUID](dropped):
             self._client.delete(self._cards, qdrant.PointIdsList(points=gone), wait=True)
         payloads = (
@@ -519,7 +519,7 @@ class QdrantEngine:
         )
         if last["rewrite"]:
             others = (
-                (_number(one.id), one.payload or {})
+                (number_of(one.id), one.payload or {})
                 for one in list(self._scroll(self._cards, True))
             )
             self._write(self._cards, (point(n, load) for n, load in others if n not in added))
@@ -563,7 +563,7 @@ class QdrantEngine:
             lock.release()
 
     def _guarded(self, work: Callable[[], _T]) -> _T:
-        with _translating(self.location):
+        with translating(self.location):
             return work()
 
 
@@ -578,105 +578,6 @@ _NEW_HEAD: Mapping[str, Any] = {
     "means": {},
     "salts": [],
 }
-
-
-class _Store:
-    """A client that all engines of this process at one place share."""
-
-    def __init__(self, client: QdrantClient) -> None:
-        self.client = client
-        self.lock = threading.Lock()
-        """Held by who writes."""
-        weakref.finalize(self, client.close)
-
-
-_folders: weakref.WeakValueDictionary[str, _Store] = weakref.WeakValueDictionary()
-"""A folder is locked by the one client that has it open."""
-_opening = threading.Lock()
-
-
-def _open_store(location: str, *, create: bool, key: str) -> _Store:
-    if "://" in location:
-        with warnings.catch_warnings():
-            # A key over plain http, which whoever opened it allowed for loopback alone.
-            warnings.simplefilter("ignore", UserWarning)
-            return _Store(
-                QdrantClient(
-                    url=location,
-                    api_key=key or None,
-                    timeout=_TIMEOUT_SECONDS,
-                    check_compatibility=False,
-                )
-            )
-    real = os.path.realpath(location)
-    if not create and not os.path.isfile(os.path.join(real, "meta.json")):
-        raise IndexBroken(f"no index in {location}; rebuild it with `lessons index`")
-    try:
-        os.makedirs(real, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot create {location}: {error.strerror}") from None
-    with _opening:
-        store = _folders.get(real)
-        if store is None:
-            # Its own check of threads is about connections: all here take turns or only read.
-            store = _Store(QdrantClient(path=real, force_disable_check_same_thread=True))
-            _folders[real] = store
-        return store
-
-
-@contextmanager
-def _translating(location: str) -> Iterator[None]:
-    """Raise what the library raises as errors of ours."""
-    try:
-        yield
-    except StorageError:
-        raise
-    except UnexpectedResponse as error:
-        code = error.status_code
-        if code in _FORBIDDEN:
-            raise EngineUnreachable(
-                f"{location} refuses the key ({code}); set LESSONS_SYNC_KEY to a valid one"
-            ) from None
-        said = f"{location} answers {code} {error.reason_phrase}"
-        if code == _MISSING:
-            raise IndexBroken(said) from None
-        raise EngineUnreachable(f"{said}; try again later") from None
-    except ApiException as error:
-        why = str(getattr(error, "source", error)).partition("\n")[0]
-        raise EngineUnreachable(
-            f"{location} does not answer ({why}); check the address and that it runs"
-        ) from None
-    except OSError as error:
-        raise StorageError(
-            f"cannot use the index in {location}: {error.strerror or error}; "
-            "free space or make it writable"
-        ) from None
-    except Exception as error:  # whatever a damaged folder makes of the library
-        if "already accessed" in str(error):
-            raise IndexBusy(
-                f"{location} is used by another process; try again when it has ended"
-            ) from None
-        why = next(iter(str(error).splitlines()), type(error).__name__)[:200]
-        raise IndexBroken(f"the index in {location} cannot be used ({why})") from None
-
-
-def _drop(store: _Store, collection: str) -> None:
-    # Its statistics say that it is ours: they go last, and after a kill it is dropped again.
-    for name in (collection, collection + _BESIDE):
-        store.client.delete_collection(name)
-
-
-def _where(**values: Any) -> qdrant.Filter:
-    conditions = [
-        qdrant.FieldCondition(key=key, match=qdrant.MatchValue(value=value))
-        for key, value in values.items()
-    ]
-    return qdrant.Filter(must=list(conditions))
-
-
-def _number(point: object) -> int:
-    number = int(str(point))
-    return number - _WRAP if number >= _SIGN else number
 
 
 def _checksum(fields: Mapping[str, str]) -> int:

@@ -39,6 +39,6 @@ def check_stamp(found: str, expected: str) -> None:
     commits first, and the catalogue that knows its stamp a moment later or, after a kill, never.
     """
     number, _, digest = found.partition(" ")
-    wanted, _, same = expected.partition(" ")
-    if int(number) < int(wanted) or (number == wanted and digest != same):
-        raise IndexBroken(f"the index holds commit {number}, not {wanted}")
+    right, _, same = expected.partition(" ")
+    if int(number) < int(right) or (number == right and digest != same):
+        raise IndexBroken(f"the index holds commit {number}, not {right}")

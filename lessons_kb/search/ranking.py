@@ -32,7 +32,7 @@ def rank(
     """
     scored = []
     for card, bm25 in candidates:
-        if not _is_wanted(card, query):
+        if not _is_eligible(card, query):
             continue
         factors = tuple(
             [
@@ -57,20 +57,20 @@ def reduce_terms(
     """Return the weights of a query's terms: 1 + ln of how often each stands there.
 
     Damped, so that a word that a log repeats cannot push out a rare one. Of the terms that stand
-    in some card at most the ``limit`` most telling ones are kept, by weight times idf. Terms in no
-    card (frequency 0) are all kept: they cost a search nothing, and the gate needs to know what no
-    card covers.
+    in some card at most the ``limit`` most distinctive ones are kept, by weight times idf. Terms
+    in no card (frequency 0) are all kept: they cost a search nothing, and the gate needs to know
+    what no card covers.
     """
     weights = {term: 1 + log(count) for term, count in Counter(terms).items()}
     known = [term for term in weights if frequencies.get(term, 0)]
     if len(known) > limit:
 
-        def telling(term: str) -> float:
+        def information(term: str) -> float:
             n = frequencies[term]
             idf = log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
             return idf * weights[term]
 
-        known = sorted(known, key=telling, reverse=True)[:limit]
+        known = sorted(known, key=information, reverse=True)[:limit]
     kept = set(known)
     return {
         term: weight
@@ -79,7 +79,7 @@ def reduce_terms(
     }
 
 
-def _is_wanted(card: Card, query: Query) -> bool:
+def _is_eligible(card: Card, query: Query) -> bool:
     return (
         card.status == "active"
         and card.kind in query.kinds

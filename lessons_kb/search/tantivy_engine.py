@@ -141,13 +141,13 @@ class TantivyEngine:
         query = self._union(searcher, terms, weights)
         if query is None:
             return []
-        wanted = limit + 8
+        most = limit + 8
         while True:
-            found = searcher.search(query, wanted, count=False).hits
+            found = searcher.search(query, most, count=False).hits
             # What ties with the last place may stand in another segment: look further down.
-            if len(found) < wanted or rounded(found[-1][0]) < rounded(found[limit - 1][0]):
+            if len(found) < most or rounded(found[-1][0]) < rounded(found[limit - 1][0]):
                 break
-            wanted *= 4
+            most *= 4
         keys = searcher.fast_field_values(_KEY, [address for _, address in found])
         hits = [(_number(key), score) for key, (score, _) in zip(keys, found, strict=True)]
         return order_hits(hits, limit)
@@ -236,21 +236,21 @@ class TantivyEngine:
 
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}  # not cleared: another thread may be reading it
-        known, wanted = self._documents, list(dict.fromkeys(numbers))
-        if missing := [number for number in wanted if number not in known]:
+        known, distinct = self._documents, list(dict.fromkeys(numbers))
+        if missing := [number for number in distinct if number not in known]:
             known |= self._guarded(lambda: read(missing))
-        return {number: known[number] for number in wanted if number in known}
+        return {number: known[number] for number in distinct if number in known}
 
     def _addresses(
         self, searcher: tantivy.Searcher, numbers: list[int]
     ) -> dict[int, tantivy.DocAddress]:
-        wanted = Query.boolean_query(
+        query = Query.boolean_query(
             [
                 (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
                 for number in numbers
             ]
         )
-        found = searcher.search(wanted, len(numbers), count=False).hits
+        found = searcher.search(query, len(numbers), count=False).hits
         addresses = [address for _, address in found]
         keys = searcher.fast_field_values(_KEY, addresses)
         return {_number(key): address for key, address in zip(keys, addresses, strict=True)}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb import hook_client
-from lessons_kb.brain.doctor_report import Health
+from lessons_kb.brain.doctor.report import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import state_home
@@ -41,7 +41,7 @@ def read_record() -> Mapping[str, Any]:
     with contextlib.suppress(OSError, ValueError, RecursionError, LessonsError):
         found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
         if isinstance(found, dict) and all(
-            isinstance(found.get(name, wanted()), wanted) for name, wanted in _KEYS.items()
+            isinstance(found.get(name, kind()), kind) for name, kind in _KEYS.items()
         ):
             return found
     return {}
@@ -110,8 +110,8 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
     record = read_record()
     if failures := record.get("failures", 0):
         detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
-        mend = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
-        return [Health(level="warning", what="daemon", detail=detail, mend=mend)]
+        fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
+        return [Health(level="warning", what="daemon", detail=detail, fix=fix)]
     return [Health(level="ok", what="daemon", detail="not running; the next hook starts it")]
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from zlib import crc32
 
+from lessons_kb.brain.bounded_refresh import freshen
 from lessons_kb.brain.detect_in_change import Detected, find_detected, place_change, place_creation
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
@@ -32,7 +34,6 @@ from lessons_kb.session.detected_mistakes import (
 )
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.open_session import OpenSession
-from lessons_kb.session.prompt import freshen
 from lessons_kb.session.state import (
     BLOCK,
     GUARD,
@@ -189,6 +190,11 @@ def _note_shown(
     return new, seen
 
 
+def _as_told(change: Change) -> Change:
+    """Leave a change as the arguments tell it: its file is on another machine."""
+    return change
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Call:
     """What a call is about to do."""
@@ -199,12 +205,9 @@ class _Call:
     """Those of them that it changes or runs."""
     changes: tuple[Change, ...] = ()
     """What it writes, as its arguments tell: no file was looked at."""
-    scope: str = ""
-    whole: bool = False
-    """Whether each change writes a whole file."""
     commands: tuple[str, ...] = ()
-    posted: bool = False
-    """Its files are on another machine."""
+    place: Callable[[Change], Change] = _as_told
+    """Looks at the file that a change is made to, and gives the change its lines."""
 
 
 def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
@@ -234,14 +237,13 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
         written = command if is_patch_command(command) else arguments
         changes = find_changes(written, scope=scope, cwd=hook_event.cwd)
     most = max(_MAX_FILES, len(changed))
+    place = place_creation if does == "create" or does in _COMMANDS else place_change
     return _Call(
         touched=tuple(dict.fromkeys((*changed, *touched)))[:most],
         changed=frozenset(changed),
         changes=tuple(changes[:_MAX_FILES]),
-        scope=scope,
-        whole=does == "create" or does in _COMMANDS,
         commands=tuple(find_run(command)) if does in _COMMANDS else (),
-        posted=hook_event.posted,
+        place=_as_told if hook_event.posted else partial(place, root=scope),
     )
 
 
@@ -264,11 +266,8 @@ def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     guarding: list[Guarding] = []
     if call.touched:
         guarding = [found for one in brain.layers for found in _guarding(brain, one, call.touched)]
-    place = place_creation if call.whole else place_change
-    changes: Iterable[Change] = call.changes
-    if not call.posted:
-        changes = (place(change, call.scope) for change in changes)  # only where it is asked for
-    detected = find_detected(brain, changes, call.commands)
+    placed = map(call.place, call.changes)  # only where it is asked for
+    detected = find_detected(brain, placed, call.commands)
     severity = SEVERITIES.index
     guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
     detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
@@ -286,14 +285,14 @@ def _find_served(
 
     They are about calls only where the user allows it. The nearest brain stands for theirs.
     """
-    from lessons_kb.brain.served_cards import find_in_call, read_card  # few users have a server
+    from lessons_kb.brain.shared_server.served_cards import (  # few users have a server
+        find_in_call,
+        read_card,
+    )
 
     cards = [read_card(one) for one in served if _is_about_calls(one)]
-    changes: Iterable[Change] = call.changes
-    if not call.posted:
-        place = place_creation if call.whole else place_change
-        changes = (place(change, call.scope) for change in changes)
-    guarded, matches = find_in_call(cards, call.touched, changes, call.commands)
+    placed = map(call.place, call.changes)
+    guarded, matches = find_in_call(cards, call.touched, placed, call.commands)
     layer = brain.layers[0]
     return (
         [(layer, card, files) for card, files in guarded],

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from lessons_kb.brain.injected import card_digest, find_cards
+from lessons_kb.brain.injected import card_digest, find_cards, name_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.model import Card, Hit, Preflight
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.open_session import OpenSession
-from lessons_kb.session.prompt import name_cards
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import (
     AGAIN,
@@ -40,7 +39,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     _give_again(brain, hook_event, block)
     with turn_state(journal, hook_event.context) as state:
         known = {tuple(pair) for pair in state.cards}
-        given = name_cards(brain, block.lessons)
+        given = name_cards(brain.layers, block.lessons)
         state.cards += [pair for pair in given if tuple(pair) not in known]
         if block.text:  # what waits of the compaction before is in it
             state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]

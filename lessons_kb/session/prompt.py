@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from lessons_kb.brain.injected import OUTCOME, outcome
-from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers
-from lessons_kb.config import PreflightSettings
+from lessons_kb.brain.bounded_refresh import freshen
+from lessons_kb.brain.injected import OUTCOME, name_cards, outcome
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.model import Hit, Preflight
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.process.detached import start_index
 from lessons_kb.relevance.turn_evidence import NEAR
+from lessons_kb.session import served_lessons
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import (
     BLOCK,
     OUTLIVE_A_PROMPT,
-    TurnState,
     counter_for,
     event_of,
-    pack_known,
     turn_state,
 )
 from lessons_kb.store.events import prepare
 from lessons_kb.store.journal import Journal
-from lessons_kb.store.locate import state_home, user_settings_path
-from lessons_kb.store.session_roots import is_first
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.server_lessons import Asking
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -65,11 +51,11 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         turn = notes.next_turn(hook_event.context, by=0)
         injected = {card for card, _ in notes.in_context(hook_event.context, since_turn=turn)}
         notes.forget_context(hook_event.context, injected)
-    asking = _ask_server(open_session, hook_event, prompt.text)
+    asking = served_lessons.ask(open_session, hook_event, prompt.text)
     try:
         brain, trouble = freshen(brain)
     except (StorageError, ConfigError) as error:
-        return _answer_served(asking, journal, hook_event, capabilities, error)
+        return served_lessons.answer_alone(asking, journal, hook_event, capabilities, error)
     settings = brain.layers[0].settings
     if not capabilities.lasting:
         for layer in brain.layers:
@@ -91,7 +77,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         journal.events.tell(prompt, OUTCOME, outcome(block))
     with turn_state(journal, hook_event.context) as state:
         state.turn = journal.next_turn(hook_event.context, by=0)
-        state.cards = name_cards(brain, block.lessons)
+        state.cards = name_cards(brain.layers, block.lessons)
         state.late = 0
         state.near = [
             [shown_name(hit), f"{hit.confidence:.4f}"]
@@ -100,74 +86,15 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         ]
         context = state.deliver([(BLOCK, block.text)] if block.text else [], capabilities)
         lines = state.tell_drafted(capabilities)
-        _keep_served(state, asking, block)
+        served_lessons.remember(state, asking, block)
     return Answer(
         context=context,
         block=block,
-        lines=(*lines, *_tell_server(asking, hook_event, capabilities)),
+        lines=(*lines, *served_lessons.tell(asking, hook_event, capabilities)),
         language=settings.language,
         footer=settings.hooks.footer,
-        trouble=trouble or _trouble_of(asking),
+        trouble=trouble or served_lessons.find_trouble(asking),
     )
-
-
-def _ask_server(open_session: OpenSession, hook_event: HookEvent, prompt: str) -> Asking | None:
-    """Begin to ask the server that the user shares with others, if there is one."""
-    if hook_event.posted or not os.path.exists(user_settings_path()):
-        return None
-    from lessons_kb.brain.server_lessons import ask_server  # few users have settings of their own
-
-    try:
-        project = open_session.brain.project
-    except ConfigError:  # told where the brain itself is asked
-        project = None
-    return ask_server(
-        prompt,
-        directory=hook_event.directory,
-        project=project,
-        seconds=hook_event.patience,
-    )
-
-
-def _answer_served(
-    asking: Asking | None,
-    journal: Journal,
-    hook_event: HookEvent,
-    capabilities: Capabilities,
-    error: StorageError | ConfigError,
-) -> Answer:
-    """Answer with the server's lessons alone; raises ``error`` where there are none."""
-    hits = asking.collect() if asking is not None else ()
-    if not hits:
-        raise error
-    settings = PreflightSettings()
-    block = pack_known(hits[: settings.max_lessons], settings, capabilities)
-    with turn_state(journal, hook_event.context) as state:
-        context = state.deliver([(BLOCK, block.text)], capabilities)
-        state.cards = [["", hit.card.id] for hit in block.lessons]
-        _keep_served(state, asking, block)
-    return Answer(context=context, block=block, trouble=f"{type(error).__name__}: {error}")
-
-
-def _keep_served(state: TurnState, asking: Asking | None, block: Preflight) -> None:
-    """Remember the server's lessons that were given: no file here holds them."""
-    told = {one["id"]: one for one in asking.told} if asking is not None else {}
-    given = [told[hit.card.id] for hit in block.lessons if hit.card.id in told]
-    names = {one["id"] for one in given}
-    state.served = [one for one in state.served if one.get("id") not in names] + given
-
-
-def _tell_server(
-    asking: Asking | None, hook_event: HookEvent, capabilities: Capabilities
-) -> tuple[str, ...]:
-    """Return the line on a server that does not answer, once a session."""
-    line = asking.tell() if asking is not None and capabilities.lines else ""
-    session = f"server {hook_event.agent} {hook_event.session}"
-    return (line,) if line and is_first(state_home(), session, unknown=True) else ()
-
-
-def _trouble_of(asking: Asking | None) -> str:
-    return asking.tell() if asking is not None and asking.is_new else ""
 
 
 def _is_answered(journal: Journal, hook_event: HookEvent, turn: int) -> bool:
@@ -175,45 +102,3 @@ def _is_answered(journal: Journal, hook_event: HookEvent, turn: int) -> bool:
     latest = journal.events.find(session=hook_event.session, kinds=("prompt",), limit=1)
     noted = any(OUTCOME in event.record for event in latest)
     return noted or journal.next_turn(hook_event.context, by=0) != turn
-
-
-def freshen(brain: Layers) -> tuple[Layers, str]:
-    """Read a few changed files; leave more of them, and a long wait, to a detached run.
-
-    Returns the brain to search, and what could not be read fresh. Layers of which nothing is
-    indexed yet are left out: a search would wait for their whole index. So are those whose
-    settings cannot be used; ConfigError where that leaves none.
-    """
-    waiting = ""
-    ready: list[Layer] = []
-    bad: ConfigError | None = None
-    for layer in brain.layers:
-        try:
-            done = layer.refresh_some()
-        except ConfigError as error:
-            bad, waiting = error, f"{layer.alias}: {error}"
-            continue
-        if done.stale and not layer.is_watched:
-            start_index(layer.root, layer.cache)
-        if layer.state is None:
-            waiting = f"{layer.alias}: {done.stale}"
-        else:
-            ready.append(layer)
-    if not ready:
-        if bad is not None:
-            raise bad
-        raise StorageError(f"{waiting}; nothing is indexed yet; the next prompt tries again")
-    if len(ready) == len(brain.layers):
-        return brain, waiting
-    project = brain.project if bad is None else None  # which those that are left name themselves
-    return Layers(ready, directory=brain.directory, project=project), waiting
-
-
-def name_cards(brain: Layers, hits: Sequence[Hit]) -> list[list[str]]:
-    """Return [root, card id] of each hit; without an alias of each brain that may hold it."""
-    aliases = {layer.alias: layer.root for layer in brain.layers}
-    cards: list[list[str]] = []
-    for hit in hits:
-        roots = [aliases[hit.brain]] if hit.brain in aliases else list(aliases.values())
-        cards += [[root, hit.card.id] for root in roots]
-    return cards

@@ -32,7 +32,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     record = Missed() if followed else skip_record(hook_event)
     if hook_event.forked:
         _take_over(open_session, hook_event)
-    count = 0 if hook_event.posted else count_drafts(open_session)  # those are the server's
+    count = count_drafts(open_session, hook_event)
     with turn_state(journal, hook_event.context) as state:
         record.note(state)
         state.unattended = hook_event.unattended

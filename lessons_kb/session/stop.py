@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lessons_kb.brain.addressed import count_items
 from lessons_kb.brain.detect_in_change import find_in_evidence
 from lessons_kb.brain.injected import find_cards
-from lessons_kb.brain.last_check import note_checked
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.run_judge import judge
-from lessons_kb.brain.work_done import find_session_evidence, is_change
+from lessons_kb.brain.post_check.count_addressed import count_items
+from lessons_kb.brain.post_check.judge import judge
+from lessons_kb.brain.post_check.last_check import note_checked
+from lessons_kb.brain.post_check.work_done import find_session_evidence, is_change
 from lessons_kb.check.item_closings import read_closings
 from lessons_kb.check.item_states import check_items
 from lessons_kb.model import CONTRADICTED, Card
@@ -105,7 +105,7 @@ def _read_served(
     """Return the lessons that a server gave; the nearest brain's journal remembers them."""
     if not served:
         return []
-    from lessons_kb.brain.served_cards import read_card  # few users have a server
+    from lessons_kb.brain.shared_server.served_cards import read_card  # few users have a server
 
     return [(open_session.brain.layers[0], read_card(one)) for one in served]
 

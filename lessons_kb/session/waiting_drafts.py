@@ -24,6 +24,6 @@ def order_drafts(open_session: OpenSession, hook_event: HookEvent) -> None:
     )
 
 
-def count_drafts(open_session: OpenSession) -> int:
-    """Return how many drafts wait."""
-    return len(DraftFolder(open_session.brain.layers[0].root).ids())
+def count_drafts(open_session: OpenSession, hook_event: HookEvent) -> int:
+    """Return how many drafts wait for this user; those of a posted session are the server's."""
+    return 0 if hook_event.posted else len(DraftFolder(open_session.brain.layers[0].root).ids())

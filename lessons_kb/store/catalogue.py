@@ -24,8 +24,8 @@ from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
 
-FORMAT = 9
-"""Version of the tables below; another number in a file makes it be rebuilt."""
+FORMAT = 10
+"""Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -304,9 +304,9 @@ class Catalogue:
         return {number: background for number, background in rows if background is not None}
 
     def _rows(self, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-        wanted = list(numbers)
-        for start in range(0, len(wanted), _MANY):
-            part = wanted[start : start + _MANY]
+        every = list(numbers)
+        for start in range(0, len(every), _MANY):
+            part = every[start : start + _MANY]
             marks = ",".join("?" * len(part))
             sql = f"SELECT * FROM docs WHERE number IN ({marks})"  # noqa: S608
             yield from map(_checked, self._db.execute(sql, part))

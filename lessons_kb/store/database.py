@@ -29,7 +29,7 @@ _POLL_SECONDS = 0.01
 _RETRY_SECONDS = 0.2
 """How long memory stands in for a file before the file is tried again, which takes 1 ms."""
 _READ_ONLY = ("mode=ro", "immutable=1")
-"""Ways to open a file that cannot be written; SQLite takes the second where no log lies beside it
+"""How to open a file that cannot be written; SQLite takes the second where no log lies beside it
 and none can be made."""
 
 

@@ -54,8 +54,8 @@ _REASONS: Mapping[int, tuple[str, str]] = {
 def storage_error(error: OSError, path: str) -> StorageError:
     """Say in one line what the disk refused and what to do next."""
     code = error.errno or 0
-    what, mend = _REASONS.get(code, (error.strerror or str(error), "check the disk and try again"))
-    return StorageError(f"{shown(path)}: {what}; {mend}")
+    what, fix = _REASONS.get(code, (error.strerror or str(error), "check the disk and try again"))
+    return StorageError(f"{shown(path)}: {what}; {fix}")
 
 
 def sqlite_error(error: Exception, path: str, fix: str) -> StorageError:

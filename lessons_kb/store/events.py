@@ -116,10 +116,10 @@ class Events:
         tests = {"session = ?": session, "at >= ?": since, "number > ?": after}
         asked = [test for test, value in tests.items() if value is not None]
         values: list[Any] = [value for value in tests.values() if value is not None]
-        for column, wanted in (("kind", kinds), ("tool", tools), ("outcome", outcomes)):
-            if wanted:
-                asked.append(f"{column} IN ({', '.join('?' * len(wanted))})")
-                values.extend(wanted)
+        for column, allowed in (("kind", kinds), ("tool", tools), ("outcome", outcomes)):
+            if allowed:
+                asked.append(f"{column} IN ({', '.join('?' * len(allowed))})")
+                values.extend(allowed)
         where = f" WHERE {' AND '.join(asked)}" if asked else ""
         rows = self._db.run(
             f"SELECT number, {', '.join(_COLUMNS)} FROM events{where}"  # noqa: S608 values are bound

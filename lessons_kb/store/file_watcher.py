@@ -66,7 +66,7 @@ class Watch:
         on_change: Callable[[set[str]], None],
         *,
         debounce: float = 0.2,
-        wanted: Callable[[str], bool] = is_watched,
+        selects: Callable[[str], bool] = is_watched,
         poll: float = 1.0,
         tick: float = 1.0,
         on_sign: Callable[[set[str]], None] = lambda _paths: None,
@@ -75,7 +75,7 @@ class Watch:
         self.root = os.path.realpath(root)
         self.on_change = on_change
         self.debounce = debounce
-        self.wanted = wanted
+        self.selects = selects
         self.poll = poll
         self.tick = tick
         self.on_sign = on_sign
@@ -142,7 +142,7 @@ class _Session:
                 session.watch.events.put(event)
 
         # Not opening and closing: reading the cards would keep us busy with ourselves.
-        wanted = [
+        changes = [
             *(kinds.FileCreatedEvent, kinds.FileModifiedEvent, kinds.FileMovedEvent),
             *(kinds.FileDeletedEvent, kinds.FileClosedEvent),
             *(kinds.DirCreatedEvent, kinds.DirMovedEvent, kinds.DirDeletedEvent),
@@ -159,7 +159,7 @@ class _Session:
                     if poll is None
                     else PollingObserverVFS(os.lstat, self.listed, polling_interval=poll)  # type: ignore[arg-type]
                 )
-                observer.schedule(Collector(), self.root, recursive=True, event_filter=wanted)
+                observer.schedule(Collector(), self.root, recursive=True, event_filter=changes)
                 observer.start()
             except OSError as error:
                 if observer is not None:
@@ -186,7 +186,7 @@ class _Session:
         paths = {path for name in names if name and (path := self.relative(os.fsdecode(name)))}
         if event.is_directory:
             return {RESCAN} if paths else set()
-        return set(filter(self.watch.wanted, paths))
+        return set(filter(self.watch.selects, paths))
 
     def run(self, *, polling: bool) -> bool:
         """Hand on changes until stopped or a new start is due; return whether to poll then."""
@@ -240,7 +240,7 @@ class _Session:
                 if path is None:
                     continue
                 if not event.is_directory:
-                    if self.watch.wanted(path):
+                    if self.watch.selects(path):
                         found.add(path)
                 elif event.event_type == "created":
                     found.update(self.below(path))
@@ -262,7 +262,7 @@ class _Session:
             folders[:] = [name for name in folders if name not in _SKIPPED]
             for name in names:
                 inner = self.relative(os.path.join(folder, name))
-                if inner is not None and self.watch.wanted(inner):
+                if inner is not None and self.watch.selects(inner):
                     yield inner
 
     def listed(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
@@ -270,7 +270,7 @@ class _Session:
         with os.scandir(folder) as entries:
             for entry in entries:
                 path = self.relative(entry.path)
-                if path and (entry.is_dir(follow_symlinks=False) or self.watch.wanted(path)):
+                if path and (entry.is_dir(follow_symlinks=False) or self.watch.selects(path)):
                     yield entry
 
 

@@ -74,9 +74,9 @@ def read_byte_lines(path: str) -> Iterator[tuple[int, bytes]]:
 
 
 def read_table(
-    path: str, table: str, wanted: Sequence[str]
+    path: str, table: str, names: Sequence[str]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the names of a SQLite table's columns, and its rows by the wanted ones.
+    """Return the names of a SQLite table's columns, and its rows by the named ones.
 
     The file is opened for reading only and nothing is written beside it. Text is cut after
     100,000 characters. Raises InputError for a file that is no SQLite database or lacks the
@@ -95,7 +95,7 @@ def read_table(
     except sqlite3.Error as error:
         raise _unreadable(path, error) from None
     try:
-        return _read_rows(db, path, table, wanted)
+        return _read_rows(db, path, table, names)
     except sqlite3.Error as error:
         raise _unreadable(path, error) from None
     finally:
@@ -122,7 +122,7 @@ def _open_readonly(path: str) -> sqlite3.Connection:
 
 
 def _read_rows(
-    db: sqlite3.Connection, path: str, table: str, wanted: Sequence[str]
+    db: sqlite3.Connection, path: str, table: str, names: Sequence[str]
 ) -> tuple[list[str], list[dict[str, Any]]]:
     db.text_factory = lambda data: data.decode("utf-8", "replace")
     tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -130,7 +130,7 @@ def _read_rows(
         has = ", ".join(sorted(tables)[:8]) or "no tables"
         raise InputError(f"{shown(path)}: no table {table}, only {has}; give another database")
     columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
-    chosen = [column for column in wanted if column in columns]
+    chosen = [column for column in names if column in columns]
     order = " ORDER BY id" if "id" in columns else ""
     cells = ", ".join(
         f"CASE WHEN typeof({c}) IN ('text', 'blob') THEN substr({c}, 1, {_MAX_CELL_CHARS})"

@@ -112,9 +112,9 @@ class Outcomes:
 
     def sessions(self, cards: Iterable[str]) -> int:
         """Return how many sessions of those still journalled were given any of these cards."""
-        wanted = set(cards)
+        asked = set(cards)
         rows = self._db.run("SELECT DISTINCT session, card FROM injections WHERE session != ''")
-        return len({session for session, card in rows if card in wanted})
+        return len({session for session, card in rows if card in asked})
 
     def first_given(self, *, without: str) -> dict[str, float]:
         """Return card → when any session was given it first, as far as that is journalled.

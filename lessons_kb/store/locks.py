@@ -32,7 +32,7 @@ def locked(full: str) -> AbstractContextManager[object]:
 
 
 def hold_new(root: str) -> AbstractContextManager[object]:
-    """Hold what lets one process at a time look for a lesson's twin and write its card.
+    """Hold what lets one process at a time look for near-duplicates and write a new card.
 
     Taken before a ``locked``, never within one. Raises StorageError after 30 seconds.
     """

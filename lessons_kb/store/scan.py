@@ -62,7 +62,7 @@ def scan(
                 line=0,
                 rule="too-many-files",
                 message=f"{left_out} files skipped: more than max_files = {max_files}",
-                mend=f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}",
+                fix=f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}",
                 level="error",
             )
         )
@@ -231,9 +231,9 @@ class _Walk:
     def _take(self, entry: os.DirEntry[str], prefix: str) -> str | None:
         """Note a file; return a folder to enter."""
         name = entry.name
-        wanted = name.endswith(SUFFIXES)
+        is_markdown = name.endswith(SUFFIXES)
         path = prefix + "/" + name if prefix else name
-        if wanted and entry.is_file(follow_symlinks=False):
+        if is_markdown and entry.is_file(follow_symlinks=False):
             if not ((prefix and prefix in self.transit) or name[0] == "."):
                 self._add(path, entry)
             return None
@@ -241,10 +241,10 @@ class _Walk:
             self.links.append(path)
             return None
         if entry.is_dir(follow_symlinks=False):
-            if wanted:
+            if is_markdown:
                 self._find(path, "folder-named-like-a-card", "a folder, not a file")
             return None if self._skips(name, path, prefix) else path
-        if wanted:
+        if is_markdown:
             self._find(path, "not-a-file", "neither a regular file nor a folder")
         return None
 
@@ -315,11 +315,11 @@ def tell_too_large(path: str, size: int, limit: int) -> Finding:
 
 def _finding(path: str, rule: str, message: str) -> Finding:
     shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
-    mend = _MENDS[rule]
-    return Finding(path=shown, line=0, rule=rule, message=message, mend=mend, level="error")
+    fix = _FIXES[rule]
+    return Finding(path=shown, line=0, rule=rule, message=message, fix=fix, level="error")
 
 
-_MENDS = {
+_FIXES = {
     "unreadable-folder": "grant yourself read access, or list the folder in .lessonsignore",
     "unreadable": "grant yourself read access to the file",
     "folder-named-like-a-card": "rename the folder without its .md ending",

@@ -371,14 +371,14 @@ def prune(root: str, settings: TrashSettings) -> list[Trashed]:
     return gone
 
 
-def find_beyond(kept: list[Trashed], settings: TrashSettings) -> list[Trashed]:
+def find_beyond(trashed: list[Trashed], settings: TrashSettings) -> list[Trashed]:
     """Return those of the entries, newest first, that are too old, or too many bytes.
 
     The newest is never among them: it is what an undo brings back.
     """
     oldest = time.time_ns() - settings.retention_days * _DAY_NS
     size, beyond = 0, []
-    for place, entry in enumerate(kept):
+    for place, entry in enumerate(trashed):
         size += entry.size
         began, _, _rest = entry.name.partition("-")
         late = began.isdigit() and int(began) < oldest
@@ -406,12 +406,12 @@ def restore(root: str, name_or_path: str) -> str:
     Takes the name of an entry or the path of a card, of which the newest version comes back.
     Raises CardNotFound, DuplicateCard when a file has taken the place, or StorageError.
     """
-    kept = entries(root)
-    chosen = next((e for e in kept if name_or_path in (e.name, e.path)), None)
+    trashed = entries(root)
+    chosen = next((e for e in trashed if name_or_path in (e.name, e.path)), None)
     if chosen is None:
         import difflib  # a prompt never needs it
 
-        near = difflib.get_close_matches(name_or_path, [e.path for e in kept], n=1)
+        near = difflib.get_close_matches(name_or_path, [e.path for e in trashed], n=1)
         hint = f"; did you mean {shown(near[0])}?" if near else ""
         raise CardNotFound(f"{shown(name_or_path)} is not in the trash{hint}")
     entry = os.path.join(trash_dir(root), chosen.name)

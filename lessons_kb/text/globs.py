@@ -36,20 +36,20 @@ def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
     for pattern in patterns:
         if not pattern.strip() or pattern.startswith("#") or pattern.strip() == "/":
             continue
-        mend = f"{pattern[:80]!r} is not a gitignore glob; write one such as src/**/*.py"
+        fix = f"{pattern[:80]!r} is not a gitignore glob; write one such as src/**/*.py"
         if len(pattern) > MAX_GLOB:
-            raise InputError(mend)
-        for alternative in _expand_braces(pattern, mend):
+            raise InputError(fix)
+        for alternative in _expand_braces(pattern, fix):
             try:
                 regex, include = GitIgnoreSpecPattern.pattern_to_regex(alternative)
                 if regex is None or include is None:
-                    raise InputError(mend)
+                    raise InputError(fix)
                 regex = re.sub(_CLASS, _quiet, regex)
                 re.compile(regex)
                 source = _hint(alternative) + _tame(regex)
                 re.compile(source)
             except (ValueError, re.error):
-                raise InputError(mend) from None
+                raise InputError(fix) from None
             compiled.append((source, include))
     return tuple(compiled)
 
@@ -91,7 +91,7 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-def _expand_braces(pattern: str, mend: str) -> Iterator[str]:
+def _expand_braces(pattern: str, fix: str) -> Iterator[str]:
     waiting = [_without_dot(pattern)]
     for _ in range(MAX_ALTERNATIVES):
         if not waiting:
@@ -104,7 +104,7 @@ def _expand_braces(pattern: str, mend: str) -> Iterator[str]:
         head, tail = first[: found.start()], first[found.end() :]
         waiting += [f"{head}{choice}{tail}" for choice in reversed(found[1].split(","))]
     if waiting:
-        raise InputError(mend)
+        raise InputError(fix)
 
 
 def _without_dot(pattern: str) -> str:

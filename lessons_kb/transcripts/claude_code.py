@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,
@@ -18,7 +19,6 @@ from lessons_kb.transcripts.entries import (
     PROMPT,
     Entry,
     remember,
-    seconds,
     texts_of,
     without,
 )
@@ -61,7 +61,7 @@ class ClaudeReader:
             return
         base = Entry(
             kind=PROMPT,
-            at=seconds(data.get("timestamp")),
+            at=read_time(data.get("timestamp")),
             session=str(data.get("sessionId") or ""),
             cwd=str(data.get("cwd") or ""),
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,
@@ -20,7 +21,6 @@ from lessons_kb.transcripts.entries import (
     UNKNOWN,
     Entry,
     remember,
-    seconds,
     texts_of,
 )
 
@@ -120,7 +120,7 @@ class CodexReader:
         cwd = where.get("cwd") if "command" not in where else None
         self._base = replace(
             self._base,
-            at=seconds(data.get("timestamp")) or self._base.at,
+            at=read_time(data.get("timestamp")) or self._base.at,
             session=session if isinstance(session, str) and session else self._base.session,
             cwd=cwd if isinstance(cwd, str) and cwd else self._base.cwd,
         )

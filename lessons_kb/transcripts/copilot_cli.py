@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,
@@ -18,7 +19,6 @@ from lessons_kb.transcripts.entries import (
     PROMPT,
     Entry,
     remember,
-    seconds,
     texts_of,
 )
 
@@ -36,7 +36,7 @@ class CopilotReader:
         """Yield what one line tells."""
         event = data.get("data")
         event = event if isinstance(event, dict) else {}
-        self._base = replace(self._base, at=seconds(data.get("timestamp")) or self._base.at)
+        self._base = replace(self._base, at=read_time(data.get("timestamp")) or self._base.at)
         kind = data.get("type")
         if kind in ("session.start", "session.resume"):
             self._place(event)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,23 +37,6 @@ class Entry:
     output: str = ""
     step: str = ""
     """Of a call: names the message that made it, "" if not known."""
-
-
-def seconds(value: object) -> float:
-    """Return an ISO time, or milliseconds since the epoch, as seconds; 0 for anything else."""
-    if isinstance(value, (int, float)):
-        return value / 1000 if value > 0 else 0.0
-    if not isinstance(value, str) or not value:
-        return 0.0
-
-    try:
-        moment = dt.datetime.fromisoformat(value)
-    except ValueError:
-        return 0.0
-    try:
-        return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-    except (OverflowError, OSError):
-        return 0.0
 
 
 def texts_of(content: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,
@@ -17,7 +18,6 @@ from lessons_kb.transcripts.entries import (
     PROMPT,
     UNKNOWN,
     Entry,
-    seconds,
     texts_of,
     without,
 )
@@ -58,7 +58,7 @@ class GeminiReader:
         self._answer = None
 
     def _message(self, data: Mapping[str, Any]) -> Iterator[Entry]:
-        base = Entry(kind=PROMPT, at=seconds(data.get("timestamp")), session=self._session)
+        base = Entry(kind=PROMPT, at=read_time(data.get("timestamp")), session=self._session)
         shown = data.get("displayContent")
         text = without_hooks(texts_of(shown or data.get("content")))
         number = str(data.get("id") or "")
@@ -91,7 +91,7 @@ class GeminiReader:
         yield replace(
             base,
             kind=CALL,
-            at=seconds(call.get("timestamp")) or base.at,
+            at=read_time(call.get("timestamp")) or base.at,
             id=number,
             tool=tool,
             arguments=arguments if isinstance(arguments, dict) else {},

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,
@@ -15,7 +16,6 @@ from lessons_kb.transcripts.entries import (
     OK,
     PROMPT,
     Entry,
-    seconds,
 )
 
 _ENDED = {"completed": OK, "error": FAILED}
@@ -26,7 +26,7 @@ def read_part(message: Mapping[str, Any], part: Mapping[str, Any], *, cwd: str) 
     times = message.get("time")
     base = Entry(
         kind=PROMPT,
-        at=seconds(times.get("created")) if isinstance(times, dict) else 0.0,
+        at=read_time(times.get("created")) if isinstance(times, dict) else 0.0,
         session=str(message.get("sessionID") or part.get("sessionID") or ""),
         id=str(message.get("id") or ""),
         cwd=cwd,

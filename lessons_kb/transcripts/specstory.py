@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.claude_code import is_from_client
 from lessons_kb.transcripts.entries import (
     ANSWER,
@@ -17,7 +18,6 @@ from lessons_kb.transcripts.entries import (
     PROMPT,
     UNKNOWN,
     Entry,
-    seconds,
     without,
 )
 
@@ -181,4 +181,4 @@ def _without_prompt(output: str, command: str) -> str:
 
 def _when(text: str) -> float:
     match = _WHEN.search(text)
-    return seconds(f"{match[1]}T{match[2]}:{match[3]}:{match[4] or '00'}Z") if match else 0.0
+    return read_time(f"{match[1]}T{match[2]}:{match[3]}:{match[4] or '00'}Z") if match else 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
 from lessons_kb.model import Card
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.tui.row_source import Desk
+from lessons_kb.tui.row_source import RowSource
 from lessons_kb.tui.rows import Row
 
 
@@ -26,11 +26,11 @@ class Outcome:
 
 
 class Actions:
-    """The changes a user makes at a desk; each can be undone. Everything raises LessonsError."""
+    """What a user does to the rows; each can be undone. Everything raises LessonsError."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._undoing = desk.undoing
+    def __init__(self, source: RowSource) -> None:
+        self._source = source
+        self._undoing = source.undoing
 
     def bump(self, row: Row) -> Outcome:
         """Count a mistake once more."""
@@ -52,14 +52,14 @@ class Actions:
     def edit(self, row: Row, editor: Callable[[str], None]) -> Outcome:
         """Let the user's editor change a card, a file that cannot be used, or a draft."""
         if row.draft is not None:
-            draft = self._desk.brain.drafts.get(row.name)
+            draft = self._source.brain.drafts.get(row.name)
             changed = self._undoing.edit_draft(draft, editor)
             return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
-        layer = self._desk.brain.layers[row.layer]
+        layer = self._source.brain.layers[row.layer]
         changed = self._undoing.edit(layer, row.path, editor)
         path = clean_line(row.path)
         try:
-            now, _view = self._desk.look(row)
+            now, _view = self._source.look(row)
         except CardNotFound:
             return Outcome(line=f"{path} no longer exists", gone=(row.name,))
         trouble = "" if now.card else " and now invalid: see below"
@@ -67,18 +67,18 @@ class Actions:
 
     def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
         """Make a draft a card; DuplicateCard where the lesson is there already."""
-        draft = self._desk.brain.drafts.get(row.name)
+        draft = self._source.brain.drafts.get(row.name)
         if draft.missing:
             raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
         card = self._undoing.accept(row.name, on_duplicate=on_duplicate)
-        made = self._desk.row_of(card)
+        made = self._source.row_of(card)
         return Outcome(line=f"{clean_line(card.id)} is now a card", changed=(made,), drafts=True)
 
     def merge(self, row: Row, card_name: str) -> Outcome:
         """Count a draft on a card."""
-        layer, card = self._desk.brain.cards.find(card_name)
+        layer, card = self._source.brain.cards.find(card_name)
         card = self._undoing.merge(row.name, self._undoing.name_of(layer, card.id))
-        now = self._desk.row_of(card, layer=self._desk.brain.layers.index(layer))
+        now = self._source.row_of(card, layer=self._source.brain.layers.index(layer))
         line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×"
         return Outcome(line=line, changed=(now,), drafts=True)
 
@@ -94,14 +94,14 @@ class Actions:
         gone: list[str] = []
         for name in done.names:
             try:
-                changed.append(self._desk.row_named(name))
+                changed.append(self._source.row_named(name))
             except LessonsError:
                 gone.append(name)
         line = clean_line(done.line)
         return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
 
     def _changed(self, row: Row, card: Card, line: str) -> Outcome:
-        now = self._desk.row_of(card, layer=row.layer, troubles=row.troubles)
+        now = self._source.row_of(card, layer=row.layer, troubles=row.troubles)
         return Outcome(line=line, changed=(now,))
 
 

@@ -34,7 +34,7 @@ from lessons_kb.tui.drawing import (
 from lessons_kb.tui.keys import CARDS, DRAFTS, KEYS
 from lessons_kb.tui.list_state import Board
 from lessons_kb.tui.list_widget import RowList
-from lessons_kb.tui.row_source import Desk
+from lessons_kb.tui.row_source import RowSource
 from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ def _merge(app: ManageApp, row: Row) -> None:
 
     async def choose() -> None:
         draft = row.draft
-        near = await app.later(lambda: app.desk.nearest(draft)) if draft else ()
+        near = await app.later(lambda: app.source.nearest(draft)) if draft else ()
         places = {card.id: n for n, card in enumerate(near)}
         cards = [one for one in app.board.rows[CARDS] if one.card is not None]
         cards.sort(key=lambda one: places.get(one.path, len(places)))
@@ -219,10 +219,10 @@ class ManageApp(App[None]):
     #hints { color: $text-muted; }
     """
 
-    def __init__(self, desk: Desk, *, today: dt.date | None = None) -> None:
+    def __init__(self, source: RowSource, *, today: dt.date | None = None) -> None:
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
-        self.desk = desk
-        self.actions: Actions = Actions(desk)
+        self.source = source
+        self.actions: Actions = Actions(source)
         self.board = Board()
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.listing = RowList(CARD_COLUMNS, self.day, id="list")
@@ -334,13 +334,13 @@ class ManageApp(App[None]):
         self.say("reading …")
         watch = self.set_interval(0.2, self._tell_progress)
         try:
-            rows = await asyncio.to_thread(self.desk.load, self._note_progress)
+            rows = await asyncio.to_thread(self.source.load, self._note_progress)
             watch.stop()
             self.board.set(CARDS, rows)
             self.show()
             self.say("")
             await self._load_drafts()
-            if await asyncio.to_thread(self.desk.load_effects):
+            if await asyncio.to_thread(self.source.load_effects):
                 self.board.exchange(await asyncio.to_thread(self._measured))
                 self.show()
                 self._preview()
@@ -351,14 +351,14 @@ class ManageApp(App[None]):
 
     async def _load_drafts(self) -> None:
         try:
-            self.board.set(DRAFTS, await self.later(self.desk.load_drafts))
+            self.board.set(DRAFTS, await self.later(self.source.load_drafts))
         except LessonsError as error:
             self.say(str(error), bad=True)
         self.show()
 
     def _measured(self) -> dict[str, Row]:
         return {
-            row.name: self.desk.row_of(row.card, layer=row.layer, troubles=row.troubles)
+            row.name: self.source.row_of(row.card, layer=row.layer, troubles=row.troubles)
             for row in self.board.rows[CARDS]
             if row.card is not None
         }
@@ -394,7 +394,7 @@ class ManageApp(App[None]):
         if not self.screen_stack:
             return
         board, width = self.board, self._room
-        self._update("#tabs", draw_tabs(board.tab, board.counts, self.desk.label, width))
+        self._update("#tabs", draw_tabs(board.tab, board.counts, self.source.label, width))
         self._update("#heading", self.listing.heading())
         typing = isinstance(self._base.focused, Filter)
         hints = draw_hints(board.tab, self.listing.current, typing=typing, width=width)
@@ -476,9 +476,9 @@ class ManageApp(App[None]):
             return
         try:
             if row.draft is not None:
-                view = await asyncio.to_thread(self.desk.look_draft, row.draft)
+                view = await asyncio.to_thread(self.source.look_draft, row.draft)
             else:
-                now, view = await asyncio.to_thread(self.desk.look, row)
+                now, view = await asyncio.to_thread(self.source.look, row)
                 if now != row:  # an editor was at it
                     self.board.exchange({now.name: now})
                     self.listing.exchange(now)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import Card, Finding
 from lessons_kb.render import finding_line
@@ -50,12 +50,12 @@ def broken_view(path: str, raw: str, findings: Sequence[Finding]) -> View:
     )
 
 
-def draft_view(draft: Draft, twins: Sequence[str]) -> View:
-    """Return the view of a draft; ``twins`` says which cards are like it, a line each."""
+def draft_view(draft: Draft, alike: Sequence[str]) -> View:
+    """Return the view of a draft; ``alike`` says which cards are like it, a line each."""
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
         facts.append(f"the same mistake is already the card {clean_line(draft.card)}")
-    facts += map(clean_line, twins)
+    facts += map(clean_line, alike)
     header, body = _split(draft.text[:MAX_SHOWN])
     symptoms = re.findall(r"(?m)^symptoms:.*(?:\n[ \t]+-.*)*", header)
     shown = "".join(f"`{clean_line(found)}`\n\n" for found in symptoms)

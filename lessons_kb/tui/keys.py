@@ -125,7 +125,7 @@ FILTER_HINTS = "type to filter  ↓ enter to the list  esc clear  ? help  ctrl+c
 
 def hints(tab: str, row: Row | None, width: int) -> tuple[Key, ...]:
     """Return the keys that the bottom line has room for, for the row under the cursor."""
-    wanted = [
+    shown = [
         key
         for key in KEYS
         if key.label
@@ -134,10 +134,10 @@ def hints(tab: str, row: Row | None, width: int) -> tuple[Key, ...]:
         and (row is not None or key.act not in ("edit", "accept", "merge", "discard"))
     ]
     for act in _DISPENSABLE:
-        if sum(len(key.label) + 2 for key in wanted) <= width:
+        if sum(len(key.label) + 2 for key in shown) <= width:
             break
-        wanted = [key for key in wanted if key.act != act]
-    return tuple(wanted)
+        shown = [key for key in shown if key.act != act]
+    return tuple(shown)
 
 
 def label(key: Key, tab: str) -> str:

@@ -1,4 +1,4 @@
-"""The desk line by line: numbered rows and plain commands, where there is no terminal."""
+"""The rows line by line: numbered rows and plain commands, where there is no terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lessons_kb.text.plurals import counted
 from lessons_kb.tui.actions import Actions, Outcome
 from lessons_kb.tui.keys import CARDS, DRAFTS
 from lessons_kb.tui.list_state import Board
-from lessons_kb.tui.row_source import Desk
+from lessons_kb.tui.row_source import RowSource
 from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row, cells
 
 ROWS = 20
@@ -39,24 +39,25 @@ N is a number of the last list, or the id of a row in it."""
 
 
 def run_prompt(
-    desk: Desk,
+    source: RowSource,
     lines: Iterable[str],
     write: Callable[[str], None],
     *,
     today: dt.date | None = None,
 ) -> int:
     """Obey commands, one a line, until ``quit`` or the end; return how many were refused."""
-    return _Prompt(desk, write, today or dt.datetime.now(tz=dt.UTC).astimezone().date()).run(lines)
+    today = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
+    return _Prompt(source, write, today).run(lines)
 
 
 class _Prompt:
     """One session."""
 
-    def __init__(self, desk: Desk, write: Callable[[str], None], today: dt.date) -> None:
-        self._desk = desk
+    def __init__(self, source: RowSource, write: Callable[[str], None], today: dt.date) -> None:
+        self._source = source
         self.write = write
         self._today = today
-        self.actions = Actions(desk)
+        self.actions = Actions(source)
         self._board = Board()
         self._listed: tuple[str, ...] = ()
         """Names of the rows of the last list, as they were numbered."""
@@ -65,9 +66,9 @@ class _Prompt:
 
     def run(self, lines: Iterable[str]) -> int:
         """Obey every line."""
-        self._desk.load_effects()
-        self._board.set(CARDS, self._desk.load())
-        self._board.set(DRAFTS, self._desk.load_drafts())
+        self._source.load_effects()
+        self._board.set(CARDS, self._source.load())
+        self._board.set(DRAFTS, self._source.load_drafts())
         counts = self._board.counts
         self.write(
             f"{counted(counts[CARDS], 'card')}, {counted(counts[DRAFTS], 'draft')}; "
@@ -123,7 +124,7 @@ class _Prompt:
         """Change the lists as an action says and tell the user."""
         self._board.take(outcome)
         if outcome.drafts:
-            self._board.set(DRAFTS, self._desk.load_drafts())
+            self._board.set(DRAFTS, self._source.load_drafts())
         self.write(outcome.line)
 
     def list_rows(self, tab: str, words: str) -> None:
@@ -161,9 +162,9 @@ class _Prompt:
     def show(self, row: Row) -> None:
         """Show what a preview would."""
         if row.draft is not None:
-            view = self._desk.look_draft(row.draft)
+            view = self._source.look_draft(row.draft)
         else:
-            _now, view = self._desk.look(row)
+            _now, view = self._source.look(row)
         lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
         self.write("\n".join([*lines, "", view.text.strip("\n")]).rstrip())
 
@@ -187,7 +188,7 @@ class _Prompt:
         """Count a draft on the card named first."""
         if words:
             return self.actions.merge(row, words[0])
-        near = self._desk.nearest(row.draft) if row.draft else ()
+        near = self._source.nearest(row.draft) if row.draft else ()
         hint = f", such as {near[0].id}" if near else ""
         raise InputError(f"merge needs the id of a card{hint}")
 

@@ -1,4 +1,4 @@
-"""What lies on the desk: the rows of cards and of drafts, and what there is to see of each."""
+"""Where rows come from: those of cards and of drafts, and what there is to see of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.brain.index_entry import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.undo import Undoing
@@ -23,7 +23,7 @@ _MAX_BYTES = 100_000
 """Of a file that cannot be used; more is not shown."""
 
 
-class Desk:
+class RowSource:
     """The cards and drafts of a brain as rows.
 
     Everything raises LessonsError. May be called from any thread.
@@ -79,12 +79,12 @@ class Desk:
 
     def look_draft(self, draft: Draft) -> View:
         """Return what to show of a draft: what it lacks, which cards are like it, its text."""
-        twins = self.brain.drafts.find_twins(draft)
-        return draft_view(draft, [twin.reason for twin in twins])
+        found = self.brain.drafts.find_near_duplicates(draft)
+        return draft_view(draft, [one.reason for one in found])
 
     def nearest(self, draft: Draft) -> tuple[Card, ...]:
         """Return the cards into which a draft may be merged, best first."""
-        found = [twin.card for twin in self.brain.drafts.find_twins(draft)]
+        found = [one.card for one in self.brain.drafts.find_near_duplicates(draft)]
         return tuple({card.id: card for card in found}.values())
 
     def row_of(self, card: Card, *, layer: int = 0, troubles: int = 0) -> Row:
@@ -141,7 +141,7 @@ class Desk:
                 line=0,
                 rule="unreadable",
                 message=str(error),
-                mend="grant yourself read access, or remove the file",
+                fix="grant yourself read access, or remove the file",
                 level="error",
             )
             return Document(card=None, fields={}, findings=(finding,))

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.model import Card
 from lessons_kb.render import age
 from lessons_kb.text.sanitize import clean_line

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.drafts import Drafts
+from lessons_kb.brain.drafts.drafts import Drafts
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.hook_log import read_troubles
 from lessons_kb.store.user_state import state_dir
@@ -51,7 +51,7 @@ def watched() -> Iterator[list[tuple[str, str]]]:
 
 @pytest.fixture
 def repository(project: pathlib.Path) -> pathlib.Path:
-    """A real one, with a change that mended a test."""
+    """A real one, with a change that fixed a test."""
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
     (project / "cart.py").write_text("total = 1\n")
     for command in (("init", "-q"), ("add", "cart.py"), (*who, "commit", "-qm", "start")):

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.doctor.health import check_health
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
 from lessons_kb.store.hook_log import read_troubles
@@ -41,7 +41,7 @@ time.sleep(600)
 """
 SOON = 0.3
 """Seconds between two prompts of a quick user."""
-WAYS = {
+TROUBLES = {
     "a stopped process": "database is locked; wait a moment, or end the process that holds it",
     "a read-only disk": "attempt to write a readonly database",
     "a full disk": "database or disk is full",
@@ -99,7 +99,7 @@ def written_by_a_newer_version(journal: pathlib.Path) -> Iterator[None]:
         db.execute(f"PRAGMA user_version = {version}")
 
 
-@pytest.fixture(params=sorted(WAYS))
+@pytest.fixture(params=sorted(TROUBLES))
 def lost(
     request: pytest.FixtureRequest,
     project: pathlib.Path,
@@ -121,7 +121,7 @@ def lost(
         "a full disk": lambda: full(state),
         "a newer version": lambda: written_by_a_newer_version(journal),
     }
-    return contexts[way], WAYS[way]
+    return contexts[way], TROUBLES[way]
 
 
 def advice(output: Any) -> bool:

@@ -191,7 +191,7 @@ def test_of_32_parallel_calls_none_is_lost(project, enter) -> None:
 COMMANDS = """\
     import pathlib
     from lessons_kb import Brain
-    from lessons_kb.brain.doctor import check_health, mend_health
+    from lessons_kb.brain.doctor.health import check_health, apply_fixes
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:
         brain.journal.record(Event(kind="prompt", session="s", text="token = " + "aB3" * 20))
@@ -200,8 +200,8 @@ COMMANDS = """\
         brain.stats.mark("telegram-allowlist", "helpful", session="s")
         runs = brain.layers[0].journal.runs
         runs.end(runs.begin(Event(kind="test", at=1.0)), Event(kind="test", at=2.0))
-        check_health(brain, os.getcwd()), mend_health(brain)
-        from lessons_kb.brain.import_transcript import Transcripts
+        check_health(brain, os.getcwd()), apply_fixes(brain)
+        from lessons_kb.brain.import_export.import_transcript import Transcripts
         Transcripts(brain).take_in("session.jsonl", write=True)
 """
 

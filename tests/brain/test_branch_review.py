@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.branch_review import BRANCH, BranchReview
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.branch_review import BRANCH, BranchReview
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, GitError, InputError
 from lessons_kb.process.git_commit import Author
 
@@ -95,7 +95,7 @@ def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(
     review(brain).accept(propose(brain).id)
     again = propose(brain, TITLE.replace("Charged", "charged") + "!")
     done = review(brain)
-    assert [twin.card.id for twin in done.find_twins(again)] == [PATH]
+    assert [duplicate.card.id for duplicate in done.find_near_duplicates(again)] == [PATH]
     with pytest.raises(DuplicateCard):
         done.accept(again.id)
     assert done.merge(again.id, PATH).occurrences == 2

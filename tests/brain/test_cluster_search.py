@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.cluster import open_cluster
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.cluster.card_numbers import open_cluster
+from lessons_kb.brain.cluster.sync import sync
+from lessons_kb.brain.doctor.health import check_health
 from lessons_kb.brain.open_brains import Workspace
-from lessons_kb.brain.sync import sync
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
 from lessons_kb.store.locate import user_settings_path

@@ -1,4 +1,4 @@
-"""What the doctor sees, and what it mends: only what can be made again, and only once."""
+"""What the doctor sees, and what it fixes: only what can be made again, and only once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health, mend_health
-from lessons_kb.brain.doctor_report import Health, size_of
+from lessons_kb.brain.doctor.health import apply_fixes, check_health
+from lessons_kb.brain.doctor.report import Health, size_of
 from lessons_kb.brain.init import make_brain
 from lessons_kb.model import Event
 from lessons_kb.store.hook_log import LOG_NAME, log_trouble
@@ -45,14 +45,14 @@ def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
     ]
     assert lines(brain, "trust")[0].detail == "created by you"
     assert lines(brain, "index")[0].detail.startswith("1 file: 1 card, 0 notes, 0 unusable; ")
-    assert mend_health(brain) == []
+    assert apply_fixes(brain) == []
 
 
-def test_without_a_brain_the_mend_is_init(tmp_path: pathlib.Path) -> None:
+def test_without_a_brain_the_fix_is_init(tmp_path: pathlib.Path) -> None:
     health = check_health(None, str(tmp_path))
     assert (health[-1].level, health[-1].what) == ("error", "brain")
-    assert "`lessons init`" in health[-1].mend
-    assert mend_health(None) == []
+    assert "`lessons init`" in health[-1].fix
+    assert apply_fixes(None) == []
 
 
 def test_the_index_says_what_it_had_to_read(brain: Brain, write, settle) -> None:
@@ -86,10 +86,10 @@ def test_open_state_folders_are_closed(brain: Brain) -> None:
     os.chmod(mine, 0o750)
     assert lines(brain, "state")[0].detail == f"other users can read {home}"
     assert lines(brain, "write access")[1].level == "warning"
-    assert [line.level for line in mend_health(brain)] == ["fixed", "fixed"]
+    assert [line.level for line in apply_fixes(brain)] == ["fixed", "fixed"]
     assert os.stat(home).st_mode & 0o777 == 0o700
     assert os.stat(mine).st_mode & 0o777 == 0o700
-    assert mend_health(brain) == []
+    assert apply_fixes(brain) == []
 
 
 def test_a_lease_nobody_renews_is_removed(brain: Brain) -> None:
@@ -99,7 +99,7 @@ def test_a_lease_nobody_renews_is_removed(brain: Brain) -> None:
         path.write_text("123 not-this-boot")
         os.utime(path, (1_000_000, 1_000_000))
     assert [line.level for line in lines(brain, "watcher")] == ["ok", "warning", "warning"]
-    assert len(mend_health(brain)) == 2
+    assert len(apply_fixes(brain)) == 2
     assert not lease.exists()
     assert not half.exists()
     assert [line.level for line in lines(brain, "watcher")] == ["ok"]
@@ -110,7 +110,7 @@ def test_the_caches_gitignore_comes_back(brain: Brain) -> None:
     ignore.unlink()
     (line,) = lines(brain, "cache")
     assert "the cache could be committed" in line.detail
-    (done,) = mend_health(brain)
+    (done,) = apply_fixes(brain)
     assert (done.level, done.detail) == ("fixed", f"wrote {ignore}")
     assert ignore.read_text() == "*\n"
     assert lines(brain, "cache") == []
@@ -123,20 +123,20 @@ def test_an_index_that_lost_files_is_rebuilt(brain: Brain) -> None:
     brain.close()
     (wrong, _well) = lines(brain, "index")
     assert (wrong.level, wrong.detail) == ("error", "the index holds 0 of 1 files")
-    done = mend_health(brain)
+    done = apply_fixes(brain)
     assert any("rebuilt" in line.detail for line in done)
     assert {line.level for line in lines(brain, "index")} == {"ok"}
-    assert mend_health(brain) == []
+    assert apply_fixes(brain) == []
     assert brain.search("telegram allowlist")
 
 
 def test_a_damaged_catalogue_is_built_anew(brain: Brain) -> None:
     brain.close()
     pathlib.Path(brain.layers[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
-    assert [line.detail for line in mend_health(brain)] == [
+    assert [line.detail for line in apply_fixes(brain)] == [
         "built; the old one was missing or unusable"
     ]
-    assert mend_health(brain) == []
+    assert apply_fixes(brain) == []
     assert brain.search("telegram allowlist")
 
 
@@ -145,7 +145,7 @@ def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path: pathlib.
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
     (line,) = lines(None, "state")
     assert (line.level, line.detail) == ("error", f"{tmp_path / 'state'} is not a folder")
-    assert mend_health(None) == []
+    assert apply_fixes(None) == []
 
 
 def test_former_indexes_are_removed(brain: Brain) -> None:
@@ -153,7 +153,7 @@ def test_former_indexes_are_removed(brain: Brain) -> None:
     old.mkdir()
     os.utime(old, (1_000_000, 1_000_000))
     assert lines(brain, "index")[-1].level == "warning"
-    assert any(str(old) in line.detail for line in mend_health(brain))
+    assert any(str(old) in line.detail for line in apply_fixes(brain))
     assert not old.exists()
 
 
@@ -163,7 +163,7 @@ def test_the_journal_forgets_what_is_old(brain: Brain) -> None:
     journal.events.append(Event(kind="prompt", at=time.time(), session="new", text="x"))
     (_well, late) = lines(brain, "journal")
     assert (late.level, late.detail) == ("warning", "1 row is older than 90 days")
-    (done,) = mend_health(brain)
+    (done,) = apply_fixes(brain)
     assert done.detail == "removed 1 row older than 90 days"
     assert [event.session for event in journal.events.find()] == ["new"]
     assert [line.level for line in lines(brain, "journal")] == ["ok"]
@@ -174,7 +174,7 @@ def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
     layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
     layer.close()
-    assert [line.detail for line in mend_health(brain)] == [
+    assert [line.detail for line in apply_fixes(brain)] == [
         "ended 1 command whose process no longer exists"
     ]
 
@@ -193,24 +193,24 @@ def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> 
     told, beyond = lines(brain, "trash")
     assert (told.level, beyond.level) == ("ok", "warning")
     assert beyond.detail == "1 file beyond these limits"
-    assert any(line.what == "trash" for line in mend_health(brain))
+    assert any(line.what == "trash" for line in apply_fixes(brain))
     (line,) = lines(brain, "trash")
     assert line.detail.startswith("1 file, ")
-    assert not [line for line in mend_health(brain) if line.what == "trash"]
+    assert not [line for line in apply_fixes(brain) if line.what == "trash"]
 
 
 def test_drafts_that_wait_are_told(brain: Brain) -> None:
     brain.drafts.propose("The total of a cart was hard-coded")
     (line,) = lines(brain, "drafts")
     assert (line.level, line.detail) == ("ok", "1 draft")
-    assert "`lessons review`" in line.mend
+    assert "`lessons review`" in line.fix
 
 
 def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram) -> None:
     brain = Brain.open(root, directory=root)
     told = lines(brain, "trust")
     assert "hooks are silent here" in told[-1].detail
-    assert f"lessons trust {os.path.realpath(root)}" in told[-1].mend
+    assert f"lessons trust {os.path.realpath(root)}" in told[-1].fix
 
 
 def test_settings_that_cannot_be_read_are_one_line(brain: Brain, write) -> None:
@@ -220,16 +220,16 @@ def test_settings_that_cannot_be_read_are_one_line(brain: Brain, write) -> None:
         "error",
         "lessons.toml:2: unknown key preflight.budgett",
     )
-    assert line.mend == "did you mean preflight.budget?"
+    assert line.fix == "did you mean preflight.budget?"
 
 
-def test_mending_never_touches_a_card(brain: Brain, root: pathlib.Path, write) -> None:
+def test_fixing_never_touches_a_card(brain: Brain, root: pathlib.Path, write) -> None:
     write("lessons/bad.md", "---\ntitle: [\n---\nx\n")
     (root / "lessons/worse.md").write_bytes(b"\xff\xfe")
     before = snapshot(root)
     pathlib.Path(root, ".lessons", ".gitignore").unlink()
-    mend_health(brain)
-    mend_health(brain)
+    apply_fixes(brain)
+    apply_fixes(brain)
     assert snapshot(root) == before
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
 from lessons_kb.model import Card, Event, as_data
 
@@ -221,10 +221,10 @@ def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain: Brain, te
 def test_the_same_lesson_again_bumps_instead_of_doubling(brain: Brain) -> None:
     brain.drafts.accept(brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id)
     again = brain.drafts.propose("The total of the cart was hard-coded.", example="Tax", **GOOD)
-    with pytest.raises(DuplicateCard) as twin:
+    with pytest.raises(DuplicateCard) as duplicate:
         brain.drafts.accept(again.id)
-    assert brain.drafts.find_twins(again)[0].card.id == twin.value.existing
-    card = brain.drafts.merge(again.id, twin.value.existing, today="2026-11-21")
+    assert brain.drafts.find_near_duplicates(again)[0].card.id == duplicate.value.existing
+    card = brain.drafts.merge(again.id, duplicate.value.existing, today="2026-11-21")
     assert (card.occurrences, card.last_seen, card.examples) == (2, "2026-11-21", ("Tax",))
     assert brain.drafts.all() == []
     assert len(brain.cards.all()) == 1
@@ -548,7 +548,7 @@ import pathlib, sys
 from lessons_kb import Brain
 brain = Brain.open(sys.argv[1])
 draft = brain.drafts.get("prop")
-brain.drafts.find_twins(draft)
+brain.drafts.find_near_duplicates(draft)
 print("ready", flush=True)
 sys.stdin.read()
 brain.drafts.accept(draft.id)

@@ -17,10 +17,10 @@ def test_a_near_duplicate_is_named_and_nothing_written(
     root: pathlib.Path, telegram: pathlib.Path
 ) -> None:
     with Brain.open(root) as brain:
-        with pytest.raises(DuplicateCard) as twin:
+        with pytest.raises(DuplicateCard) as duplicate:
             brain.create("Remote execution through Telegram must require an allow list")
-        assert twin.value.existing == "lessons/telegram-allowlist.md"
-        assert "similar" in str(twin.value)
+        assert duplicate.value.existing == "lessons/telegram-allowlist.md"
+        assert "similar" in str(duplicate.value)
         assert len(brain.cards.all()) == 1
 
 
@@ -54,7 +54,7 @@ def test_a_card_may_be_born_with_its_situation(root: pathlib.Path) -> None:
 def test_one_lesson_created_by_many_at_once_is_one_card(
     root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = Cards._find_twin
+    look = Cards._find_near_duplicate
 
     def look_slowly(cards: Cards, title: str, *, near: bool) -> tuple[str, str] | None:
         found = look(cards, title, near=near)
@@ -65,6 +65,6 @@ def test_one_lesson_created_by_many_at_once_is_one_card(
         with Brain.open(root) as brain:
             return brain.create("The same mistake, seen by all", on_duplicate="bump").occurrences
 
-    monkeypatch.setattr(Cards, "_find_twin", look_slowly)
+    monkeypatch.setattr(Cards, "_find_near_duplicate", look_slowly)
     with ThreadPoolExecutor(4) as pool:
         assert sorted(pool.map(create, range(4))) == [1, 2, 3, 4]

@@ -10,7 +10,7 @@ import sqlite3
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.import_export import Exchange, Plan
+from lessons_kb.brain.import_export.exchange import Exchange, Plan
 from lessons_kb.errors import InputError
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
@@ -303,8 +303,8 @@ def test_an_export_whose_name_cannot_be_kept_is_imported_once(
     line = {"format": "lessons-kb/1", "id": name, "title": "The queue was never emptied"}
     path = tmp_path / "cards.jsonl"
     path.write_text(json.dumps({**line, "occurrences": 3, "text": text}) + "\n")
-    for wanted in ("create", "skip"):
+    for action in ("create", "skip"):
         [step] = exchange.carry_out(exchange.plan("jsonl", str(path)), today=TODAY)
-        assert step.action == wanted
+        assert step.action == action
     assert step.card == "lessons/the-queue-was-never-emptied.md"
     assert "occurrences: 3\n" in (root / step.card).read_text()

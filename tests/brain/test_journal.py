@@ -14,7 +14,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.captured_run import run
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.doctor.health import check_health
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
@@ -204,7 +204,7 @@ def test_the_doctor_names_a_journal_that_was_damaged(brain: Brain) -> None:
     lines = [line for line in check_health(brain, brain.directory) if line.what == "journal"]
     assert [line.level for line in lines] == ["ok", "warning"]
     assert "journal.db.damaged-" in lines[1].detail
-    assert "a new journal was started" in lines[1].mend
+    assert "a new journal was started" in lines[1].fix
 
 
 def test_a_bump_is_counted(brain: Brain, root: pathlib.Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.doctor.health import check_health
 from lessons_kb.errors import DuplicateCard
 from lessons_kb.model import Card
 
@@ -37,7 +37,7 @@ def enable(root, write, minilm):
 
 def semantic(brain: Brain, root) -> list[tuple[str, str, str]]:
     lines = check_health(brain, str(root))
-    return [(one.level, one.detail, one.mend) for one in lines if one.what == "semantic"]
+    return [(one.level, one.detail, one.fix) for one in lines if one.what == "semantic"]
 
 
 @pytest.mark.slow
@@ -119,13 +119,13 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
     title = "Customers get charged two times after payment retries"
     with Brain.open(root, directory=root) as brain:
         card = Card(id="new.md", kind="lesson", title=title)
-        assert not brain.cards.find_twins(card)
+        assert not brain.cards.find_near_duplicates(card)
         enable()
         for layer in brain.layers:
             layer.encode()
-        (twin,) = brain.cards.find_twins(card)
-        assert (twin.card.id, twin.level) == ("lessons/retry.md", "near")
-        assert "has nearly the same meaning (distance 0." in twin.reason
+        (duplicate,) = brain.cards.find_near_duplicates(card)
+        assert (duplicate.card.id, duplicate.level) == ("lessons/retry.md", "near")
+        assert "has nearly the same meaning (distance 0." in duplicate.reason
         with pytest.raises(DuplicateCard, match="has nearly the same meaning"):
             brain.create(title)
         assert brain.create(title, on_duplicate="bump").id != "lessons/retry.md"
@@ -150,15 +150,15 @@ def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model:
         before = brain.search("telegram allowlist")
         write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
         assert brain.search("telegram allowlist") == before
-        ((level, detail, mend),) = semantic(brain, root)
+        ((level, detail, fix),) = semantic(brain, root)
         assert level == "warning"
         assert detail.startswith(("off: semantic.model", "off: semantic search is off"))
-        assert mend
+        assert fix
 
 
 def test_the_doctor_says_that_it_is_off(root, telegram) -> None:
     with Brain.open(root, directory=root) as brain:
-        ((level, detail, _mend),) = semantic(brain, root)
+        ((level, detail, _fix),) = semantic(brain, root)
     assert level == "ok"
     assert detail.startswith("off")
     assert detail.endswith("cards are found by words only")

@@ -62,10 +62,10 @@ def happen(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> Happen:
 
     def happen(what: str, session: str = "s", **more: object) -> Answer:
         clock[0] += 20
-        occasion = HookEvent(
+        hook_event = HookEvent(
             what=what, agent="claude-code", session=session, directory=brain.directory, at=clock[0]
         )
-        return respond(replace(occasion, **more), Capabilities(), find=lambda _directory: brain)
+        return respond(replace(hook_event, **more), Capabilities(), find=lambda _directory: brain)
 
     return happen
 
@@ -429,11 +429,11 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
         journals = [layer.journal for layer in both.layers]
         ranked = [row for journal in journals for row in journal.injections.ranked("s")]
         assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
-        occasion = HookEvent(
+        hook_event = HookEvent(
             what="stop", agent="claude-code", session="s", directory=str(root),
             text="Lesson 2 was misleading.",
         )  # fmt: skip
-        respond(occasion, Capabilities(), find=lambda _directory: both)
+        respond(hook_event, Capabilities(), find=lambda _directory: both)
         harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
     assert harmful == [shown[1]]
 
@@ -455,11 +455,11 @@ def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(
         ):
             block = both.preflight(prompt, session="s", context=False)
             assert [hit.card.id for hit in block.lessons] == ([card] if card else [])
-        occasion = HookEvent(
+        hook_event = HookEvent(
             what="stop", agent="claude-code", session="s", directory=str(root),
             text="Lesson 1 was misleading.",
         )  # fmt: skip
-        respond(occasion, Capabilities(), find=lambda _directory: both)
+        respond(hook_event, Capabilities(), find=lambda _directory: both)
         harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
     assert harmful == ["lessons/telegram-allowlist.md"]
 

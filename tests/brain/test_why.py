@@ -10,7 +10,15 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.why import DRY, NOTED, RECOMPUTED, Why, explain_prompt, find_rule, find_why
+from lessons_kb.brain.explain.why import (
+    DRY,
+    NOTED,
+    RECOMPUTED,
+    Why,
+    explain_prompt,
+    find_rule,
+    find_why,
+)
 from lessons_kb.model import Event
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import Capabilities, HookEvent
@@ -43,10 +51,10 @@ def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Bra
 
 
 def hook(brain: Brain, what: str, **fields: object) -> object:
-    occasion = HookEvent(
+    hook_event = HookEvent(
         what=what, agent="claude-code", session="s1", directory=brain.directory, **fields
     )
-    return respond(occasion, ROOM, find=lambda _directory: brain)
+    return respond(hook_event, ROOM, find=lambda _directory: brain)
 
 
 def rows(brain: Brain) -> list[object]:

@@ -21,8 +21,8 @@ def only_error(document: Document) -> tuple[str, int]:
     first = document.findings[0]
     assert first.level == "error"
     assert first.message
-    assert first.mend
-    assert "\n" not in first.message + first.mend
+    assert first.fix
+    assert "\n" not in first.message + first.fix
     return first.rule, first.line
 
 

@@ -72,7 +72,7 @@ QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 
 
 @pytest.mark.parametrize(
-    ("written", "why", "mend"),
+    ("written", "why", "fix"),
     [
         ("detect: x", "not a pattern", LIST),
         ("detect: [a]", "not a pattern", LIST),
@@ -114,17 +114,17 @@ QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
          "put the text of each pattern in single quotes"),
     ],
 )  # fmt: skip
-def test_a_bad_pattern_is_ignored_with_a_finding(written: str, why: str, mend: str) -> None:
+def test_a_bad_pattern_is_ignored_with_a_finding(written: str, why: str, fix: str) -> None:
     document = parse(f"type: lesson\n{written}")
     assert document.card is not None
     assert document.card.detect == ()
     found = [f for f in document.findings if f.rule == "bad-pattern"]
-    assert [(f.line, f.level, f.message, f.mend) for f in found] == [
+    assert [(f.line, f.level, f.message, f.fix) for f in found] == [
         (
             3 if written[7:8] == " " else 4,
             "warning",
             f"detect: {why}, so this pattern is ignored",
-            mend,
+            fix,
         )
     ]
 

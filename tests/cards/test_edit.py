@@ -117,10 +117,10 @@ TEXT = (
 @pytest.mark.parametrize("mark", ["", "\ufeff", "\n\n"])
 def test_line_ends_mark_and_spaces_stay(eol: str, mark: str) -> None:
     before = (mark + TEXT).replace("\n", eol)
-    wanted = (mark + TEXT.replace("5 # five\n", "6 # five\nlast-seen: 2026-11-21\n")).replace(
+    expected = (mark + TEXT.replace("5 # five\n", "6 # five\nlast-seen: 2026-11-21\n")).replace(
         "\n", eol
     )
-    assert edit_header(before, BUMP) == wanted
+    assert edit_header(before, BUMP) == expected
 
 
 def test_mixed_line_ends_stay() -> None:
@@ -184,7 +184,7 @@ Body
     )
 
 
-def test_mending_the_value_that_yaml_refused() -> None:
+def test_fixing_the_value_that_yaml_refused() -> None:
     assert edit_header("---\ntitle: @x\n---\n", {"title": "x"}) == "---\ntitle: x\n---\n"
 
 
@@ -281,8 +281,8 @@ def test_bumping_again_and_again_keeps_everything_else() -> None:
 def test_a_list_at_the_end_grows_beside_new_keys(dash: str) -> None:
     text = header(f"title: T\nexamples:\n{dash}one")
     edited = edit_header(text, {**BUMP, "examples": ("one", "two")})
-    wanted = f"title: T\nexamples:\n{dash}one\n{dash}two\noccurrences: 6\nlast-seen: 2026-11-21"
-    assert edited == header(wanted)
+    expected = f"title: T\nexamples:\n{dash}one\n{dash}two\noccurrences: 6\nlast-seen: 2026-11-21"
+    assert edited == header(expected)
 
 
 def test_a_comment_stays_when_its_item_goes() -> None:
@@ -412,7 +412,7 @@ def test_items_that_a_card_shows_cleaned_stay_as_they_were_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "changes", "wanted"),
+    ("line", "changes", "expected"),
     [
         ("last-seen: 2026-01-01 (after the outage)", BUMP, "a date such as 2026-01-31"),
         ("last-seen: '2026-01-01 by Kim'", BUMP, "a date such as 2026-01-31"),
@@ -422,9 +422,9 @@ def test_items_that_a_card_shows_cleaned_stay_as_they_were_written() -> None:
     ],
 )
 def test_words_beside_a_date_or_a_status_are_not_written_over(
-    line: str, changes: dict[str, str], wanted: str
+    line: str, changes: dict[str, str], expected: str
 ) -> None:
-    with pytest.raises(EditRefused, match=f"line 3: .*{wanted}"):
+    with pytest.raises(EditRefused, match=f"line 3: .*{expected}"):
         edit_header(header(f"occurrences: 5\n{line}"), changes)
 
 

@@ -1,4 +1,4 @@
-"""Every finding in full: where, how bad, what is wrong and how to mend it (SPEC §1)."""
+"""Every finding in full: where, how bad, what is wrong and how to fix it (SPEC §1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS_AND_LISTS = "; its plain keys and lists are used"
 def said(document: Document) -> list[Said]:
     findings = check_card(document)
     assert {finding.path for finding in findings} <= {"lessons/a.md", "docs/a.md"}
-    return [(f.line, f.level, f.rule, f.message, f.mend) for f in findings]
+    return [(f.line, f.level, f.rule, f.message, f.fix) for f in findings]
 
 
 def check(text: str, path: str = "lessons/a.md") -> list[Said]:
@@ -28,8 +28,8 @@ def check(text: str, path: str = "lessons/a.md") -> list[Said]:
 
 
 def wrong(given: str, expected: str, line: int = 4) -> Said:
-    mend = f"write {expected}{REMOVE}"
-    return (line, "warning", "wrong-value", f"{given}, so its default is used", mend)
+    fix = f"write {expected}{REMOVE}"
+    return (line, "warning", "wrong-value", f"{given}, so its default is used", fix)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def wrong(given: str, expected: str, line: int = 4) -> Said:
     ],
 )  # fmt: skip
 def test_findings_of_a_header(header: str, finding: Said | list[Said]) -> None:
-    wanted = finding if isinstance(finding, list) else [finding]
-    assert check(f"---\ntitle: T\nsymptoms: [s]\n{header}\n---\n{BODY}") == wanted
+    expected = finding if isinstance(finding, list) else [finding]
+    assert check(f"---\ntitle: T\nsymptoms: [s]\n{header}\n---\n{BODY}") == expected
 
 
 NO_TITLE = (
@@ -126,8 +126,8 @@ def placeholder(line: int, message: str) -> Said:
 
 
 def vague(line: int, shown: str) -> Said:
-    mend = "describe what a diff or an answer shows when it is done"
-    return (line, "warning", "vague-item", f"cannot be checked: {shown}", mend)
+    fix = "describe what a diff or an answer shows when it is done"
+    return (line, "warning", "vague-item", f"cannot be checked: {shown}", fix)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_long_title_that_stands_in_for_a_checklist_is_no_long_item() -> None:
 
 def test_what_parsing_found_stands_before_advice_and_advice_goes_by_line() -> None:
     text = "---\nseverity: none\n---\n## Prevention\n\n- be careful\n- TODO\n"
-    assert [(line, rule) for line, _level, rule, _message, _mend in check(text)] == [
+    assert [(line, rule) for line, _level, rule, _message, _fix in check(text)] == [
         (2, "wrong-value"),
         (0, "no-title"),
         (0, "no-cause"),

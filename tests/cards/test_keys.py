@@ -175,7 +175,7 @@ def test_wrong_value_falls_back_with_a_finding(written: str) -> None:
     assert (finding.rule, finding.level, finding.line) == ("wrong-value", "warning", 3)
     assert finding.path == "lessons/a.md"
     assert written.partition(":")[0] in finding.message
-    assert finding.mend
+    assert finding.fix
 
 
 def test_nested_item_is_left_out_and_the_others_stay() -> None:
@@ -276,7 +276,7 @@ def test_near_miss_of_a_key_is_named() -> None:
     document = parse("occurences: 3\nrelated: [x]\nproblem_type: y")
     (finding,) = document.findings
     assert (finding.rule, finding.level, finding.line) == ("unknown-key", "info", 2)
-    assert "occurrences" in finding.mend
+    assert "occurrences" in finding.fix
 
 
 def test_fields_repeat_what_body_alone_holds() -> None:

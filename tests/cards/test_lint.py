@@ -73,10 +73,10 @@ def test_what_stands_empty_is_to_be_filled_not_added() -> None:
     found = {finding.rule: finding for finding in check(text)}
     lines = {rule: finding.line for rule, finding in found.items()}
     assert lines == {"no-symptoms": 3, "no-cause": 6, "no-checklist": 8}
-    assert all(finding.mend.startswith("fill ") for finding in found.values())
+    assert all(finding.fix.startswith("fill ") for finding in found.values())
     absent = check("---\ntitle: Retries bill twice\n---\n\nText.\n")
     assert {finding.line for finding in absent} == {0}
-    assert all(finding.mend.startswith("add ") for finding in absent)
+    assert all(finding.fix.startswith("add ") for finding in absent)
 
 
 def test_a_title_in_the_text_has_its_line_too() -> None:
@@ -91,8 +91,8 @@ def test_every_finding_says_where_what_and_how() -> None:
     ):
         assert finding.path == "lessons/a.md"
         assert finding.message
-        assert finding.mend
-        assert "\n" not in finding.message + finding.mend
+        assert finding.fix
+        assert "\n" not in finding.message + finding.fix
         assert finding.level in ("error", "warning", "info")
 
 

@@ -224,10 +224,8 @@ def test_a_contradiction_stands_in_markers_beside_what_could_be_merged() -> None
     merged = merge(CARD, ours, theirs)
     assert merged.conflict
     expected = "<<<<<<<\nseverity: high\n=======\nseverity: low\n>>>>>>>\n"
-    wanted = CARD.replace("severity: medium\n", expected).replace(
-        "occurrences: 3", "occurrences: 5"
-    )
-    assert merged.text == wanted.replace("2026-03-01", "2026-04-01")
+    after = CARD.replace("severity: medium\n", expected).replace("occurrences: 3", "occurrences: 5")
+    assert merged.text == after.replace("2026-03-01", "2026-04-01")
 
 
 @pytest.mark.parametrize(

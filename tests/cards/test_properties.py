@@ -99,15 +99,15 @@ changes = st.dictionaries(
 @example("---\nexamples: [\n]\n---\n", {"examples": ("a",)})
 @example("---\nexamples:\n- three\n---\n", {"examples": ("three", "b")})
 def test_editing_refuses_or_keeps_the_rest(
-    text: str, wanted: dict[str, str | int | tuple[str, ...] | None]
+    text: str, changes: dict[str, str | int | tuple[str, ...] | None]
 ) -> None:
     try:
-        result = edit_header(text, wanted)
+        result = edit_header(text, changes)
     except EditRefused:
         return
     before = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
     after = parse_card(result, path="lessons/a.md", folders=KNOWN_FOLDERS)
-    assert edit_header(result, wanted) == result
+    assert edit_header(result, changes) == result
     if before.card is None or after.card is None:
         assert (before.card is None) == (after.card is None) or "\ud800" in result
         return

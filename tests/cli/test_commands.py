@@ -266,7 +266,7 @@ def test_files_left_out_are_a_problem_and_no_file(lessons: Lessons, brain: pathl
     assert out.startswith("2 files: 2 cards, 0 notes, 0 unusable; 1 problem ")
 
 
-def test_lint_names_file_line_and_mend(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_lint_names_file_line_and_fix(lessons: Lessons, brain: pathlib.Path) -> None:
     assert lessons("lint").code == 0
     (brain / "lessons/bad.md").write_text("---\nseverity: huge\ntype: lesson\n---\n# Bad thing\n")
     done = lessons("lint")

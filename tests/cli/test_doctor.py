@@ -45,9 +45,9 @@ def test_a_hook_whose_program_is_gone_is_set_up_again(
         in told.out
     )
     assert "or `lessons doctor --fix`" in told.out
-    mended = lessons("doctor", "--fix")
-    assert "✓ agent: fixed: gemini-cli: " in mended.out
-    assert "✗" not in mended.out
+    fixed = lessons("doctor", "--fix")
+    assert "✓ agent: fixed: gemini-cli: " in fixed.out
+    assert "✗" not in fixed.out
     assert path.read_text() == before
     assert "fixed" not in lessons("doctor", "--fix").out
 
@@ -89,7 +89,7 @@ def test_fixes_are_data_too(lessons: Lessons, brain: pathlib.Path) -> None:
         "level": "fixed",
         "what": "cache",
         "detail": f"wrote {ignore}",
-        "mend": "",
+        "fix": "",
     }
     assert {line["level"] for line in data[1:]} == {"ok"}
 
@@ -116,7 +116,7 @@ def test_it_points_out_cards_that_are_in_no_brain(
     assert "✗ brain: 1 Markdown file in learnings → run `lessons init`" in told.out
 
 
-def test_of_a_brain_that_waits_for_trust_it_names_that_mend_alone(
+def test_of_a_brain_that_waits_for_trust_it_names_that_fix_alone(
     lessons: Lessons, brain: pathlib.Path
 ) -> None:
     lessons("trust", "--revoke")

@@ -86,7 +86,7 @@ def test_scripts_read_what_was_done(lessons: Run, propose: Callable[..., str]) -
     (draft,) = [propose()]
     (listed,) = json.loads(lessons("review", "--list", "--json").out)
     assert (listed["id"], listed["missing"]) == (draft, [])
-    assert listed["twins"][0]["level"] == "same"
+    assert listed["near_duplicates"][0]["level"] == "same"
     second = lessons("review", "--accept", draft, "--on-duplicate", "new", "--json")
     assert json.loads(second.out)["card"]["id"].endswith("-2.md")
 
@@ -114,7 +114,7 @@ def test_a_user_walks_through_the_drafts(
         assert opened.drafts.count() == 0
 
 
-def test_a_walk_offers_to_count_a_twin(
+def test_a_walk_offers_to_count_a_near_duplicate(
     answer: Run, lessons: Run, propose: Callable[..., str]
 ) -> None:
     lessons("review", "--accept", propose())

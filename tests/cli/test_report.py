@@ -60,7 +60,7 @@ def test_a_page_of_one_project_says_so(lessons: Lessons, brain: pathlib.Path) ->
     assert "lessons/telegram-allowlist.md" not in page
 
 
-def test_lists_are_as_long_as_wanted(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_lists_are_as_long_as_asked(lessons: Lessons, brain: pathlib.Path) -> None:
     page = lessons("report", "-o", "-", "--rows", "3").out
     assert len(links(page)) == 3
     never_used = 18  # two of the example's cards are not active

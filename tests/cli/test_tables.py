@@ -92,8 +92,8 @@ def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(
     long = lessons("create", title, "--no-edit").out.strip()
     other = "Never run the migrations of customers by hand"
     near = lessons("create", other, "--no-edit", "--on-duplicate", "new").out.strip()
-    twin = brain / "playbooks" / "telegram-allowlist.md"
-    twin.write_text("---\ntitle: Set up the allowlist\n---\n\n## Fix\n\n- Ask for the ids\n")
+    same = brain / "playbooks" / "telegram-allowlist.md"
+    same.write_text("---\ntitle: Set up the allowlist\n---\n\n## Fix\n\n- Ask for the ids\n")
     monkeypatch.setenv("COLUMNS", "80")
     with monkeypatch.context() as at_terminal:
         at_terminal.setattr(sys.stdout, "isatty", lambda: True, raising=False)

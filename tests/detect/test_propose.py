@@ -36,7 +36,7 @@ def propose(changes):
          ["ValueError($$$)"]),
         ("a.py", "hasattr(x, '__call__')", "callable(x)",
          ["hasattr($$$)"]),
-        # Nothing telling was removed.
+        # Nothing specific was removed.
         ("a.py", "x = 1", "x = 2", []),
         ("a.py", "total(a)", "total(b)", []),
         ("a.py", "assert x == y", "assert x is y", []),

@@ -62,7 +62,7 @@ def play(calls: list, outcome: str):
         heard[:] = said
         return next(queue, None)
 
-    result = documented_loop()("mend it", model, lambda _call: (outcome, "result"))
+    result = documented_loop()("fix it", model, lambda _call: (outcome, "result"))
     return result, heard
 
 
@@ -70,7 +70,7 @@ def test_documented_loop_works_undisturbed():
     result, heard = play([{"tool": "Read", "arguments": {"file_path": "a"}}], "ok")
 
     assert result == "result"
-    assert heard == ["mend it", "result"]
+    assert heard == ["fix it", "result"]
 
 
 def test_documented_loop_gives_guidance_and_then_stops():

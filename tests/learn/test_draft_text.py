@@ -52,7 +52,7 @@ def session() -> list[Event]:
     ]
 
 
-def test_a_mended_test_is_told_whole() -> None:
+def test_a_fixed_test_is_told_whole() -> None:
     (trigger,) = find_triggers(session(), identify=lambda text: text)
     sketch = sketch_trigger(trigger, diff=DIFF)
     situation, fix = sketch.sections["Situation"], sketch.sections["Fix"]
@@ -144,5 +144,5 @@ def test_a_fix_proposes_how_the_mistake_looks_as_a_comment() -> None:
     assert document.findings == ()
 
 
-def test_a_fix_that_shows_nothing_telling_proposes_nothing() -> None:
+def test_a_fix_that_shows_nothing_specific_proposes_nothing() -> None:
     assert "<!--" not in sketch_diff("cart.py", DIFF).sections["Fix"]

@@ -127,15 +127,14 @@ def test_one_turn_makes_one_trigger_and_tests_name_it(see: See) -> None:
         run("pytest"),
     )
     (trigger,) = found
-    assert (trigger.kind, trigger.also, trigger.quote) == (
+    assert (trigger.kind, trigger.quote) == (
         "red-green",
-        ("feedback",),
         "it broke again",
     )
     assert len(trigger.ids) == 2
 
 
-def test_two_test_suites_mended_in_one_turn_are_two_mistakes(see: See) -> None:
+def test_two_test_suites_fixed_in_one_turn_are_two_mistakes(see: See) -> None:
     found = see(
         run("pytest", "exec_error"), run("npm test", "exec_error"), run("pytest"), run("npm test")
     )

@@ -53,7 +53,7 @@ def test_an_excerpt_keeps_the_lines_that_tell() -> None:
     assert len(excerpt) <= 800
 
 
-def test_without_a_telling_line_the_end_is_kept() -> None:
+def test_without_a_line_that_names_an_error_the_end_is_kept() -> None:
     excerpt = error_excerpt("\n".join(f"step {number}" for number in range(500)), limit=100)
     assert excerpt.startswith("…")
     assert excerpt.endswith("step 499")

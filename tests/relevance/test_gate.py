@@ -220,7 +220,7 @@ def test_the_only_card_of_a_brain_can_pass_and_can_be_held_back(tmp_path):
     engine.close()
 
 
-def test_order_is_kept_and_matched_terms_come_most_telling_first():
+def test_order_is_kept_and_matched_terms_come_most_distinctive_first():
     hits, evidence = given_hits(
         cards={
             "b": ({"body": ("run",)}, 1.0),
@@ -406,7 +406,7 @@ def test_the_confidence_is_what_the_fitted_formula_gives(changes, expected):
     assert judged.confidence == expected
 
 
-def test_no_card_is_certain_and_none_that_shares_a_telling_word_is_impossible():
+def test_no_card_is_certain_and_none_that_shares_a_distinctive_word_is_impossible():
     words = tuple(f"qwertz{n}" for n in range(40))
     sure = one(
         terms=dict.fromkeys(words, 1.0),

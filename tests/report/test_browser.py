@@ -1,18 +1,11 @@
-"""The page in a real browser: its console is silent, axe finds nothing, no screen is too narrow.
-
-Skipped where no Chromium is installed (Debian: ``chromium`` or ``chromium-headless-shell``).
-LESSONS_AXE names another axe.min.js than the one that comes with the development extra.
-"""
+"""The page in a real browser: its console is silent, axe finds nothing, no screen is too narrow."""
 
 from __future__ import annotations
 
 import html
-import importlib.util
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -20,11 +13,9 @@ from typing import Any
 import pytest
 
 from lessons_kb.learn.lesson_effect import Overview
+from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
 
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 SCHEMES = {"dark": 0, "light": 1}
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 RUN_AXE = """
 addEventListener("load", () => {
   const found = {};
@@ -60,10 +51,7 @@ addEventListener("load", () => {
 });
 """
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
-]
+pytestmark = IN_BROWSER
 
 
 def browse(page: pathlib.Path, *options: str, width: int, scheme: str) -> tuple[str, list[str]]:
@@ -78,15 +66,6 @@ def browse(page: pathlib.Path, *options: str, width: int, scheme: str) -> tuple[
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-
-
-def axe() -> str:
-    if named := os.environ.get("LESSONS_AXE"):
-        return pathlib.Path(named).read_text("utf-8")
-    spec = importlib.util.find_spec("axe_core_python")
-    if spec is None or spec.origin is None:
-        pytest.skip("axe is absent: pip install 'lessons-kb[dev]' brings it")
-    return (pathlib.Path(spec.origin).parent / "axe.min.js").read_text("utf-8")
 
 
 def with_script(page: str, *scripts: str) -> str:
@@ -127,7 +106,7 @@ def test_the_console_is_silent(shown: str, tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing(shown: str, tmp_path: pathlib.Path, width: int, scheme: str) -> None:
     file = tmp_path / "page.html"
-    file.write_text(with_script(shown, axe(), RUN_AXE), "utf-8")
+    file.write_text(with_script(shown, read_axe(), RUN_AXE), "utf-8")
     text, _said = browse(
         file, "--dump-dom", "--virtual-time-budget=20000", width=width, scheme=scheme
     )

@@ -72,10 +72,10 @@ def test_every_name_on_the_page_is_there_once(page: Callable[..., str], small: O
     read = Reader(page(small))
     ids = read.values("id")
     assert len(set(ids)) == len(ids)
-    wanted = [name for value in read.values("aria-labelledby") for name in value.split()]
-    wanted += [value[1:] for value in read.values("href") if value.startswith("#")]
-    assert wanted
-    assert set(wanted) <= set(ids)
+    targets = [name for value in read.values("aria-labelledby") for name in value.split()]
+    targets += [value[1:] for value in read.values("href") if value.startswith("#")]
+    assert targets
+    assert set(targets) <= set(ids)
 
 
 def test_each_chart_has_a_title_and_is_told_in_words(

@@ -178,7 +178,7 @@ def test_short_queries_keep_every_term_and_damp_its_count():
     assert reduced == {"run": pytest.approx(1 + math.log(2)), "test": 1.0}
 
 
-def test_long_queries_keep_the_most_telling_terms():
+def test_long_queries_keep_the_most_distinctive_terms():
     frequencies = {"the": 100, "file": 60, "telegram": 2, "allowlist": 1}
     terms = ["the"] * 30 + ["file"] * 10 + ["telegram", "allowlist"]
     assert reduce_terms(terms, frequencies, 100, 2) == {"telegram": 1.0, "allowlist": 1.0}
@@ -199,7 +199,7 @@ def test_of_words_as_rare_the_one_said_more_often_is_kept():
         (4, 2, 3, 3, "often"),
     ],
 )
-def test_what_is_telling_is_the_weight_times_the_idf(size, said_once, said_often, times, kept):
+def test_what_is_distinctive_is_the_weight_times_the_idf(size, said_once, said_often, times, kept):
     """By ln(1 + (size - n + 0.5) / (n + 0.5)) * (1 + ln of how often), worked by hand."""
     frequencies = {"once": said_once, "often": said_often}
     terms = ["once", *["often"] * times]

@@ -58,7 +58,7 @@ def test_a_new_catalogue_holds_nothing(path: str) -> None:
 
 
 def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
-    finding = Finding(path="a.md", line=2, rule="r", message="m", mend="x")
+    finding = Finding(path="a.md", line=2, rule="r", message="m", fix="x")
     first = Catalogue.open(path)
     first.commit(
         STATE,

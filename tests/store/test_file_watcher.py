@@ -216,7 +216,7 @@ def test_a_flood_asks_for_a_scan(root, monkeypatch):
 
 
 def test_the_caller_chooses_the_files(root):
-    with Watcher(root, wanted=lambda path: path.endswith(".py")) as watcher:
+    with Watcher(root, selects=lambda path: path.endswith(".py")) as watcher:
         write(f"{root}/lessons/new.md")
         write(f"{root}/main.py")
         watcher.sees("main.py")

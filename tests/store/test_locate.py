@@ -49,14 +49,14 @@ def test_git_top_takes_a_repository_a_worktree_and_nothing_else(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs itself is used")
-@pytest.mark.parametrize("house", ["/home/somebody", "", "relative", None])
+@pytest.mark.parametrize("home_value", ["/home/somebody", "", "relative", None])
 @pytest.mark.parametrize("base", ["/xdg", "", None])
-def test_the_folders_are_those_of_platformdirs(monkeypatch, house, base):
+def test_the_folders_are_those_of_platformdirs(monkeypatch, home_value, base):
     import platformdirs
 
     monkeypatch.delenv("LESSONS_STATE_HOME")
     for name, value in [
-        ("HOME", house),
+        ("HOME", home_value),
         *((f"XDG_{what}_HOME", base and base + what) for what in ("STATE", "CACHE", "DATA")),
     ]:
         if value is None:

@@ -113,7 +113,7 @@ def test_what_is_not_a_file_is_named_and_the_rest_is_found(tmp_path: pathlib.Pat
         "not-a-file",
         "too-large",
     ]
-    assert all(finding.mend and finding.level == "error" for finding in found.findings)
+    assert all(finding.fix and finding.level == "error" for finding in found.findings)
 
 
 def test_beyond_max_files_card_folders_come_first_and_the_rest_is_counted(

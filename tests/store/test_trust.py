@@ -91,7 +91,7 @@ def test_the_users_own_brain_is_trusted(home):
     assert cache_dir(own).startswith(os.path.join(own, ".lessons"))
 
 
-def test_a_damaged_record_is_no_trust_and_can_be_mended(root, home):
+def test_a_damaged_record_is_no_trust_and_can_be_fixed(root, home):
     trust(root)
     (folder,) = (home / "state" / "brains").iterdir()
     for damage in (b"", b"[]", b"{", b'{"root": "/other"}', b"\xff"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 import time
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.text.paths import MAX_PATHS, find_paths
 from lessons_kb.text.sentences import split_sentences
+from tests.text.wild_text import WILD_TEXT
 
 PATHS = {
     "please fix src/app/main.py and lib/util.ts.": ["src/app/main.py", "lib/util.ts"],
@@ -85,17 +85,7 @@ def test_find_paths_stops_at_a_limit():
     assert paths[0] == "src/file0.py"
 
 
-WILD = st.text(
-    st.one_of(
-        st.sampled_from(string.printable),
-        st.sampled_from("/\\.:`'\"()[]#\n *가다。！？「」とé\0\u2028"),
-        st.characters(),
-    ),
-    max_size=120,
-)
-
-
-@given(WILD)
+@given(WILD_TEXT)
 def test_paths_are_posix_and_found_again(text):
     paths = find_paths(text)
     assert len(set(paths)) == len(paths)

@@ -101,7 +101,7 @@ SECRETS: dict[str, Kind] = {
     "long base64 in json": ('{"deploy_key": "@@"}', lambda: b64(2000)),
     "long base64 exported": ("export SIGNING_KEY='@@'", lambda: b64(600)),
     "base64 of a pem": ("tls.key: @@", pem_base64),
-    "long base64 without a telling name": ("blob=@@", lambda: b64(700)),
+    "long base64 without a name that tells": ("blob=@@", lambda: b64(700)),
     "docker config auth": ('{"auths": {"r.io": {"auth": "@@"}}}', lambda: b64(40)),
     "long token in a url": ("https://h.io/cb?access_token=@@&state=1", lambda: made(900)),
     # the value on another line

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import string
-
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from lessons_kb.text.sentences import is_question, split_sentences
+from tests.text.wild_text import WILD_TEXT
 
 SENTENCES = {
     "Use e.g. this one. Then that! Really? Yes.": [
@@ -52,17 +50,7 @@ def test_split_sentences(text, sentences):
     assert split_sentences(text) == sentences
 
 
-WILD = st.text(
-    st.one_of(
-        st.sampled_from(string.printable),
-        st.sampled_from("/\\.:`'\"()[]#\n *가다。！？「」とé\0\u2028"),
-        st.characters(),
-    ),
-    max_size=120,
-)
-
-
-@given(WILD)
+@given(WILD_TEXT)
 def test_no_text_is_lost_between_sentences(text):
     kept = [line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))]
     expected = "".join("".join(kept).split())

@@ -70,10 +70,10 @@ def _run(arguments: list[str]) -> tuple[int, str, str]:
 
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
-        wanted = json.load(file)
+        plan = json.load(file)
     sys.addaudithook(_watch)
     told = []
-    for arguments in wanted["commands"]:
+    for arguments in plan["commands"]:
         del _seen[:]
         began = time.perf_counter()
         code, out, err = _run(arguments)
@@ -82,7 +82,7 @@ def main() -> None:
         told.append({"what": arguments, "code": code, "out": out, "err": err, "seen": list(_seen)})
     from lessons_kb.service.hook_event import answer_event
 
-    for agent, payload in wanted["payloads"]:
+    for agent, payload in plan["payloads"]:
         del _seen[:]
         out, err = answer_event(agent, json.dumps(payload), {})
         what = ["hook", agent, payload.get("hook_event_name") or payload.get("event")]

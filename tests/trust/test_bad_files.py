@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.doctor.health import check_health
 
 GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
 
@@ -69,7 +69,7 @@ def test_the_good_card_is_found_and_each_bad_one_is_named(bad: pathlib.Path) -> 
     assert "good.md" not in {
         f.path.removeprefix("lessons/") for f in brain.lint() if f.level == "error"
     }
-    assert all(finding.message and finding.mend for finding in brain.lint())
+    assert all(finding.message and finding.fix for finding in brain.lint())
 
 
 def test_what_cannot_be_read_is_not_injected(bad: pathlib.Path) -> None:

@@ -401,10 +401,10 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Cas
 
 @pytest.mark.slow
 def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
-    from lessons_kb.brain.doctor import check_health, mend_health
+    from lessons_kb.brain.doctor.health import apply_fixes, check_health
 
     for value in ("0", "{}", None):
-        for put_right in (lambda brain: brain.refresh(rebuild=True), mend_health):
+        for put_right in (lambda brain: brain.refresh(rebuild=True), apply_fixes):
             with contextlib.closing(case.catalogue()) as db:
                 db.execute("UPDATE meta SET value = ?", (value,))
             with Brain.open(case.root) as brain:

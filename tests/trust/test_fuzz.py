@@ -31,13 +31,13 @@ def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch
     target = TARGETS[name]
     seeds = seeds_of(name, target)
     chance = random.Random(f"{name} {amount}")
-    wanted = amount if name in COUNTED else max(30, amount * 3 // 20)
+    number = amount if name in COUNTED else max(30, amount * 3 // 20)
     for data in seeds:
         run(target, data)
-    for _ in range(wanted):
+    for _ in range(number):
         run(target, mutate(chance, chance.choice(seeds), seeds))
     if name in COUNTED:
-        figure("fuzzed inputs", f"{wanted:,} of {name}: no promise broken")
+        figure("fuzzed inputs", f"{number:,} of {name}: no promise broken")
 
 
 @pytest.mark.slow

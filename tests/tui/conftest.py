@@ -1,4 +1,4 @@
-"""A desk over a copy of the example brain, and a hand that presses keys."""
+"""A source over a copy of the example brain, and a hand that presses keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from lessons_kb import Brain
 from lessons_kb.tui import app as app_module
 from lessons_kb.tui.app import ManageApp
-from lessons_kb.tui.row_source import Desk
+from lessons_kb.tui.row_source import RowSource
 
 ROOT = pathlib.Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "manage"
@@ -119,7 +119,7 @@ def drive(brain: Brain) -> Callable[..., None]:
 
     def run(play: Play, *, size: tuple[int, int] = (80, 24), on: Brain = brain) -> None:
         async def main() -> None:
-            app = ManageApp(Desk(on), today=TODAY)
+            app = ManageApp(RowSource(on), today=TODAY)
             async with app.run_test(size=size) as pilot:
                 hand = Hand(app, pilot)
                 await hand.settle()

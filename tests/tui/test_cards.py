@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import trash
-from lessons_kb.tui.row_source import Desk
+from lessons_kb.tui.row_source import RowSource
 
 pytestmark = pytest.mark.slow
 
@@ -416,7 +416,7 @@ def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monke
         assert "proposed: archive; it was marked harmful twice" in hand.screen
 
     drive(play, size=(100, 40))
-    assert Desk(brain).load_effects() == {TELEGRAM: "harms"}
+    assert RowSource(brain).load_effects() == {TELEGRAM: "harms"}
 
 
 def test_cards_of_one_name_in_two_brains_show_their_own_effects(
@@ -430,12 +430,12 @@ def test_cards_of_one_name_in_two_brains_show_their_own_effects(
     with Brain.open(tmp_path / "near", tmp_path / "far") as brain:
         for session in "ab":
             brain.stats.mark("far:lessons/both.md", "harmful", session=session)
-        desk = Desk(brain)
-        assert desk.load_effects() == {
+        source = RowSource(brain)
+        assert source.load_effects() == {
             "near:lessons/both.md": "never used", "lessons/near.md": "never used",
             "far:lessons/both.md": "harms", "lessons/far.md": "never used",
         }  # fmt: skip
-        assert {row.name: row.effect for row in desk.load()} == {
+        assert {row.name: row.effect for row in source.load()} == {
             "near:lessons/both.md": "never used", "near:lessons/near.md": "never used",
             "far:lessons/both.md": "harms", "far:lessons/far.md": "never used",
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The desk without a terminal: plain commands, one a line."""
+"""The source without a terminal: plain commands, one a line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.tui.line_mode import HELP, run_prompt
-from lessons_kb.tui.row_source import Desk
+from lessons_kb.tui.row_source import RowSource
 
 TELEGRAM = "lessons/telegram-allowlist.md"
 TODAY = dt.date(2026, 11, 1)
@@ -24,7 +24,7 @@ def talk(brain: Brain) -> Talk:
 
     def run(*lines: str, on: Brain = brain) -> tuple[int, str]:
         said: list[str] = []
-        refused = run_prompt(Desk(on), lines, said.append, today=TODAY)
+        refused = run_prompt(RowSource(on), lines, said.append, today=TODAY)
         return refused, "\n".join(said) + "\n"
 
     return run

@@ -1,4 +1,4 @@
-"""The desk in a real terminal: what the other tests press without one is pressed here in tmux."""
+"""The source in a real terminal: what the other tests press without one is pressed here in tmux."""
 
 from __future__ import annotations
 

@@ -82,10 +82,10 @@ def _part(node: Node, key: str | int) -> Part | None:
 
 
 def _check_container(node: Node, key: str | int, path: Path) -> None:
-    wanted = list if isinstance(key, int) else dict
-    if not isinstance(node.data, wanted):
+    expected = list if isinstance(key, int) else dict
+    if not isinstance(node.data, expected):
         done = ".".join(str(one) for one in path[: list(path).index(key)]) or "the whole"
-        what = "a list" if wanted is list else "an object"
+        what = "a list" if expected is list else "an object"
         raise InputError(f"{done} must be {what}; correct it by hand")
     if isinstance(key, int) and key != len(node.parts):
         raise InputError(f"index {key} is outside a list of {len(node.parts)}")
@@ -168,10 +168,10 @@ def _verified(old: str, new: str, path: Path, value: Any, kept: Sequence[str] = 
     ``kept`` are the parts of the old text around a value that was replaced.
     """
     before, after = read_data(old), read_data(new)
-    wanted = _with(before, path, value)
+    expected = _with(before, path, value)
     comments = [comment for part in kept or (old,) for comment in find_comments(part)]
     lost = [comment for comment in comments if comment not in new]
-    if after != wanted or lost:
+    if after != expected or lost:
         raise EditRefused("the layout of this settings file is not supported; edit it by hand")
     return new
 

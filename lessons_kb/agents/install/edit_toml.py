@@ -60,13 +60,13 @@ def take_table(text: str, path: Sequence[str]) -> str:
     if text.startswith(new.rstrip("\r\n")) and new.endswith(("\n\n", "\n\r\n")):
         # The empty line that parted our table from what stands above it was ours.
         new = new[: -2 if new.endswith("\r\n") else -1]
-    wanted = read_toml(text)
-    holder = get(wanted, path[:-1])
+    expected = read_toml(text)
+    holder = get(expected, path[:-1])
     del holder[path[-1]]
     for end in range(len(path) - 1, 0, -1):
-        if not get(wanted, path[:end]):
-            del get(wanted, path[: end - 1])[path[end - 1]]
-    return _verified(new, wanted)
+        if not get(expected, path[:end]):
+            del get(expected, path[: end - 1])[path[end - 1]]
+    return _verified(new, expected)
 
 
 def _appended(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
@@ -111,8 +111,8 @@ def _loads(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _verified(new: str, wanted: dict[str, Any]) -> str:
-    if _loads(new) != wanted:
+def _verified(new: str, expected: dict[str, Any]) -> str:
+    if _loads(new) != expected:
         raise EditRefused("the layout of this settings file is not supported; edit it by hand")
     return new
 

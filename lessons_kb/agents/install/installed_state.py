@@ -13,7 +13,7 @@ from lessons_kb.agents.install.hook_entries import HOOK, TOOL
 from lessons_kb.agents.install.install_agent import find_installed
 from lessons_kb.agents.install.own_programs import NAMES
 from lessons_kb.agents.install.settings_files import Entries, Request, is_committed, is_present
-from lessons_kb.brain.doctor_report import FIX, Health
+from lessons_kb.brain.doctor.report import FIX, Health
 from lessons_kb.errors import StorageError
 from lessons_kb.store.agent_settings import read_settings_file
 
@@ -73,22 +73,22 @@ def _look(request: Request, path: str) -> Health:
     agent = request.agent
     options = "" if request.scope == "user" else " --scope project"
     options += " --shared" if request.shared else ""
-    mend = f"run `lessons install {agent}{options}` again"
+    fix = f"run `lessons install {agent}{options}` again"
     try:
         text = (read_settings_file(path) or b"").decode("utf-8", "replace")
     except StorageError as error:
-        detail, _, mend = str(error).partition("; ")
-        return Health(level="error", what="agent", detail=f"{agent}: {detail}", mend=mend)
+        detail, _, fix = str(error).partition("; ")
+        return Health(level="error", what="agent", detail=f"{agent}: {detail}", fix=fix)
     if "lessons" not in text:
         detail = f"{agent}: the entries in {path} are missing"
-        return Health(level="warning", what="agent", detail=detail, mend=mend)
+        return Health(level="warning", what="agent", detail=detail, fix=fix)
     if program := find_gone(text):
         detail = f"{agent}: {path} calls {program}, which no longer exists"
-        return Health(level="error", what="agent", detail=detail, mend=f"{mend}, or {FIX}")
+        return Health(level="error", what="agent", detail=detail, fix=f"{fix}, or {FIX}")
     bare = is_committed(request)
     if bare and shutil.which(NAMES["hook"]) is None:
         detail = f"{agent}: {path} calls {NAMES['hook']}, which is not on your PATH"
-        return Health(level="warning", what="agent", detail=detail, mend="install it for yourself")
+        return Health(level="warning", what="agent", detail=detail, fix="install it for yourself")
     route = find_route(text)
     other = "command" if WRITTEN in text else "MCP server"
     what = f"hooks by {route}" if route else other

@@ -10,12 +10,12 @@ from lessons_kb.agents.install.install_agent import install
 from lessons_kb.agents.install.installed_state import find_gone, find_requests, find_route
 from lessons_kb.agents.install.own_programs import find_entries, has_sdk
 from lessons_kb.agents.install.settings_files import Request
-from lessons_kb.brain.doctor_report import Health
+from lessons_kb.brain.doctor.report import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.agent_settings import read_settings_file
 
 
-def mend_agents(project: str) -> list[Health]:
+def fix_agents(project: str) -> list[Health]:
     """Write this installation's paths where ours have vanished; nothing is raised.
 
     Only what `install` remembers to have written, in the same scope and by the same route. What
@@ -25,11 +25,11 @@ def mend_agents(project: str) -> list[Health]:
         line
         for agent in AGENTS
         for request, paths in find_requests(agent, project)
-        for line in _mend(request, paths)
+        for line in _fix(request, paths)
     ]
 
 
-def _mend(request: Request, paths: Sequence[str]) -> Iterator[Health]:
+def _fix(request: Request, paths: Sequence[str]) -> Iterator[Health]:
     try:
         texts = {p: (read_settings_file(p) or b"").decode("utf-8", "replace") for p in paths}
         if not any(map(find_gone, texts.values())):
@@ -43,8 +43,8 @@ def _mend(request: Request, paths: Sequence[str]) -> Iterator[Health]:
         )
         changes = install(again)
     except LessonsError as error:
-        detail, _, mend = str(error).partition("; ")
-        yield Health(level="error", what="agent", detail=f"{request.agent}: {detail}", mend=mend)
+        detail, _, fix = str(error).partition("; ")
+        yield Health(level="error", what="agent", detail=f"{request.agent}: {detail}", fix=fix)
         return
     for change in changes:
         if change.action != "unchanged":

@@ -15,7 +15,7 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.fixes import find_fixes
+from lessons_kb.cards.quick_fixes import find_quick_fixes
 from lessons_kb.errors import EditRefused
 from lessons_kb.model import NOTE
 from lessons_kb.service.lsp import commands
@@ -60,7 +60,7 @@ def _fixes(file: CardFile, document: Document, params: CodeActionParams) -> Iter
     for finding in check_card_file(file, text, whole=False):
         if max(finding.line - 1, 0) not in lines:
             continue
-        fixes = find_fixes(text, finding, folders=file.layer.settings.folders)
+        fixes = find_quick_fixes(text, finding, folders=file.layer.settings.folders)
         for place, fix in enumerate(fixes):
             one = fix.splice
             yield _edit(

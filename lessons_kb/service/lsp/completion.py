@@ -49,8 +49,8 @@ def complete(files: Files, document: Document, params: CompletionParams) -> Comp
     cursor = find_cursor(text, params.position)
     offered = _OFFERS.get(cursor.kind, _offer_nothing)(files, file, cursor, text)
     where = Range(start=text.position(params.position.line, cursor.start), end=params.position)
-    wanted = cursor.typed.casefold()
-    fitting = [one for one in offered if wanted in one[0].casefold()]
+    typed = cursor.typed.casefold()
+    fitting = [one for one in offered if typed in one[0].casefold()]
     raw = cursor.kind != "value" or _is_quoted(text, params.position.line, cursor.start)
     items = [
         CompletionItem(

@@ -176,7 +176,7 @@ def show_finding(text: Text, finding: Finding) -> Diagnostic:
         severity=_SEVERITIES[finding.level],
         source=SOURCE,
         code=finding.rule,
-        message=f"{finding.message}; {finding.mend}",
+        message=f"{finding.message}; {finding.fix}",
     )
 
 

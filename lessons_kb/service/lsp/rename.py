@@ -18,8 +18,8 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
+from lessons_kb.brain.card_links import find_links_to, find_relinks, read_file
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.relink import find_links_to, find_relinks, read_file
 from lessons_kb.brain.rename import keep_record
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.slugs import slug

@@ -171,7 +171,7 @@ class LessonsServer(LanguageServer):
     async def run(self, what: str, work: Callable[[], Any], *, asked: bool = False) -> Any:
         """Return what a piece of work returns in a thread; of one that fails None.
 
-        What the user can mend is shown, each time where the user ``asked`` for the work, else
+        What the user can fix is shown, each time where the user ``asked`` for the work, else
         once. What is our fault is logged.
         """
         try:

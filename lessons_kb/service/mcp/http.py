@@ -81,7 +81,7 @@ def build_app(server: MCPServer, *, host: str, token: str = "") -> App:
 
 
 def _guarded(app: App, token: str) -> App:
-    wanted = f"Bearer {token}".encode()
+    expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -90,7 +90,7 @@ def _guarded(app: App, token: str) -> App:
                 await _refuse(send, 403, "requests from this origin are refused")
                 return
             given = headers.get(b"authorization", b"")
-            if token and not hmac.compare_digest(given, wanted):
+            if token and not hmac.compare_digest(given, expected):
                 await _refuse(
                     send, 401, "unauthorised; send `Authorization: Bearer` with the server's token"
                 )

@@ -123,8 +123,8 @@ def read_card(brain: Brain, name: str) -> tuple[Card, str]:
 def read_history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Row]:
     """Return the newest rows of a session, or of one chat of it, oldest first."""
     kinds = [kind for kind in EVENTS if kind not in _SYSTEM_ROWS]
-    wanted = None if chat else limit
-    events = brain.layers[0].journal.events.find(session=session, kinds=kinds, limit=wanted)
+    most = None if chat else limit
+    events = brain.layers[0].journal.events.find(session=session, kinds=kinds, limit=most)
     if chat:
         events = [event for event in events if chat in _chats(event)][-limit:]
     return [_row(event) for event in events]

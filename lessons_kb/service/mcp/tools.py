@@ -263,7 +263,7 @@ class Tools:
                 id=draft.id,
                 path=draft.path,
                 missing=list(draft.missing),
-                similar=[twin.card.id for twin in drafts.find_twins(draft)],
+                similar=[one.card.id for one in drafts.find_near_duplicates(draft)],
                 next="Ask the user to run `lessons review`, which accepts, edits or discards it.",
             )
 

@@ -1,4 +1,4 @@
-"""In front of every request: who sent it, what it may ask for, how often and how much.
+"""In front of every request: who sent it, what it may ask for and how much.
 
 Whoever may not ask a brain gets the answer for a brain that is not there, byte for byte.
 """
@@ -7,24 +7,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import time
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from lessons_kb.errors import StorageError
 from lessons_kb.service.mcp.http import LOOPBACK, App, Receive, Scope, Send, is_same_site
-from lessons_kb.service.web.callers import CALLER, Caller, caller_of, local_caller
-from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.store.server_tokens import (
-    METRICS,
-    ServerToken,
-    find_token,
-    read_tokens,
-    tokens_path,
-)
+from lessons_kb.service.web.callers import CALLER, Caller, Tokens
+from lessons_kb.service.web.rate_limits import Buckets
+from lessons_kb.store.server_tokens import METRICS
 
 OPEN = ("/health", "/ready", "/openapi.json")
 """What needs no token: nothing in them depends on any brain's content."""
@@ -32,76 +23,7 @@ METRICS_PATH = "/metrics"
 BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
 PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)
 NOT_FOUND = "not found"
-_BURST_SECONDS = 5
-"""Seconds' worth of requests that a caller may send at once."""
-_SCHEME = b"bearer "
 _WRONG_HOST, _UNAUTHORISED, _FORBIDDEN, _TOO_LARGE, _TOO_MANY = 421, 401, 403, 413, 429
-
-
-class Buckets:
-    """How many requests each caller may send: so many a second, and some seconds' worth at once."""
-
-    def __init__(self, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = rate
-        self._most = max(rate * _BURST_SECONDS, 1.0)
-        self._clock = clock
-        self._left: dict[str, tuple[float, float]] = {}
-
-    def take(self, name: str) -> float:
-        """Take one request out of a caller's bucket; return the seconds until there is one."""
-        now = self._clock()
-        left, at = self._left.get(name, (self._most, now))
-        left = min(left + (now - at) * self._rate, self._most)
-        allowed = left >= 1.0
-        self._left[name] = (left - allowed, now)
-        return 0.0 if allowed else (1.0 - left) / self._rate
-
-
-class Tokens:
-    """The tokens of this user's state, read again when the file changes."""
-
-    def __init__(self, *, required: bool) -> None:
-        self._stamp: tuple[int, ...] | None = None
-        """Of the file as it was read, () where there was none."""
-        self._known: tuple[ServerToken, ...] = ()
-        self._required = required
-
-    def find_caller(self, authorization: bytes) -> Caller | None:
-        """Return who sent this header, None where that is nobody we know.
-
-        Once there was a token, a request without one is nobody's, even after it is removed: a
-        server does not become open by a change of a file.
-        """
-        if self.is_open():
-            return local_caller()
-        if authorization[: len(_SCHEME)].lower() != _SCHEME:
-            return None
-        token = find_token(self.read(), authorization[len(_SCHEME) :].strip().decode("latin-1"))
-        return None if token is None else caller_of(token)
-
-    def is_open(self) -> bool:
-        """Tell whether whoever reaches the server may ask: there never was a token."""
-        self._required = bool(self.read()) or self._required
-        return not self._required
-
-    def read(self) -> tuple[ServerToken, ...]:
-        """Return the tokens there are; none where their file is damaged."""
-        stamp: tuple[int, ...] | None
-        try:
-            info = os.stat(tokens_path())
-            stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
-        except FileNotFoundError:
-            stamp = ()
-        except OSError:
-            stamp = None
-        if stamp is None or stamp != self._stamp:
-            try:
-                self._known = read_tokens()
-            except StorageError as error:
-                log_trouble("server", "tokens", str(error))
-                self._known, self._required = (), True  # nobody gets in by a damaged file
-            self._stamp = stamp
-        return self._known
 
 
 class Guard:

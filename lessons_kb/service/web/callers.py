@@ -1,13 +1,26 @@
-"""Who is asking: every answer of the server is given on behalf of one caller."""
+"""Who is asking, by the tokens there are: every answer is given on behalf of one caller."""
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from lessons_kb.brain.current_session import posted_session
-from lessons_kb.store.server_tokens import METRICS, PROPOSE, READ, ServerToken
+from lessons_kb.errors import StorageError
+from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.store.server_tokens import (
+    METRICS,
+    PROPOSE,
+    READ,
+    ServerToken,
+    find_token,
+    read_tokens,
+    tokens_path,
+)
+
+_SCHEME = b"bearer "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,3 +69,50 @@ def caller_of(token: ServerToken) -> Caller:
         person=token.person,
         email=token.email,
     )
+
+
+class Tokens:
+    """The tokens of this user's state, read again when the file changes."""
+
+    def __init__(self, *, required: bool) -> None:
+        self._stamp: tuple[int, ...] | None = None
+        """Of the file as it was read, () where there was none."""
+        self._known: tuple[ServerToken, ...] = ()
+        self._required = required
+
+    def find_caller(self, authorization: bytes) -> Caller | None:
+        """Return who sent this header, None where that is nobody we know.
+
+        Once there was a token, a request without one is nobody's, even after it is removed: a
+        server does not become open by a change of a file.
+        """
+        if self.is_open():
+            return local_caller()
+        if authorization[: len(_SCHEME)].lower() != _SCHEME:
+            return None
+        token = find_token(self.read(), authorization[len(_SCHEME) :].strip().decode("latin-1"))
+        return None if token is None else caller_of(token)
+
+    def is_open(self) -> bool:
+        """Tell whether whoever reaches the server may ask: there never was a token."""
+        self._required = bool(self.read()) or self._required
+        return not self._required
+
+    def read(self) -> tuple[ServerToken, ...]:
+        """Return the tokens there are; none where their file is damaged."""
+        stamp: tuple[int, ...] | None
+        try:
+            info = os.stat(tokens_path())
+            stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
+        except FileNotFoundError:
+            stamp = ()
+        except OSError:
+            stamp = None
+        if stamp is None or stamp != self._stamp:
+            try:
+                self._known = read_tokens()
+            except StorageError as error:
+                log_trouble("server", "tokens", str(error))
+                self._known, self._required = (), True  # nobody gets in by a damaged file
+            self._stamp = stamp
+        return self._known

@@ -14,7 +14,7 @@ from lessons_kb.service.mcp.results import show_block
 from lessons_kb.service.mcp.schemas import Block, Checked, Hits, Matches, Proposed
 from lessons_kb.service.mcp.tools import Tools
 from lessons_kb.service.web.access import METRICS_PATH
-from lessons_kb.service.web.admission import TOOLS
+from lessons_kb.service.web.permissions import TOOLS
 from lessons_kb.store.server_tokens import METRICS, READ
 from lessons_kb.version import __version__
 

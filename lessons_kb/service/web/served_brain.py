@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from lessons_kb.brain.bounded_refresh import freshen
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import Discovery
-from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.drafts.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.brain.refresh import Refresh
-from lessons_kb.duplicates.near_duplicates import Twin
+from lessons_kb.duplicates.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
     BrainNotFound,
     ConfigError,
@@ -24,7 +25,6 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.service.web.callers import CALLER
-from lessons_kb.session.prompt import freshen
 from lessons_kb.store.hook_log import log_trouble
 
 T = TypeVar("T")
@@ -168,9 +168,9 @@ class _Inbox(Drafts):
             raise InputError("the inbox is full; ask a reviewer to go through the drafts")
         return replace(super().propose(title, **{**parts, "by": self._by}), path="")
 
-    def find_twins(self, draft: Draft) -> list[Twin]:
+    def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson; none while the index cannot tell."""
         try:
-            return super().find_twins(draft)
+            return super().find_near_duplicates(draft)
         except UNAVAILABLE:
             return []

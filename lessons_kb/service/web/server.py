@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.brain.branch_review import BRANCH
+from lessons_kb.brain.drafts.branch_review import BRANCH
 from lessons_kb.errors import InputError
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.mcp.http import (
@@ -36,17 +36,18 @@ from lessons_kb.service.mcp.http import (
 from lessons_kb.service.mcp.http_timeouts import TimedProtocol
 from lessons_kb.service.mcp.server import build_server
 from lessons_kb.service.mcp.tools import ToolError, Tools
-from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Buckets, Guard, Tokens
-from lessons_kb.service.web.admission import (
+from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Guard
+from lessons_kb.service.web.callers import CALLER, Tokens
+from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
+from lessons_kb.service.web.pages.guard import PageGuard, show_message
+from lessons_kb.service.web.pages.site import Site
+from lessons_kb.service.web.permissions import (
     WRITE_SECONDS,
     Forbidden,
     ServerAdmission,
     require_scope,
 )
-from lessons_kb.service.web.callers import CALLER
-from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
-from lessons_kb.service.web.pages.guard import PageGuard, show_message
-from lessons_kb.service.web.pages.site import Site
+from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.service.web.routes import ROUTES, Route, describe
 from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
 from lessons_kb.store.server_tokens import PROPOSE, READ, ServerToken, read_tokens

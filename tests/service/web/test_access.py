@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.service.web.access import Buckets
+from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.service.web.server import Address
 from lessons_kb.store.server_tokens import (
     add_token,

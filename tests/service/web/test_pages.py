@@ -59,10 +59,10 @@ def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(
     connect, tokens, field
 ) -> None:
     client = connect()
-    wanted = f"/brains/shop/cards/{CARD}"
-    assert field(client.get(wanted).text, "next") == wanted
+    address = f"/brains/shop/cards/{CARD}"
+    assert field(client.get(address).text, "next") == address
     for after, leads in (
-        (wanted, wanted),
+        (address, address),
         ("https://evil.example/", "/"),
         ("//evil.example/brains/", "/"),
         ("/brains/\\evil.example", "/"),

@@ -1,19 +1,15 @@
 """The pages in a real browser: a review from draft to commit, axe, narrow screens, hostile cards.
 
-Skipped where no Chromium is installed (Debian: ``chromium`` or ``chromium-headless-shell``).
-LESSONS_AXE names another axe.min.js than the one that comes with the development extra,
-LESSONS_SHOTS a folder that takes a picture of each page.
+LESSONS_SHOTS names a folder that takes a picture of each page.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import pathlib
 import re
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,16 +21,11 @@ import uvicorn
 from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.server import build_app
 from lessons_kb.store.server_tokens import add_token
+from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright comes with [dev]")
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
-]
+pytestmark = IN_BROWSER
 
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 CARD = "lessons/telegram-allowlist.md"
 TITLE = "Charged a customer twice because the form was sent twice"
 SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
@@ -132,15 +123,6 @@ def wait_until_ready(page: Any, url: str) -> None:
         time.sleep(0.05)
 
 
-def axe() -> str:
-    if named := os.environ.get("LESSONS_AXE"):
-        return pathlib.Path(named).read_text("utf-8")
-    spec = importlib.util.find_spec("axe_core_python")
-    if spec is None or spec.origin is None:
-        pytest.skip("axe is absent: pip install 'lessons-kb[dev]' brings it")
-    return (pathlib.Path(spec.origin).parent / "axe.min.js").read_text("utf-8")
-
-
 def press(page: Any, name: str, role: str = "button") -> None:
     """Reach something with the tab key alone, and press enter."""
     for _ in range(60):
@@ -191,7 +173,7 @@ def test_a_review_from_draft_to_commit_with_the_keyboard_alone(
 def test_every_page_is_accessible_and_fits(
     open_page, url: str, reviewer: str, propose, width: int, scheme: str
 ) -> None:
-    script, found = axe(), {}
+    script, found = read_axe(), {}
     page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     shots = os.environ.get("LESSONS_SHOTS")
 
@@ -209,7 +191,7 @@ def test_every_page_is_accessible_and_fits(
             page.screenshot(path=picture, full_page=True)
 
     complete, lacking = propose(), propose("Something else went wrong today", sections={})
-    twin = propose("Telegram remote execution must require an allowlist")
+    duplicate = propose("Telegram remote execution must require an allowlist")
     look("login")
     page.get_by_label("Token").fill("lsn_wrong")
     page.get_by_role("button", name="Log in").click()
@@ -227,7 +209,7 @@ def test_every_page_is_accessible_and_fits(
         "inbox": "/inbox",
         "draft": f"/inbox/{complete}",
         "draft-lacking": f"/inbox/{lacking}",
-        "draft-twin": f"/inbox/{twin}",
+        "draft-duplicate": f"/inbox/{duplicate}",
         "edit": f"/inbox/{complete}/edit",
         "missing": "/inbox/no-such",
     }.items():
@@ -237,7 +219,7 @@ def test_every_page_is_accessible_and_fits(
     page.get_by_label("Prompt").fill("Add a Telegram command that runs a shell script")
     page.get_by_role("button", name="Explain").click()
     look("why-told")
-    page.goto(f"{url}/brains/shop/inbox/{twin}")
+    page.goto(f"{url}/brains/shop/inbox/{duplicate}")
     page.get_by_role("button", name="Accept").click()
     look("draft-refused")
     page.goto(f"{url}/brains/shop/inbox/{complete}")

@@ -284,7 +284,7 @@ def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots) -> None
 @pytest.mark.parametrize("what", ["tool", "card"])
 def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what) -> None:
     client, ended = connect(), threading.Event()
-    monkeypatch.setattr("lessons_kb.service.web.admission.READ_SECONDS", 0.05)
+    monkeypatch.setattr("lessons_kb.service.web.permissions.READ_SECONDS", 0.05)
     monkeypatch.setattr(ServedBrain, "find", lambda *_: ended.wait(60))
     try:
         if what == "tool":

@@ -83,7 +83,7 @@ def show_card(view: View) -> Response:
         card=card,
         facts=find_facts(card),
         body=render_body(view, card, document.body),
-        findings=[f"{one.message}: {one.mend}" for one in document.findings],
+        findings=[f"{one.message}: {one.fix}" for one in document.findings],
     )
 
 

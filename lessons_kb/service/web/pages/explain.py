@@ -1,19 +1,15 @@
-"""What the lessons do: why a prompt draws what it draws, and the report."""
+"""Why a prompt would draw the lessons that it draws, as a page of the server."""
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 from starlette.responses import Response
 
-from lessons_kb.brain import why
+from lessons_kb.brain.explain import why
 from lessons_kb.render import in_words, words_by_term
-from lessons_kb.report import build_page, style_hash
 from lessons_kb.service.web.pages.browse import find_projects
-from lessons_kb.service.web.pages.render import show_html
 from lessons_kb.service.web.pages.view import View
-from lessons_kb.store.templates import read_template
 from lessons_kb.text.sanitize import clean_line
 
 MAX_PROMPT = 100_000
@@ -43,24 +39,10 @@ def explain_prompt(view: View) -> Response:
                 "rule": one.rule,
             }
             for one in told.verdicts
-            if one.given == wanted
+            if one.given == was_given
         ]
-        for wanted in (True, False)
+        for was_given in (True, False)
     )
     return view.show(
         "why.html", problem="", told=True, given=given, held=held, tokens=told.tokens, **asked
     )
-
-
-def show_report(view: View) -> Response:
-    """Show the report of ``lessons report``, its links leading to the pages of the cards."""
-    template = read_template("report.html")
-    page = build_page(
-        view.served.find().stats.overview(),
-        template=template,
-        brain=view.served.name,
-        made=dt.datetime.now(tz=dt.UTC).date().isoformat(),
-        link=lambda effect: view.address("cards", effect.card.id),
-        home=view.address(),
-    )
-    return show_html(page, style=f"'sha256-{style_hash(template)}'")

@@ -7,10 +7,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lessons_kb.brain.branch_review import BranchReview, tell_source
-from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.drafts.branch_review import BranchReview, tell_source
+from lessons_kb.brain.drafts.drafts import Draft
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.duplicates.near_duplicates import KIN
+from lessons_kb.duplicates.near_duplicates import RELATED
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError
 from lessons_kb.process.git_commit import Author
 from lessons_kb.service.web.pages.browse import find_facts, render_body
@@ -109,7 +109,7 @@ def _show(view: View, review: BranchReview, draft: Draft, problem: str = "") -> 
     document = parse_card(draft.text, path=f"lessons/{draft.id}.md", folders=folders)
     card = document.card
     branch = _describe_branch(view, review)
-    twins = [] if branch["trouble"] else review.find_twins(draft)
+    alike = [] if branch["trouble"] else review.find_near_duplicates(draft)
     return view.show(
         "draft.html",
         status=_REFUSED if problem else 200,
@@ -119,8 +119,10 @@ def _show(view: View, review: BranchReview, draft: Draft, problem: str = "") -> 
         text=visible(draft.text),
         facts=find_facts(card) if card else [],
         body=render_body(view, card, document.body, top=3) if card else "",
-        twins=[{"id": one.card.id, "title": one.card.title, "level": one.level} for one in twins],
-        duplicate=any(one.level != KIN for one in twins),
+        near_duplicates=[
+            {"id": one.card.id, "title": one.card.title, "level": one.level} for one in alike
+        ],
+        duplicate=any(one.level != RELATED for one in alike),
         **branch,
     )
 

@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lessons_kb.service.web.access import Tokens
-from lessons_kb.service.web.callers import Caller, caller_of, local_caller
+from lessons_kb.service.web.callers import Caller, Tokens, caller_of, local_caller
 from lessons_kb.store.server_tokens import find_token
 
 LOGIN_SECONDS = 12 * 3_600

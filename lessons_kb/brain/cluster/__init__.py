@@ -1,0 +1,1 @@
+"""The cards of a brain in a search cluster."""

@@ -1,0 +1,1 @@
+"""Is everything in order? The checks of `lessons doctor`, and what its `--fix` puts right."""

@@ -1,0 +1,1 @@
+"""Lessons that wait for a human."""

@@ -1,0 +1,1 @@
+"""Lessons in from other systems, and out to them."""

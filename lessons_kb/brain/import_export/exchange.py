@@ -1,0 +1,419 @@
+"""Lessons in from other systems, and out to them: planned first, written when told to."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lessons_kb.brain.card_text import redact_card
+from lessons_kb.brain.cards import MAX_EXAMPLES, Cards
+from lessons_kb.brain.import_export.guess_source import GALANGAL, JSONL, MEMORY, REVIEW, SOURCES
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.origins import ORIGIN_KEY, read_origins
+from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.slugs import is_reserved, numbered_names, slug
+from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.importers import export_formats, galangal
+from lessons_kb.importers.agent_notes import read_memory
+from lessons_kb.importers.imported_lesson import Incoming, Reading, origin_key
+from lessons_kb.importers.jsonl import read_lines
+from lessons_kb.importers.review_findings import read_review
+from lessons_kb.model import NOTE, Card, Document
+from lessons_kb.store import card_files, import_files
+from lessons_kb.store.locks import hold_new
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.redact import redact
+
+Change = str | int | tuple[str, ...] | None
+
+
+CREATE, BUMP, SKIP = "create", "bump", "skip"
+ON_NEAR = ("skip", "new", "bump")
+FORMATS = ("json", "jsonl", "markdown")
+
+_NEAR_HINT = "; use --near new to write it or --near bump to count it"
+_ANY_DATE = "2000-01-01"
+_ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """What an import does, or would do, with one lesson."""
+
+    action: str
+    """``create``, ``bump`` or ``skip``."""
+    title: str
+    where: str
+    """File and line, or row."""
+    card: str = ""
+    """Id of the card that is bumped or there already; of a new one, once it is written."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What an import would do."""
+
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    """What was not understood, one line each."""
+    lessons: tuple[Incoming | None, ...] = ()
+    """For each step what it is about; None where the source itself was passed over."""
+    near: str = "skip"
+    known: tuple[str, ...] = ()
+    """Ids of the cards that were there."""
+
+    def count(self, action: str) -> int:
+        """Return how many steps are of this action."""
+        return sum(step.action == action for step in self.steps)
+
+
+class Exchange:
+    """Import into the nearest brain and export from all."""
+
+    def __init__(self, brain: Layers) -> None:
+        self._brain = brain
+
+    def plan(
+        self,
+        source: str,
+        path: str,
+        *,
+        near: str = "skip",
+        project: str | None = None,
+        topics: Sequence[str] = (),
+    ) -> Plan:
+        """Return what importing a file would do; nothing is written.
+
+        ``source`` is one of SOURCES. A lesson imported before is skipped, one that is there
+        under the same title is bumped, ``near`` (one of ON_NEAR) says what becomes of one that
+        is merely like a card. Raises InputError naming file and line, StorageError.
+        """
+        if near not in ON_NEAR:
+            raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
+        reading = read_lessons(source, path)
+        if source == REVIEW and not (reading.lessons or reading.passed_over):
+            raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
+        lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
+        shelf = _Shelf(self._brain, near)
+        known = shelf.known
+        steps = [shelf.judge(lesson) for lesson in lessons]
+        passed = [
+            Step(action=SKIP, title=one.title, where=one.where, reason=one.reason)
+            for one in reading.passed_over
+        ]
+        return Plan(
+            steps=(*steps, *passed),
+            notes=reading.notes,
+            lessons=(*lessons, *(None for _ in passed)),
+            near=near,
+            known=known,
+        )
+
+    def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[Step, ...]:
+        """Write what a plan says and return its steps with the ids of the cards.
+
+        A step that cannot be done becomes a skip that says why; the others go on. What the disk
+        refuses is raised: the next would fare no better, and doing it all again repeats nothing.
+        Where cards came or went since, each step is planned anew: of two imports of one file that
+        run at once, the second finds the cards of the first.
+        """
+        with hold_new(self._brain.layers[0].root):
+            return self._carry_out(self._renewed(plan), today=today)
+
+    def _renewed(self, plan: Plan) -> Plan:
+        shelf = _Shelf(self._brain, plan.near)
+        if shelf.known == plan.known:
+            return plan
+        pairs = zip(plan.steps, plan.lessons, strict=True)
+        steps = [step if lesson is None else shelf.judge(lesson) for step, lesson in pairs]
+        return replace(plan, steps=tuple(steps))
+
+    def _carry_out(self, plan: Plan, *, today: str | None) -> tuple[Step, ...]:
+        date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
+        written: dict[str, str] = {}
+        homes = _homes(self._brain)
+        done = []
+        for step, lesson in zip(plan.steps, plan.lessons, strict=True):
+            if lesson is None or step.action == SKIP:
+                done.append(step)
+                continue
+            try:
+                if step.action == CREATE:
+                    made = self._create(lesson, date)
+                    written[step.card] = made
+                    done.append(replace(step, card=made))
+                else:
+                    target = written.get(step.card, step.card)
+                    _bump(homes.get(target, self._brain.layers[0]), target, lesson, date)
+                    done.append(replace(step, card=target))
+            except StorageError:
+                raise
+            except LessonsError as error:
+                done.append(replace(step, action=SKIP, reason=str(error)))
+        return tuple(done)
+
+    def export(self, form: str) -> Iterator[str]:
+        """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
+        if form not in FORMATS:
+            raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
+        if form == "jsonl":
+            return export_formats.format_jsonl(self._texts())
+        make = export_formats.format_json if form == "json" else export_formats.format_markdown
+        return iter([make(self._texts()).rstrip("\n")])
+
+    def _texts(self) -> Iterator[tuple[Card, str]]:
+        self._brain.refresh()
+        for layer in self._brain.layers:
+            limit = layer.settings.index.max_file_bytes
+            for card in layer.read(lambda one: one.catalogue.all_cards()):
+                if card.kind != NOTE:
+                    data = card_files.read_bytes(layer.root, card.id, limit=limit)
+                    yield card, data.decode("utf-8", "replace")
+
+    def _create(self, lesson: Incoming, date: str) -> str:
+        root = self._brain.layers[0].root
+        text = card_text(lesson, created=date)
+        if lesson.text:
+            if is_safe_id(lesson.id):
+                with contextlib.suppress(DuplicateCard, InputError):
+                    return card_files.create(root, lesson.id, text.encode("utf-8"))
+            text = add_origin(text, lesson.origin)  # it gets another name: remember it so
+        made = Cards(self._brain).add(text, kind=lesson.kind, title=lesson.title)
+        return made.id
+
+
+class _Shelf:
+    """The cards that are there, and those that a plan would add."""
+
+    def __init__(self, brain: Layers, near: str) -> None:
+        self._near = near
+        cards = Cards(brain).all()
+        self._known = Duplicates(cards)
+        self._added: dict[tuple[str, ...], list[Card]] = {}
+        """By the terms of their titles: what its source keeps apart is not ours to join."""
+        self._origins = _find_origins(brain.layers)
+        self._nearest = brain.layers[0]
+        self._ids = {card.id: card for card in cards}
+        self._taken = set(self._ids)
+        self.known = tuple(sorted(self._ids))
+
+    def judge(self, lesson: Incoming) -> Step:
+        """Return what becomes of a lesson, and remember it for those that follow."""
+        step = Step(action=CREATE, title=lesson.title, where=lesson.where)
+        origin = origin_key(lesson.origin)
+        known = self._origins.get(origin, "")
+        try:
+            card = self._parsed(lesson)
+        except LessonsError as error:
+            return replace(step, action=SKIP, reason=str(error))
+        own = self._ids.get(known) or self._ids.get(lesson.id)
+        if own is not None and (known or _is_same(card, own)):
+            if lesson.occurrences > own.occurrences:
+                why = f"imported before, now seen {lesson.occurrences}×"
+                return replace(step, action=BUMP, card=own.id, reason=why)
+            return replace(step, action=SKIP, card=own.id, reason="already here")
+        if known:
+            return replace(step, action=SKIP, card=known, reason="twice in the source")
+        near = self._find_near_duplicate(card)
+        if near is not None:
+            if near.action == BUMP:
+                self._origins[origin] = near.card
+            return replace(step, action=near.action, card=near.card, reason=near.reason)
+        self._added.setdefault(tuple(analyze(card.title)), []).append(card)
+        self._taken.add(card.id)
+        self._origins[origin] = card.id
+        return replace(step, card=card.id)
+
+    def _find_near_duplicate(self, card: Card) -> Step | None:
+        """Return what becomes of a card that is there in other words, None where none is."""
+        said = "\n".join((card.why, *card.checklist))
+        added = self._added.get(tuple(analyze(card.title)), ())
+        same = [one for other in added if (one := compare(card.title, other))]
+        for one in (*self._known.find(card.title, text=said), *same):
+            step = Step(action=BUMP, title="", where="", card=one.card.id, reason=one.reason)
+            if one.level == SAME:
+                return step
+            if one.level == NEAR and one not in same and self._near != "new":
+                how = "" if self._near == BUMP else _NEAR_HINT
+                return replace(step, action=self._near, reason=f"{one.reason}{how}")
+        return None
+
+    def _parsed(self, lesson: Incoming) -> Card:
+        text = card_text(lesson, created=_ANY_DATE)
+        path = self._free_id(lesson)
+        document = parse_card(text, path=path, folders=self._nearest.settings.folders)
+        if document.card is None or document.card.kind == NOTE:
+            why = document.findings[0].message if document.findings else "would be a note"
+            raise EditRefused(f"not a valid card: {why}")
+        return document.card
+
+    def _free_id(self, lesson: Incoming) -> str:
+        """Return the name that the card would get."""
+        if is_safe_id(lesson.id) and lesson.id not in self._taken:
+            return lesson.id
+        stem = f"{lesson.kind}s/{slug(redact(lesson.title))}"
+        return next(path for path in numbered_names(stem) if path not in self._taken)
+
+
+def _is_same(card: Card, other: Card) -> bool:
+    found = compare(card.title, other)
+    return found is not None and found.level == SAME
+
+
+def _homes(brain: Layers) -> dict[str, Layer]:
+    """Return the layer of each card that is there; the nearest of those that know an id."""
+    return {
+        card.id: layer
+        for layer in reversed(brain.layers)
+        for card in layer.read(lambda one: one.catalogue.all_cards())
+    }
+
+
+def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
+    folders = layer.settings.folders
+
+    def edited(data: bytes) -> bytes:
+        document = parse_bytes(data, path=card_id, folders=folders)
+        text = data.decode("utf-8")
+        return edit_header(text, count_in(document, text, lesson, date)).encode("utf-8")
+
+    card_files.rewrite(layer.root, card_id, edited)
+
+
+def read_lessons(source: str, path: str) -> Reading:
+    """Return the lessons of a file of one of SOURCES; InputError names file and line."""
+    if source == GALANGAL:
+        columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
+        return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
+    if source == REVIEW:
+        return read_review(import_files.read_source(path), name=path)
+    if source == MEMORY:
+        return read_memory(import_files.read_source(path), name=path)
+    if source == JSONL:
+        return read_lines(import_files.read_source_lines(path), name=path)
+    raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
+
+
+def _placed(lesson: Incoming, project: str | None, topics: Sequence[str]) -> Incoming:
+    if lesson.text:
+        return lesson
+    tags = tuple(dict.fromkeys((*lesson.topics, *topics)))
+    return replace(lesson, project=project or lesson.project, topics=tags)
+
+
+def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
+    """Return (system, digest) → id of the card that came from there."""
+    found: dict[tuple[str, str], str] = {}
+    for layer in layers:
+        limit = layer.settings.index.max_file_bytes
+        for card in layer.read(lambda one: one.catalogue.all_cards()):
+            try:
+                data = card_files.read_bytes(layer.root, card.id, limit=limit)
+            except StorageError:
+                continue
+            if _ORIGIN_BYTES.search(data):
+                for origin in read_origins(data.decode("utf-8", "replace")):
+                    found.setdefault(origin_key(origin), card.id)
+    return found
+
+
+MAX_OCCURRENCES = 1_000_000
+
+_SAFE_PART = re.compile(
+    r"[^._\-\s/\\:*?\"<>|\x00-\x1f](?:[^/\\:*?\"<>|\x00-\x1f]{0,119}[^. /\\:*?\"<>|\x00-\x1f])?"
+)
+_NO_FOLDER = ("node_modules",)
+
+
+def card_text(lesson: Incoming, *, created: str) -> str:
+    """Return the file of a card: as it was exported, else made from what is known of it.
+
+    Secrets are taken out. ``created`` is the date for a lesson that has none.
+    """
+    if lesson.text:
+        return redact_card(lesson.text)
+    parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
+    header: dict[str, Change] = {
+        "type": lesson.kind,
+        "title": lesson.title,
+        "applies-to": lesson.topics,
+        "project": lesson.project,
+        "stage": lesson.stages[0] if len(lesson.stages) == 1 else lesson.stages,
+        "paths": lesson.paths,
+        "symptoms": lesson.symptoms,
+        "not-for": lesson.not_for,
+        "severity": lesson.severity or "medium",
+        "source": lesson.source or "curated",
+        "status": lesson.status or "active",
+        "occurrences": lesson.occurrences,
+        "last-seen": lesson.last_seen,
+        "created": lesson.created or created,
+        "examples": lesson.examples[-MAX_EXAMPLES:],
+        "gate": lesson.gate,
+        "evidence": lesson.evidence,
+        "supported-by": lesson.supported_by,
+        "reopen-when": lesson.reopen_when,
+        ORIGIN_KEY: lesson.origin or None,
+    }
+    given = {
+        name: tuple(map(redact, value))
+        if isinstance(value, tuple)
+        else redact(value)
+        if isinstance(value, str) and name != ORIGIN_KEY
+        else value
+        for name, value in header.items()
+        if value not in (None, ())
+    }
+    return edit_header("\n" + redact("\n".join(parts)), given)
+
+
+def add_origin(text: str, origin: str) -> str:
+    """Return a card's text that says it came from there too."""
+    return edit_header(text, {ORIGIN_KEY: (*read_origins(text), origin)})
+
+
+def count_in(document: Document, text: str, lesson: Incoming, date: str) -> Mapping[str, Change]:
+    """Return the changes by which a card takes in what an import has seen.
+
+    A lesson that came from there before brings its new total, any other one what it has seen.
+    """
+    card = document.card
+    if card is None:
+        raise EditRefused(f"{document.findings[0].message}; run `lessons lint` for a fix")
+    origins = read_origins(text)
+    known = origin_key(lesson.origin) in map(origin_key, origins)
+    total = max(card.occurrences, lesson.occurrences)
+    if not known and not (lesson.id == card.id and lesson.text):
+        total = card.occurrences + lesson.occurrences
+        origins = (*origins, lesson.origin)
+    seen = max(filter(None, (card.last_seen, lesson.last_seen or date)))
+    changes: dict[str, Change] = {
+        "occurrences": min(total, MAX_OCCURRENCES),
+        "last-seen": seen,
+    }
+    fresh = [example for example in lesson.examples if example not in card.examples]
+    if fresh:
+        examples = (*card.examples, *fresh)[-MAX_EXAMPLES:]
+        changes["examples"] = tuple(redact(example) for example in examples)
+    if origins != read_origins(text):
+        changes[ORIGIN_KEY] = origins
+    return changes
+
+
+def is_safe_id(card_id: str) -> bool:
+    """Return whether an id from outside may name a file here that a scan would find."""
+    parts = card_id.split("/")
+    return (
+        card_id.endswith((".md", ".markdown"))
+        and all(_SAFE_PART.fullmatch(part) and part not in _NO_FOLDER for part in parts)
+        and not any(is_reserved(part) for part in parts)
+        and card_id.isprintable()
+    )

@@ -1,0 +1,1 @@
+"""Lessons that a project's past holds."""

@@ -1,0 +1,1 @@
+"""Lessons of a server that the user shares with others."""

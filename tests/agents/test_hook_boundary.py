@@ -1,0 +1,349 @@
+"""The boundary of a hook: whatever comes in or goes wrong, exit 0, valid output, a line in the log."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pathlib
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.identify_agent import event_name, find_host
+from lessons_kb.service.hook_event import answer_event
+from lessons_kb.store.hook_log import MAX_LOG_BYTES, log_trouble, read_troubles
+from lessons_kb.store.user_state import state_dir
+
+CLAUDE_LIKE = {"hookSpecificOutput", "systemMessage", "continue", "stopReason"}
+KEYS = {
+    "claude-code": CLAUDE_LIKE,
+    "codex": {"hookSpecificOutput", "systemMessage"},
+    "gemini-cli": CLAUDE_LIKE,
+    "opencode": {"context", "message"},
+    "cursor": {"additional_context", "permission", "user_message", "agent_message"},
+    "copilot-cli": {
+        *("additionalContext", "hookSpecificOutput"),
+        *("permissionDecision", "permissionDecisionReason"),
+    },
+    "vscode": CLAUDE_LIKE,
+}
+SPECIFIC = {"hookEventName", "additionalContext"}
+ASKING = {"permissionDecision", "permissionDecisionReason"}
+PROMPT = "Add a telegram command that restarts the service"
+
+
+def is_valid(host: str, event: str, output: str) -> bool:
+    """Hold an output against what the agent documents for this event."""
+    if not output:
+        return AGENTS[host].silence == ""
+    *progress, answer = output.split("\n")
+    if progress and (not AGENTS[host].progress or event not in AGENTS[host].lines):
+        return False
+    if any(set(json.loads(line)) != {"type", "message"} for line in progress):
+        return False
+    data = json.loads(answer)
+    if not isinstance(data, dict) or not set(data) <= KEYS[host]:
+        return False
+    specific = data.get("hookSpecificOutput")
+    if specific is not None:
+        allowed = SPECIFIC | (ASKING if event in AGENTS[host].ask else set())
+        if not set(specific) <= allowed or specific["hookEventName"] != event:
+            return False
+        if "additionalContext" in specific and event not in AGENTS[host].context:
+            return False
+        if specific.get("permissionDecision", "ask") != "ask":
+            return False
+    texts = [text for text in [*data.values(), *(specific or {}).values()] if type(text) is str]
+    return data.get("continue") in (None, False) and all(len(text) < 10_000 for text in texts)
+
+
+def payloads(project: pathlib.Path) -> list[tuple[str, dict[str, Any]]]:
+    cwd = str(project)
+    claude = {"session_id": "s", "cwd": cwd, "transcript_path": cwd + "/t.jsonl"}
+    edit = {"file_path": cwd + "/bot/a.py", "old_string": "a", "new_string": "b"}
+    call = {"tool_name": "Edit", "tool_input": edit, "tool_use_id": "t1"}
+    gemini = {"session_id": "g", "cwd": cwd, "timestamp": "2026-11-21T21:17:32.366Z"}
+    cursor = {"conversation_id": "c", "generation_id": "g", "cursor_version": "3"}
+    cursor |= {"workspace_roots": [cwd], "tool_use_id": "t1"}
+    vscode = {"sessionId": "v", "cwd": cwd, "timestamp": "2026-11-21T21:17:32.366Z"}
+    opencode = {"sessionID": "o", "cwd": cwd, "callID": "t1"}
+    named = "hook_event_name"
+    return [
+        ("claude-code", claude | {named: "UserPromptSubmit", "prompt": PROMPT}),
+        ("claude-code", claude | call | {named: "PreToolUse"}),
+        ("claude-code", claude | call | {named: "PostToolUse", "tool_response": {"a": 1}}),
+        ("claude-code", claude | call | {named: "PostToolUseFailure", "error": "Exit code 1"}),
+        ("claude-code", claude | {named: "Stop", "last_assistant_message": "Done."}),
+        ("claude-code", claude | {named: "SessionStart", "source": "compact"}),
+        ("codex", claude | call | {named: "PostToolUse", "turn_id": "t", "tool_response": "x"}),
+        ("codex", claude | {named: "UserPromptSubmit", "turn_id": "t", "prompt": PROMPT}),
+        ("gemini-cli", gemini | {named: "BeforeAgent", "prompt": PROMPT}),
+        ("gemini-cli", gemini | call | {named: "AfterTool", "tool_response": {"error": {}}}),
+        ("cursor", cursor | {named: "beforeSubmitPrompt", "prompt": PROMPT}),
+        ("cursor", cursor | call | {named: "postToolUse", "tool_output": '{"exitCode": 1}'}),
+        ("copilot-cli", gemini | {named: "UserPromptSubmit", "prompt": PROMPT}),
+        ("copilot-cli", gemini | call | {named: "PostToolUseFailure", "error": "exit 1"}),
+        ("vscode", vscode | call | {"hookEventName": "PostToolUse", "tool_response": "Error: x"}),
+        ("opencode", opencode | {"event": "prompt", "text": PROMPT}),
+        ("opencode", opencode | {"event": "after", "tool": "edit", "args": edit, "output": "x"}),
+    ]
+
+
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1e308,
+    "",
+    "x",
+    "x" * 50_000,
+    "\ud800",
+    "\u202e\x00\x1b[0m",
+    [],
+    {},
+    [[[]]],
+]
+ODD += [{"a": {"b": []}}, "../../../etc/passwd", "/", "~", "\n", ["x"] * 500, 10**400]
+
+
+def mangle(rng: random.Random, payload: dict[str, Any], others: list[dict[str, Any]]) -> str:
+    """Return JSON, mostly: with odd values, missing keys, another agent's keys, cut, doubled."""
+    data: Any = copy.deepcopy(payload)
+    for _ in range(rng.randrange(4)):
+        holder = data
+        while isinstance(holder, dict) and holder:
+            key = rng.choice(sorted(holder))
+            if isinstance(holder[key], dict) and holder[key] and rng.random() < 0.6:
+                holder = holder[key]
+                continue
+            match rng.randrange(3):
+                case 0:
+                    del holder[key]
+                case 1:
+                    holder[key] = copy.deepcopy(rng.choice(ODD))
+                case _:
+                    more = copy.deepcopy(rng.choice(others))
+                    holder |= {k: v for k, v in more.items() if rng.random() < 0.3}
+            break
+    text = json.dumps(data)
+    match rng.randrange(12):
+        case 0:
+            return text[: rng.randrange(len(text))]
+        case 1:
+            return "[" * 3_000 + text
+        case 2:
+            return text + text
+        case 3:
+            at = rng.randrange(len(text))
+            return text[:at] + chr(rng.randrange(1, 0xD7FF)) + text[at + 1 :]
+    return text
+
+
+def fuzz(project: pathlib.Path, seed: int, count: int) -> None:
+    rng = random.Random(seed)
+    known = payloads(project)
+    others = [payload for _agent, payload in known]
+    with Brain.open(project) as brain:
+        for number in range(count):
+            agent, payload = rng.choice(known)
+            agent = rng.choice(sorted(AGENTS)) if rng.random() < 0.2 else agent
+            text = mangle(rng, payload, others)
+            data = text.encode("utf-8", "surrogatepass") if number % 2 else text
+            output, _line = answer_event(agent, data, {}, find=lambda _folder: brain)
+            try:
+                parsed = json.loads(text)
+            except (ValueError, RecursionError):
+                parsed = None
+            host = find_host(agent, parsed, {}) if isinstance(parsed, dict) else agent
+            event = event_name(parsed, host) if isinstance(parsed, dict) else ""
+            assert is_valid(host, event, output), (agent, host, event, text[:500], output)
+
+
+@pytest.mark.slow
+def test_no_payload_makes_a_hook_fail(project) -> None:
+    fuzz(project, seed=1, count=2_000)
+    errors = {t.message for t in read_troubles(10_000) if "not a JSON object" not in t.message}
+    assert not errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_no_payload_of_many_makes_a_hook_fail(project, seed, figure) -> None:
+    fuzz(project, seed=seed, count=3_000)
+    if seed == 7:
+        figure("fuzzed inputs", "18,000 hook payloads: valid output every time")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", sorted(AGENTS))
+def test_garbage_through_the_entry(agent, enter) -> None:
+    for data in (b"", b"\xff\xfe{", b"[1]", b'{"a":', b"\x00" * 1000, b"null"):
+        assert enter(agent, data) == ({}, "")
+    assert "not a JSON object" in read_troubles()[-1].message
+
+
+def prompt(project: pathlib.Path, session: str = "s1") -> dict[str, Any]:
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
+    return {"session_id": session, "cwd": str(project)} | event
+
+
+def journal_of(project: pathlib.Path) -> pathlib.Path:
+    return pathlib.Path(state_dir(str(project))) / "journal.db"
+
+
+@pytest.mark.slow
+def test_a_corrupt_journal_costs_no_answer(project, enter) -> None:
+    enter("claude-code", prompt(project))
+    journal_of(project).write_bytes(b"SQLite format 3\x00" + b"\x07" * 8_000)
+    for side in ("-wal", "-shm"):
+        journal_of(project).with_name(f"journal.db{side}").unlink(missing_ok=True)
+    for session in ("s2", "s3"):
+        output, _ = enter("claude-code", prompt(project, session))
+        assert "Reject every chat id" in str(output)
+
+
+@pytest.mark.slow
+def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(project, enter) -> None:
+    enter("claude-code", prompt(project))
+    for folder in project.rglob("index-*"):
+        (folder / "meta.json").write_text("{}")
+    assert "Reject every chat id" in str(enter("claude-code", prompt(project, "s2"))[0])
+    arguments = {"file_path": str(project / "a.py"), "content": "x = 1"}
+    written = {"hook_event_name": "PostToolUse", "tool_name": "Write", "tool_input": arguments}
+    enter("claude-code", prompt(project, "s2") | written | {"tool_use_id": "1"})
+    left = "I left the test that covers the rejection for a follow-up."
+    stop = {"hook_event_name": "Stop", "last_assistant_message": left}
+    said, _ = enter("claude-code", prompt(project, "s2") | stop)
+    assert "Cover the rejection" in said["systemMessage"]
+
+
+@pytest.mark.slow
+def test_a_corrupt_index_is_fixed(project, enter) -> None:
+    enter("claude-code", prompt(project))
+    for name in project.rglob("catalogue.db"):
+        name.write_bytes(b"garbage" * 1_000)
+    for side in project.rglob("catalogue.db-*"):
+        side.unlink()
+    enter("claude-code", prompt(project, "s2"))
+    assert "Reject every chat id" in str(enter("claude-code", prompt(project, "s3")))
+
+
+SLOW_START = """\
+import sys, time
+class Slow:
+    def find_spec(name, path=None, target=None):
+        if name == "lessons_kb.session.dispatch":
+            time.sleep(600)
+sys.meta_path.insert(0, Slow)
+sys.argv = ["lessons-hook", "gemini-cli"]
+from lessons_kb.service.fallback import main
+main()
+"""
+
+
+def test_the_deadline_counts_while_the_program_is_being_read() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_START],
+        input="{}",
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "LESSONS_HOOK_DEADLINE": "0.5"},
+    )
+    assert (done.returncode, done.stdout) == (0, "{}\n")
+
+
+@pytest.mark.slow
+def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter) -> None:
+    enter("claude-code", prompt(project))
+    holder = sqlite3.connect(journal_of(project), isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        began = time.monotonic()
+        said = enter("claude-code", prompt(project, "s2"), LESSONS_HOOK_DEADLINE="0.2")
+        assert time.monotonic() - began < 60
+    finally:
+        holder.close()
+    assert said == ({}, "")
+    assert "no answer within 0." in read_troubles()[-1].message
+
+
+def test_a_brain_that_was_named_and_is_gone_is_logged(project, enter) -> None:
+    said = enter("claude-code", prompt(project), LESSONS_BRAIN=str(project / "gone"))
+    assert said == ({}, "")
+    assert "names" in read_troubles()[-1].message
+
+
+def test_an_error_in_the_settings_is_logged(project, enter) -> None:
+    (project / "lessons.toml").write_text("[preflight]\nbudgt = 3\n")
+    said, _ = enter("claude-code", prompt(project))
+    assert "lessons.toml:2: unknown key preflight.budgt" in said.pop("systemMessage")
+    assert said == {}
+    assert "did you mean preflight.budget" in read_troubles()[-1].message
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ulimit")
+def test_a_full_disk_is_silence(project) -> None:
+    code = "from lessons_kb.service.fallback import main; main()"
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-c", code, "claude-code"],
+        input=json.dumps(prompt(project)).encode(),
+        capture_output=True,
+        cwd=project,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.strip() in (b"", b"{}") or b"Reject every chat id" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_standard_input_that_never_ends_is_silence(project) -> None:
+    code = "from lessons_kb.service.fallback import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "gemini-cli"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "LESSONS_HOOK_DEADLINE": "0.5"},
+    ) as process:
+        assert process.wait(timeout=30) == 0
+        assert process.stdout is not None
+        assert process.stdout.read() == b"{}\n"
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.mark.parametrize("arguments", [[], ["no-such-agent"], ["--help"]])
+def test_a_call_by_hand_says_what_it_is_for(arguments) -> None:
+    code = "from lessons_kb.service.fallback import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], stdin=subprocess.DEVNULL, capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"usage: lessons-hook AGENT")
+
+
+def test_the_log_stays_small_and_private() -> None:
+    for number in range(600):
+        log_trouble("claude-code", "Stop", f"{number} " + "x\n\t" * 200)
+    path = pathlib.Path(os.environ["HOME"], ".local/state/lessons-kb/hook.log")
+    assert path.stat().st_size <= MAX_LOG_BYTES
+    assert path.stat().st_mode & 0o077 == 0
+    assert read_troubles()[-1].message.startswith("599 ")
+
+
+def test_the_doctor_shows_the_last_error(project) -> None:
+    from lessons_kb.brain.doctor.health import check_health
+
+    log_trouble("codex", "Stop", "StorageError: the disk is full")
+    lines = [line for line in check_health(None, str(project)) if line.what == "hooks"]
+    assert "codex Stop: the disk is full" in lines[0].detail
