@@ -18,6 +18,8 @@ TIMED_OUT = ABORTED.replace(
     " to take longer and is not waiting for interactive input, retry with a larger timeout value",
 )
 CANCELLED = "Command was cancelled by user before it could complete."
+CUT_OFF = f"{CANCELLED} Below is the output before it was cancelled:\nindexing 1 of 900"
+TOO_LONG = "Command was automatically cancelled because it exceeded the timeout of 5.0 minutes."
 
 
 def outcomes(project: pathlib.Path) -> tuple[list[str], list[str]]:
@@ -71,17 +73,11 @@ def test_in_opencode_a_call_cut_off_is_no_failure(project, fire) -> None:
     [
         (f"{CANCELLED} There was no output before it was cancelled.", "cancelled", ["interrupt"]),
         (
-            f"<untrusted_context>\n{CANCELLED} Below is the output before it was cancelled:\n"
-            "indexing 1 of 900\n</untrusted_context>",
+            f"<untrusted_context>\n{CUT_OFF}\n</untrusted_context>",
             "cancelled",
             ["interrupt"],
         ),
-        (
-            "Command was automatically cancelled because it exceeded the timeout of 5.0 minutes"
-            " without output. There was no output before it was cancelled.",
-            "exec_error",
-            [],
-        ),
+        (f"{TOO_LONG} There was no output before it was cancelled.", "exec_error", []),
         (f"Output: {CANCELLED}", "ok", []),
     ],
 )
