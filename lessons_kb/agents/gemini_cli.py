@@ -39,6 +39,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         found["arguments"] = arguments_of(payload, "tool_input")
     if event == "AfterTool":
         found |= _ended(payload)
+        # As of version 0.61: of a result with an error the model is given the error alone.
+        found["takes_context"] = not object_of(payload, "tool_response").get("error")
     return found
 
 

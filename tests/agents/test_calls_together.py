@@ -52,6 +52,10 @@ class Gemini:
             "AfterTool", tool_name="read_file", tool_input=asked, tool_response=failed
         )
 
+    def listed(self) -> dict[str, Any]:
+        asked = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
+        return self.event("AfterTool", **asked, tool_response={"llmContent": "Output: a.py"})
+
     def _command(self, number: int) -> dict[str, Any]:
         asked = {"command": f"cat nothing{number}.py", "description": "look"}
         return {"tool_name": "run_shell_command", "tool_input": asked}
@@ -121,4 +125,8 @@ def test_the_record_names_the_message_of_calls_that_no_hook_precedes(project, fi
     client.wrote("m2")
     assert not is_guided(fire(client.agent, client.not_read(4)))
     client.wrote("m3")
-    assert is_guided(fire(client.agent, client.not_read(5)))
+    failed = fire(client.agent, client.not_read(5))
+    assert "recovery guidance" in failed["systemMessage"]
+    assert not is_guided(failed), "the client would drop it"
+    assert is_guided(fire(client.agent, client.listed()))
+    assert not is_guided(fire(client.agent, client.listed()))
