@@ -25,7 +25,7 @@ LOOK_BACK_BYTES = 65_536
 """Read before the offset where a result's call was not found behind it."""
 _WAIT_SECONDS = 0.08
 _POLL_SECONDS = 0.008
-_ANSWER_SECONDS = 0.6
+_ANSWER_SECONDS = 0.4
 """Copilot CLI 1.0.102 writes its record up to 0.1 s behind, while the hook runs."""
 _ANSWER_POLL_SECONDS = 0.02
 
