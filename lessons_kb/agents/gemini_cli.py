@@ -19,6 +19,9 @@ from lessons_kb.guards.tool_calls import kind_of_failure
 
 _OPENS, _CLOSES = "<hook_context>", "</hook_context>"
 _EXIT = r"^Exit Code: (-?\d+)$"
+_WRAPPED = "<untrusted_context>\n"
+_CANCELLED = "Command was cancelled by user before it could "
+_TIMED_OUT = "Command was automatically cancelled "
 _TEXTS = {"BeforeAgent": "prompt", "AfterAgent": "prompt_response"}
 
 
@@ -36,6 +39,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         found["arguments"] = arguments_of(payload, "tool_input")
     if event == "AfterTool":
         found |= _ended(payload)
+        # As of version 0.61: of a result with an error the model is given the error alone.
+        found["takes_context"] = not object_of(payload, "tool_response").get("error")
     return found
 
 
@@ -68,6 +73,13 @@ def _ended(payload: Payload) -> dict[str, str]:
         message = text_of(error, "message") if isinstance(error, dict) else str(error)
         return {"outcome": kind_of_failure(message), "output": end_of(message)}
     command = payload.get("tool_name") == "run_shell_command"
-    code = re.search(_EXIT, content, re.MULTILINE) if command else None
-    outcome = "exec_error" if code and code[1] != "0" else "ok"
+    outcome = _end_of_command(content.removeprefix(_WRAPPED)) if command else "ok"
     return {"outcome": outcome, "output": output_of(payload.get("tool_input"), content)}
+
+
+def _end_of_command(content: str) -> str:
+    if content.startswith(_CANCELLED):
+        return "cancelled"
+    code = re.search(_EXIT, content, re.MULTILINE)
+    failed = (code and code[1] != "0") or content.startswith(_TIMED_OUT)
+    return "exec_error" if failed else "ok"

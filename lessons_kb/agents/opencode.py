@@ -35,6 +35,11 @@ from lessons_kb.guards.tool_calls import kind_of_failure
 
 _INVALID = "invalid"
 """Name of the tool that opencode runs in the place of one that does not exist."""
+_ABORTED = "Tool execution aborted"
+"""Error of a call that the user interrupted before its tool could end it."""
+_NOTES = "<shell_metadata>"
+_STOPPED = "User aborted the command"
+"""Line behind _NOTES: the user interrupted a command, which then has no exit code."""
 _QUOTES = '"'
 
 
@@ -55,7 +60,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         found |= _ended(payload)
     if event == "failed":
         error = text_of(payload, "error")
-        found |= {"outcome": kind_of_failure(error), "output": end_of(error)}
+        outcome = "cancelled" if error == _ABORTED else kind_of_failure(error)
+        found |= {"outcome": outcome, "output": end_of(error)}
     return found
 
 
@@ -75,9 +81,12 @@ def _ended(payload: Payload) -> dict[str, str]:
     code = metadata.get("exit")
     if text_of(payload, "tool") == _INVALID:
         return {"outcome": kind_of_failure(text), "output": end_of(text)}
-    failed = type(code) is int and code != 0
+    outcome = "exec_error" if type(code) is int and code != 0 else "ok"
+    if "exit" in metadata and code is None:  # it was ended: by the user, or for its time was up
+        notes = text.rpartition(_NOTES)[2].splitlines()
+        outcome = "cancelled" if _STOPPED in notes else "exec_error"
     written = text_of(metadata, "diff") or output_of(payload.get("args"), text)
-    return {"outcome": "exec_error" if failed else "ok", "output": end_of(written)}
+    return {"outcome": outcome, "output": end_of(written)}
 
 
 def _unquoted(prompt: str) -> str:

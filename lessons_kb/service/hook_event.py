@@ -109,6 +109,7 @@ def _answer(
     if found is None or not found["session"]:
         return table.silence, ""
     what = found.pop("what", table.events[name])
+    takes_context = found.pop("takes_context", True)
     if posted_by:
         found["session"] = posted_session(posted_by, found["session"])
         found["transcript"] = ""  # a file of the other machine
@@ -138,7 +139,7 @@ def _answer(
     )
     shown = name in table.lines and not (posted_by and table.progress)
     capabilities = Capabilities(
-        context=name in table.context,
+        context=takes_context and name in table.context,
         lines=shown,
         lasting=table.lasting,
         chars=table.chars,

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
-from lessons_kb.model import DONE, Card, Event, Signal
+from lessons_kb.model import DONE, FAILURES, Card, Event, Signal
+from lessons_kb.session.calls_together import find_step, note_ended
 from lessons_kb.session.detected_mistakes import name_call
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.open_session import OpenSession
@@ -34,6 +35,9 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     mine = next((r for r in missed.results if r.id and r.id == hook_event.id), None)
     earlier = [r for r in missed.results if r is not mine]
     events = missed_events(earlier, hook_event, scope)
+    step = hook_event.step or missed.steps.get(hook_event.id, "")
+    if not step and hook_event.outcome in FAILURES:
+        step = find_step(journal, hook_event)
     event = Event(
         kind="tool",
         at=now(hook_event),
@@ -42,7 +46,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         agent=hook_event.agent,
         scope=scope,
         tool=hook_event.tool,
-        step=hook_event.step or missed.steps.get(hook_event.id, ""),
+        step=step,
         outcome=hook_event.outcome,
         output=hook_event.output,
         record={"before": hook_event.before} if hook_event.before else {},
@@ -56,6 +60,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     late = _find_late(open_session, hook_event, event)
     with turn_state(journal, hook_event.context) as state:
         missed.note(state)
+        note_ended(state, hook_event)
         signals = see(journal, events, hook_event, scope, state)
         made: list[list[str]] = []
         if state.matched:

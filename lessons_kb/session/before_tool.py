@@ -25,6 +25,7 @@ from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.planned_changes import find_changes, find_documents
 from lessons_kb.guards.tool_calls import find_folder, parse_call
 from lessons_kb.model import SEVERITIES, Card, Event
+from lessons_kb.session.calls_together import note_begun
 from lessons_kb.session.detected_mistakes import (
     name_call,
     name_card,
@@ -69,6 +70,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if capabilities.stop and (stop := _take_stop(open_session, hook_event)):
         return Answer(stop=stop)
     _note_spawned(open_session, hook_event)
+    note_begun(open_session.journal, hook_event)
     call = _read_call(open_session, hook_event)
     if not (call.touched or call.changes or call.commands):
         return NOTHING

@@ -72,6 +72,10 @@ class TurnState:
         """Nobody may be there to answer a question: it would be a denial."""
         self.steps: dict[str, str] = _steps(data.get("steps"))
         """Call → what the calls of one message of the model have in common."""
+        self.batch: int = int(_number(data.get("batch")))
+        """Number of the calls that have begun side by side."""
+        self.ended: bool = data.get("ended") is True
+        """One of them has ended."""
         self.stopping: list[str] = _texts(data.get("stopping"))
         """[step, line for the user] once failures went on after guidance: the model was told to
         stop, and its next call ends the turn."""
@@ -99,6 +103,8 @@ class TurnState:
             "offered": self.offered,
             "unattended": self.unattended,
             "steps": dict([*self.steps.items()][-_MAX_STEPS:]),
+            "batch": self.batch,
+            "ended": self.ended,
             "stopping": self.stopping,
             "transcript": self.transcript,
             "offset": self.offset,

@@ -35,7 +35,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     Not every agent tells that a session ends.
     """
     if not hook_event.text:
-        hook_event = replace(hook_event, text=find_answer(hook_event))
+        hook_event = replace(hook_event, text=find_answer(open_session.journal, hook_event))
     answer = _checked(open_session, hook_event, capabilities)
     order_drafts(open_session, hook_event)
     return answer

@@ -16,6 +16,8 @@ RECORDED = ("claude-code", "codex")
 """Agents whose record tells of calls that fire no hook."""
 _NAMING = "codex"
 """The agent whose record names the session that one is a copy of."""
+_WRITTEN_FIRST = "gemini-cli"
+"""The agent whose record holds a message before the calls that it makes begin."""
 _ANSWERING = "copilot-cli"
 """The agent whose record alone tells what was answered."""
 MAX_TAIL_BYTES = 1_000_000
@@ -23,6 +25,9 @@ LOOK_BACK_BYTES = 65_536
 """Read before the offset where a result's call was not found behind it."""
 _WAIT_SECONDS = 0.08
 _POLL_SECONDS = 0.008
+_ANSWER_SECONDS = 0.4
+"""Copilot CLI 1.0.102 writes its record up to 0.1 s behind, while the hook runs."""
+_ANSWER_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,13 +88,35 @@ def skip_record(hook_event: HookEvent) -> Missed:
     return Missed(transcript=hook_event.transcript, offset=end)
 
 
-def find_answer(hook_event: HookEvent) -> str:
-    """Return the answer that ended the turn, "" where no record tells it."""
+def find_answer(journal: Journal, hook_event: HookEvent) -> str:
+    """Return the answer that ended the turn, "" where no record tells it.
+
+    Wait for it: the record is written a moment behind.
+    """
     if hook_event.agent != _ANSWERING or not hook_event.transcript:
         return ""
     from lessons_kb.transcripts.reader import read_answer
 
-    return read_answer(_ANSWERING, read_tail(hook_event.transcript, 0, limit=MAX_TAIL_BYTES)[0])
+    asked = journal.events.find(session=hook_event.session, kinds=("prompt",), limit=1)
+    since = asked[0].at if asked else 0.0
+    until = time.monotonic() + _ANSWER_SECONDS
+    while True:
+        data, _start = read_tail(hook_event.transcript, 0, limit=MAX_TAIL_BYTES)
+        answer = read_answer(_ANSWERING, data)
+        if answer is not None and answer.at >= since:  # else that of the turn before
+            return answer.text
+        if time.monotonic() > until:
+            return ""
+        time.sleep(_ANSWER_POLL_SECONDS)
+
+
+def find_message(hook_event: HookEvent) -> str:
+    """Return the id of the message that the model wrote last, "" where no record tells it."""
+    if hook_event.agent != _WRITTEN_FIRST or not hook_event.transcript:
+        return ""
+    from lessons_kb.transcripts.gemini_cli import read_message
+
+    return read_message(read_tail(hook_event.transcript, 0, limit=LOOK_BACK_BYTES)[0])
 
 
 def find_origin(journal: Journal, hook_event: HookEvent) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -108,6 +109,21 @@ class GeminiReader:
         while len(self._told) > _MAX_TOLD:
             del self._told[next(iter(self._told))]
         return True
+
+
+def read_message(data: bytes) -> str:
+    """Return the id of the last message of the model in the end of a record, "" if there is none.
+
+    A line that is cut is passed over.
+    """
+    for line in reversed(data.splitlines()):
+        try:
+            told = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(told, dict) and told.get("type") == "gemini":
+            return str(told.get("id") or "")
+    return ""
 
 
 def without_hooks(text: str) -> str:

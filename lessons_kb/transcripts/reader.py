@@ -125,11 +125,11 @@ def read_tail(
     return list(transcript.feed(data[:whole])), offset + whole, transcript.steps
 
 
-def read_answer(agent: str, data: bytes) -> str:
-    """Return the answer that a record of one of AGENTS ends with, "" where it ends otherwise.
+def read_answer(agent: str, data: bytes) -> Entry | None:
+    """Return the answer that a record of one of AGENTS ends with, None where it ends otherwise.
 
     ``data`` is the end of the record; a line that is cut is passed over.
     """
     transcript = Transcript(agent)
     entries = [*transcript.feed(data), *transcript.finish()]
-    return entries[-1].text if entries and entries[-1].kind == ANSWER else ""
+    return entries[-1] if entries and entries[-1].kind == ANSWER else None

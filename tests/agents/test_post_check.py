@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 
 from lessons_kb import Brain
@@ -177,3 +180,28 @@ def test_a_mistake_that_was_taken_back_is_not(project, turn) -> None:
     (project / "bot/main.py").write_text(right)
     line = turn("Done.", write(project, "bot/main.py", wrong), write(project, "bot/main.py", right))
     assert "contradicted" not in line
+
+
+def test_in_copilot_the_answer_is_waited_for(project, fire, monkeypatch) -> None:
+    record = project.parent / "events.jsonl"
+
+    def event(name: str, second: int, **fields: object) -> dict[str, object]:
+        at = f"2026-11-22T10:00:{second:02d}.100Z"
+        common = {"hook_event_name": name, "session_id": "c1", "cwd": str(project)}
+        return common | {"timestamp": at} | fields
+
+    def record_answer(text: str, second: int) -> None:
+        said = {"type": "assistant.message", "data": {"content": text, "toolRequests": []}}
+        with record.open("a") as file:
+            file.write(json.dumps(said | {"timestamp": event("", second)["timestamp"]}) + "\n")
+
+    record_answer("That is done, tests and all.", 1)  # of the turn before
+    tool, arguments = write(project, "bot/main.py", REJECT)
+    call = {"tool_name": tool, "tool_input": arguments}
+    call["tool_result"] = {"result_type": "success", "text_result_for_llm": "Created"}
+    fire("copilot-cli", event("UserPromptSubmit", 2, prompt=PROMPT))
+    fire("copilot-cli", event("PostToolUse", 3, **call))
+    # The client writes while the hook runs.
+    monkeypatch.setattr(time, "sleep", lambda _seconds: record_answer(LEFT, 4))
+    said = fire("copilot-cli", event("Stop", 5, transcript_path=str(record)))
+    assert "left the tests for a follow-up" in said["progress"]

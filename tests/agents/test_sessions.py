@@ -311,10 +311,11 @@ class CopilotCli(Script):
 
     def stop(self):
         record = self.project.parent / "events.jsonl"  # what was answered stands nowhere else
-        asked = {"type": "user.message", "data": {"content": PROMPT}}
-        said = {"type": "assistant.message", "data": {"content": ANSWER, "toolRequests": []}}
-        record.write_text("".join(json.dumps(line) + "\n" for line in (asked, said)))
-        return self.event("Stop", stop_reason="end_turn", transcript_path=str(record))
+        stop = self.event("Stop", stop_reason="end_turn", transcript_path=str(record))
+        answer = {"content": ANSWER, "toolRequests": []}
+        said = {"type": "assistant.message", "data": answer, "timestamp": stop["timestamp"]}
+        record.write_text(json.dumps(said) + "\n")
+        return stop
 
     def compact(self):
         compacting = self.event("PreCompact", trigger="auto", custom_instructions="")
