@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cluster.search import ClusterSearch
-from lessons_kb.brain.discovery import Discovery, look_in_agent, require
+from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
 from lessons_kb.store.user_state import identify
 
 MAX_OPEN = 16
@@ -56,7 +56,7 @@ class Workspace:
             return brain
         # Not under the lock: what is slow about one brain must not hold up the others.
         made = Brain.open(*roots, directory=where)
-        for layer in made.layers:
+        for layer in () if is_settings_moved(where) else made.layers:
             ClusterSearch(layer).begin()
         entry = (identities, _caches(made)), made
         with self._lock:

@@ -125,6 +125,19 @@ def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn) -> None:
     assert "no test was run" not in fresh
 
 
+@pytest.mark.parametrize("whose", ["the user's", "the project's"])
+def test_only_the_user_names_a_program_that_judges(
+    project, tmp_path, turn, monkeypatch, whose
+) -> None:
+    settings = (tmp_path if whose == "the user's" else project) / "settings" / "lessons-kb"
+    settings.mkdir(parents=True)
+    asked = tmp_path / "asked"
+    (settings / "settings.toml").write_text(f"[check]\ncommand = 'tee {asked}'\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(settings.parent))
+    turn(LEFT, write(project, "bot/main.py", REJECT))
+    assert asked.exists() == (whose == "the user's")
+
+
 def test_closings_are_asked_for_and_held_against_what_happened(project, fire, turn) -> None:
     (project / "lessons.toml").write_text("[check]\nclosings = true\n")
     ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}

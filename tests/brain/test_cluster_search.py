@@ -95,6 +95,17 @@ def test_a_brain_cannot_name_a_server(root: pathlib.Path) -> None:
         parse_settings('[cluster]\nurl = "https://example.com"\n')
 
 
+def test_nor_can_its_project_by_settings_of_its_own(
+    root: pathlib.Path, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push(root, server)
+    local = ask(root)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(root / ".config"))
+    name_server(server.url)
+    assert ask(root) == local
+    assert server.requests == []
+
+
 def test_another_state_than_the_files_answers_nothing(
     root: pathlib.Path, server: QdrantServer
 ) -> None:
