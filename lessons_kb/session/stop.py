@@ -72,10 +72,11 @@ def _checked(
     closings = read_closings(answer.text, numbered, {card.id: card.checklist for card in told})
     detected = find_in_evidence(open_session.brain, evidence, look=not hook_event.posted)
     check = check_items(told, answer.text, evidence, detected, closings=closings)
-    if is_changed := is_change(evidence):
-        # What a client names as its directory is not looked up on a server.
-        if hook_event.posted or not is_settings_moved(open_session.brain.directory):
-            check = judge(check, answer.text, evidence, within=_JUDGE_SECONDS)
+    is_changed = is_change(evidence)
+    # What a client names as its directory is not looked up on a server.
+    own = hook_event.posted or not is_settings_moved(open_session.brain.directory)
+    if is_changed and own:
+        check = judge(check, answer.text, evidence, within=_JUDGE_SECONDS)
     count_items(given, check, at=now(hook_event))
     note_checked(journal, row, cards, numbered, served)
     if check.trouble:
