@@ -12,6 +12,13 @@ from lessons_kb.brain.index import Index
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Document, Hit
+from lessons_kb.search.embeddings.embedding_model import (
+    QUERY,
+    Floats,
+    Model,
+    find_model,
+    open_model,
+)
 from lessons_kb.search.embeddings.fusion import (
     FARTHEST,
     NEAR_DUPLICATE,
@@ -20,7 +27,6 @@ from lessons_kb.search.embeddings.fusion import (
     judge_meaning,
     widen,
 )
-from lessons_kb.search.embeddings.model import QUERY, Floats, Model, find_model, open_model
 from lessons_kb.search.embeddings.vectors import Vectors
 
 AT_ONCE = 32

@@ -16,7 +16,7 @@ from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.doctor.report import Health
+    from lessons_kb.brain.doctor.health import Health
 
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 
@@ -39,7 +39,7 @@ def doctor(
     """
     from lessons_kb.agents.install.installed_state import check_agents
     from lessons_kb.agents.install.repair import fix_agents
-    from lessons_kb.brain.doctor.health import apply_fixes, check_health
+    from lessons_kb.brain.doctor.checkup import apply_fixes, check_health
     from lessons_kb.service.start_daemon import check_daemon
     from lessons_kb.store.locate import git_top
 
@@ -62,7 +62,7 @@ def doctor(
 
 def _print(line: Health) -> None:
     """Print a finding and its fix: one line when piped, the fix below it on a terminal."""
-    from lessons_kb.brain.doctor.report import MARKS
+    from lessons_kb.brain.doctor.health import MARKS
 
     done = "fixed: " if line.level == "fixed" else ""
     text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"

@@ -151,7 +151,7 @@ def _make_own_brain() -> None:
 
 
 def _tell_health() -> None:
-    from lessons_kb.brain.doctor.report import MARKS
+    from lessons_kb.brain.doctor.health import MARKS
     from lessons_kb.brain.doctor.server_check import check_server
 
     for line in check_server(os.getcwd()):

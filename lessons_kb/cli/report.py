@@ -76,7 +76,7 @@ def report(
 
 def _linker(brain: Brain, page_folder: str | None) -> Callable[[Effect], str]:
     """Return what gives the URL of a card, in its own brain."""
-    from lessons_kb.report.links import file_link
+    from lessons_kb.report.file_link import file_link
 
     several = brain.layers[1:]
     known = {

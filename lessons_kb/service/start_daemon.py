@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb import hook_client
-from lessons_kb.brain.doctor.report import Health
+from lessons_kb.brain.doctor.health import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import state_home

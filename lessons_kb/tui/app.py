@@ -31,7 +31,7 @@ from lessons_kb.tui.drawing import (
     draw_tabs,
     draw_view,
 )
-from lessons_kb.tui.keys import CARDS, DRAFTS, KEYS
+from lessons_kb.tui.key_bindings import CARDS, DRAFTS, KEYS
 from lessons_kb.tui.list_state import Board
 from lessons_kb.tui.list_widget import RowList
 from lessons_kb.tui.row_source import RowSource

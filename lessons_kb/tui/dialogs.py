@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
-from lessons_kb.tui.keys import help_text
+from lessons_kb.tui.key_bindings import help_text
 from lessons_kb.tui.list_widget import RowList
 from lessons_kb.tui.rows import CARD_COLUMNS, Row, filter_rows
 

@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from lessons_kb.tui.card_preview import View
-from lessons_kb.tui.keys import CARDS, DRAFTS, FILTER_HINTS, hints, label
+from lessons_kb.tui.key_bindings import CARDS, DRAFTS, FILTER_HINTS, hints, label
 from lessons_kb.tui.list_state import Board
 from lessons_kb.tui.list_widget import RowList
 from lessons_kb.tui.rows import Row

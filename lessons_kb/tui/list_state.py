@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lessons_kb.tui.actions import Outcome
-from lessons_kb.tui.keys import BOTH, CARDS, DRAFTS
+from lessons_kb.tui.key_bindings import BOTH, CARDS, DRAFTS
 from lessons_kb.tui.rows import ORDERS, Row, filter_rows, sort_rows
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor.health import check_health
+from lessons_kb.brain.doctor.checkup import check_health
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
 from lessons_kb.store.hook_log import read_troubles

@@ -10,7 +10,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.cluster.card_numbers import open_cluster
 from lessons_kb.brain.cluster.sync import sync
-from lessons_kb.brain.doctor.health import check_health
+from lessons_kb.brain.doctor.checkup import check_health
 from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor.health import apply_fixes, check_health
-from lessons_kb.brain.doctor.report import Health, size_of
+from lessons_kb.brain.doctor.checkup import apply_fixes, check_health
+from lessons_kb.brain.doctor.health import Health, size_of
 from lessons_kb.brain.init import make_brain
 from lessons_kb.model import Event
 from lessons_kb.store.hook_log import LOG_NAME, log_trouble

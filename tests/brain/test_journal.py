@@ -14,7 +14,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.captured_run import run
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.brain.doctor.health import check_health
+from lessons_kb.brain.doctor.checkup import check_health
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME

@@ -401,7 +401,7 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Cas
 
 @pytest.mark.slow
 def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
-    from lessons_kb.brain.doctor.health import apply_fixes, check_health
+    from lessons_kb.brain.doctor.checkup import apply_fixes, check_health
 
     for value in ("0", "{}", None):
         for put_right in (lambda brain: brain.refresh(rebuild=True), apply_fixes):

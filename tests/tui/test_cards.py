@@ -340,7 +340,7 @@ def test_the_mouse_does_what_keys_do(
 
 
 def test_help_explains_every_key(drive: Drive, golden: Golden) -> None:
-    from lessons_kb.tui.keys import KEYS
+    from lessons_kb.tui.key_bindings import KEYS
 
     async def play(hand) -> None:
         await hand.press("question_mark")

@@ -8,12 +8,12 @@ import shutil
 from collections.abc import Iterator
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.commands import WRITTEN
 from lessons_kb.agents.install.hook_entries import HOOK, TOOL
 from lessons_kb.agents.install.install_agent import find_installed
 from lessons_kb.agents.install.own_programs import NAMES
 from lessons_kb.agents.install.settings_files import Entries, Request, is_committed, is_present
-from lessons_kb.brain.doctor.report import FIX, Health
+from lessons_kb.agents.install.slash_commands import WRITTEN
+from lessons_kb.brain.doctor.health import FIX, Health
 from lessons_kb.errors import StorageError
 from lessons_kb.store.agent_settings import read_settings_file
 

@@ -10,7 +10,7 @@ from lessons_kb.agents.install.install_agent import install
 from lessons_kb.agents.install.installed_state import find_gone, find_requests, find_route
 from lessons_kb.agents.install.own_programs import find_entries, has_sdk
 from lessons_kb.agents.install.settings_files import Request
-from lessons_kb.brain.doctor.report import Health
+from lessons_kb.brain.doctor.health import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.agent_settings import read_settings_file
 

@@ -6,12 +6,12 @@ import json
 import re
 from typing import Any
 
-from lessons_kb.agents.install.commands import WRITTEN
 from lessons_kb.agents.install.edit_json import get, put, take
 from lessons_kb.agents.install.edit_toml import put_table, read_toml, take_table
 from lessons_kb.agents.install.hook_entries import is_ours
 from lessons_kb.agents.install.parse_jsonc import read_data
 from lessons_kb.agents.install.settings_files import Piece, Target
+from lessons_kb.agents.install.slash_commands import WRITTEN
 from lessons_kb.errors import InputError
 
 _SERVER_PROGRAM = re.compile(r"(?:^|[\\/])lessons(?:\.exe|\.cmd)?$")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lessons_kb.agents.install.commands import build_commands, find_skill
 from lessons_kb.agents.install.hook_entries import build_hooks, build_plugin
+from lessons_kb.agents.install.slash_commands import build_commands, find_skill
 from lessons_kb.errors import InputError
 from lessons_kb.store.disk import shown
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 
 from lessons_kb.brain.account_for_files import count_files, format_census
 from lessons_kb.brain.cluster.search import ENGINE, ClusterSearch
-from lessons_kb.brain.doctor.report import FIX, Health, size_of
+from lessons_kb.brain.doctor.health import FIX, Health, size_of
 from lessons_kb.brain.git_merge_setup import find_sharing
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.process.installation import install_command
-from lessons_kb.search.embeddings.model import EXTRA, find_absent_libraries
+from lessons_kb.search.embeddings.embedding_model import EXTRA, find_absent_libraries
 from lessons_kb.store import cleanup
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside

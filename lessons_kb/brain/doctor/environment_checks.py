@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.doctor.report import FIX, Health, size_of
+from lessons_kb.brain.doctor.health import FIX, Health, size_of
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.folder_rights import find_open_folders
 from lessons_kb.store.hook_log import LOG_NAME, Trouble, read_troubles

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 
-from lessons_kb.brain.doctor.report import Health
+from lessons_kb.brain.doctor.health import Health
 from lessons_kb.brain.layer import Layer
 from lessons_kb.store import cleanup
 from lessons_kb.store.folder_rights import close_folder, find_open_folders

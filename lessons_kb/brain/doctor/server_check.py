@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from lessons_kb.brain.discovery import is_settings_moved
-from lessons_kb.brain.doctor.report import Health
+from lessons_kb.brain.doctor.health import Health
 from lessons_kb.brain.shared_server.ask_server import explain, name_server, probe_server
 from lessons_kb.store.server_backoff import forget_failure
 from lessons_kb.store.user_settings import read_server_settings

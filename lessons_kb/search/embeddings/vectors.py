@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from lessons_kb.errors import StorageError
-from lessons_kb.search.embeddings.model import Floats
+from lessons_kb.search.embeddings.embedding_model import Floats
 
 FORMAT = 2
 """Version of what a file's vectors are made of; another one makes them anew."""

@@ -23,7 +23,7 @@ from lessons_kb.cards.sections import HEADINGS
 from lessons_kb.cards.write_values import format_scalar
 from lessons_kb.data import read_mapping
 from lessons_kb.model import NOTE, PATTERNS, Card
-from lessons_kb.service.lsp.cursor import Cursor, find_cursor, find_header, find_key
+from lessons_kb.service.lsp.cursor_position import Cursor, find_cursor, find_header, find_key
 from lessons_kb.service.lsp.documents import Document
 from lessons_kb.service.lsp.files import CardFile, DraftFile, Files
 from lessons_kb.service.lsp.text import Text

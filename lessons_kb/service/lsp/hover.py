@@ -10,7 +10,7 @@ from lessons_kb.cards.keys import KEYS, describe_form
 from lessons_kb.cards.outline import find_headings, normal_newlines
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import Card
-from lessons_kb.service.lsp.cursor import find_key
+from lessons_kb.service.lsp.cursor_position import find_key
 from lessons_kb.service.lsp.diagnostics import matches_of
 from lessons_kb.service.lsp.documents import Document
 from lessons_kb.service.lsp.files import CardFile, DraftFile, Files, SourceFile, parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.service.lsp.cursor import Cursor, find_cursor
+from lessons_kb.service.lsp.cursor_position import Cursor, find_cursor
 from lessons_kb.service.lsp.text import Text
 
 

@@ -17,8 +17,8 @@ from starlette.responses import Response
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send
 from lessons_kb.service.web.access import PAGE_PATH, read_body
 from lessons_kb.service.web.callers import CALLER, Caller, Tokens
+from lessons_kb.service.web.pages.html_response import send_to, show
 from lessons_kb.service.web.pages.logins import LOGIN_SECONDS, Login, Logins
-from lessons_kb.service.web.pages.render import send_to, show
 from lessons_kb.service.web.rate_limits import Buckets
 
 LOGIN, LOGOUT, STYLE, HOME = "/login", "/logout", "/style.css", "/"

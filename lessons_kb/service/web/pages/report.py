@@ -7,7 +7,7 @@ import datetime as dt
 from starlette.responses import Response
 
 from lessons_kb.report import build_page, style_hash
-from lessons_kb.service.web.pages.render import show_html
+from lessons_kb.service.web.pages.html_response import show_html
 from lessons_kb.service.web.pages.view import View
 from lessons_kb.store.templates import read_template
 

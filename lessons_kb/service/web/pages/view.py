@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from lessons_kb.errors import GitError, LessonsError
 from lessons_kb.service.web.callers import CALLER
+from lessons_kb.service.web.pages.html_response import send_to, show
 from lessons_kb.service.web.pages.logins import Login
-from lessons_kb.service.web.pages.render import send_to, show
 from lessons_kb.service.web.served_brain import ServedBrain
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.store.server_tokens import REVIEW
