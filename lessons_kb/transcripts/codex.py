@@ -25,6 +25,7 @@ from lessons_kb.transcripts.entries import (
 )
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_BY_USER = "interrupted"
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _EXIT = r"(?:Process exited with code|Exit code:?) (-?\d+)"
 _REFUSED = ("unsupported call:", "unsupported custom tool call:", "failed to parse function")
@@ -96,7 +97,8 @@ class CodexReader:
             self._step = ""
             yield from self._output(payload)
         elif what == "turn_aborted":
-            yield replace(self._base, kind=INTERRUPT)
+            if payload.get("reason", _BY_USER) == _BY_USER:
+                yield replace(self._base, kind=INTERRUPT, id=str(payload.get("turn_id") or ""))
         elif what == "task_complete":
             last = payload.get("last_agent_message")
             if isinstance(last, str) and last:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import pathlib
 from typing import Any
 
@@ -95,3 +97,35 @@ def test_in_gemini_the_result_tells(project, fire, content, outcome, drafts) -> 
     say("AfterTool", tool_response={"llmContent": content, "returnDisplay": ""}, **call)
     say("BeforeAgent", prompt=REASON)
     assert outcomes(project) == ([outcome], drafts)
+
+
+@pytest.mark.parametrize(
+    ("reason", "drafts"), [("interrupted", ["interrupt"]), ("replaced", []), (None, [])]
+)
+def test_in_codex_the_record_tells(project, fire, reason, drafts) -> None:
+    record = project.parent / "rollout.jsonl"
+    record.touch()
+
+    def say(event: str, turn: str, **fields: Any) -> None:
+        common = {"session_id": "s1", "cwd": str(project), "transcript_path": str(record)}
+        fire("codex", common | {"hook_event_name": event, "turn_id": turn} | fields)
+
+    def write(kind: str, **payload: Any) -> None:
+        with record.open("a") as file:
+            now = dt.datetime.now(dt.UTC).isoformat()  # as of the hooks, which tell no time
+            told = {"timestamp": now, "type": kind, "payload": payload}
+            file.write(json.dumps(told) + "\n")
+
+    call = {"tool_name": "Bash", "tool_use_id": "call_1", "tool_input": {"command": COMMAND}}
+    say("SessionStart", "", source="startup")
+    say("UserPromptSubmit", "t1", prompt="Rebuild the search index")
+    say("PreToolUse", "t1", **call)
+    write("response_item", type="function_call", call_id="call_1", name="exec_command")
+    output = "Wall time: 6.1 seconds\naborted by user"
+    write("response_item", type="function_call_output", call_id="call_1", output=output)
+    if reason:
+        write("event_msg", type="turn_aborted", turn_id="t1", reason=reason)
+    say("UserPromptSubmit", "t2", prompt=REASON)
+    assert outcomes(project)[1] == drafts
+    with Brain.open(project) as brain:
+        assert all(REASON in draft.text for draft in brain.drafts.all())
