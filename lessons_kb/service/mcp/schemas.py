@@ -18,6 +18,9 @@ CardId = Annotated[
     Field(min_length=1, description="Id, slug or prefix."),
 ]
 Texts = list[str] | None
+HISTORY_EVENTS = 50
+"""Of a session, where a client does not say how many it wants."""
+HistoryLimit = Annotated[int, Field(ge=1, le=200)]
 
 
 class Found(TypedDict):

@@ -30,6 +30,7 @@ from lessons_kb.service.mcp.results import (
     substituted,
 )
 from lessons_kb.service.mcp.schemas import (
+    HISTORY_EVENTS,
     Block,
     Bumped,
     CardId,
@@ -38,6 +39,7 @@ from lessons_kb.service.mcp.schemas import (
     Counted,
     Directory,
     History,
+    HistoryLimit,
     Hits,
     Marked,
     Matches,
@@ -53,7 +55,6 @@ from lessons_kb.text.sanitize import clean_line
 Answer = Callable[[str, dict[str, Any]], str]
 
 
-HISTORY_LIMIT, HISTORY_MOST = 50, 200
 UNLISTED = ("lessons_hook",)
 """Tools that agents' settings call by name: no model is offered them, or pays for them."""
 _MOST_MATCHES = 4
@@ -331,7 +332,7 @@ class Tools:
         self,
         session_id: Annotated[str, Field(min_length=1)],
         chat_id: Annotated[str | None, Field(description="Only this subagent.")] = None,
-        limit: Annotated[int, Field(ge=1, le=HISTORY_MOST)] = HISTORY_LIMIT,
+        limit: HistoryLimit = HISTORY_EVENTS,
         directory: str | None = None,
     ) -> History:
         """Return the newest prompts and calls of a session, oldest first."""
@@ -356,7 +357,7 @@ class Tools:
         rows: list[Row] = []
         if session_id:
             with suppress(LessonsError):  # without a journal it is still a good question
-                rows = read_history(self._workspace.find(), session_id, None, HISTORY_LIMIT)
+                rows = read_history(self._workspace.find(), session_id, None, HISTORY_EVENTS)
         told = "\n".join(f"- {show_row(row)}" for row in rows)
         seen = f"\n\nThe journal of this session:\n{told}" if told else ""
         return RETROSPECTIVE + seen
