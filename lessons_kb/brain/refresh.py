@@ -35,8 +35,6 @@ _JOB = 125
 """Files handed to a worker at once: progress is told after each."""
 WORTH_A_WORKER = 400
 """Changed files from which starting further processes (about 0.3 s each) pays."""
-COMPACT_ABOVE = 0.1
-"""Share of deleted documents above which idf is off enough to compact."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -293,7 +291,7 @@ class _Run:
 
     def _compact(self, state: State) -> None:
         with contextlib.closing(self._engine(state)) as engine:
-            if engine.deleted_share() > COMPACT_ABOVE:
+            if engine.needs_compaction():
                 engine.compact()
                 state = self.index.catalogue.commit(replace(state, engine=engine.stamp()))
                 self.index.accept(state)

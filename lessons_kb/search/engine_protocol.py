@@ -82,8 +82,8 @@ class Engine(Reader, Protocol):
         The mean may be 0, for unknown, where no card has any of the terms there.
         """
 
-    def deleted_share(self) -> float:
-        """Return which part, 0 to 1, of what is stored is deleted and still distorts the idf."""
+    def needs_compaction(self) -> bool:
+        """Tell whether so much of what is stored is deleted that the idf is off."""
 
     def compact(self) -> None:
         """Rewrite the index without what was deleted, in one commit (about 0.2 ms a card)."""

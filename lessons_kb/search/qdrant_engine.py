@@ -261,9 +261,9 @@ class QdrantEngine:
         """Return what ``sum_up`` does of all cards, with their labels ``hash``, as committed."""
         return int(self._head["digest"])
 
-    def deleted_share(self) -> float:
-        """Return 0: the engine forgets by itself what is deleted."""
-        return 0.0
+    def needs_compaction(self) -> bool:
+        """Return False: the engine forgets by itself what is deleted."""
+        return False
 
     def compact(self) -> None:
         """Compute every vector anew, with the mean lengths as they are now."""

@@ -186,9 +186,9 @@ class RankBM25Engine:
         """Return the number of live cards."""
         return len(self._numbers)
 
-    def deleted_share(self) -> float:
-        """Return 0: nothing that is deleted stays."""
-        return 0.0
+    def needs_compaction(self) -> bool:
+        """Return False: nothing that is deleted stays."""
+        return False
 
     def compact(self) -> None:
         """Do nothing: nothing that is deleted stays."""

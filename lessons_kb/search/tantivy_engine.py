@@ -54,6 +54,8 @@ _REFUSALS = {
     errno.ENOSYS: "keep it on a file system with locks",
 }
 """What to do about errors that no rebuild would fix; tantivy tells them in words alone."""
+_COMPACT_ABOVE = 0.1
+"""Share of deleted documents above which the idf is off enough to compact."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 
@@ -259,8 +261,8 @@ class TantivyEngine:
         """Return the number of live cards."""
         return self._guarded(lambda: self._index.searcher().num_docs)
 
-    def deleted_share(self) -> float:
-        """Return which part, 0 to 1, of what is stored is deleted and still distorts the idf."""
+    def needs_compaction(self) -> bool:
+        """Tell whether so much of what is stored is deleted that the idf is off."""
         try:
             segments = self._read_segments()
             stored = sum(segment["max_doc"] for segment in segments)
@@ -269,7 +271,7 @@ class TantivyEngine:
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise self._broken(error) from None
-        return deleted / stored if stored else 0.0
+        return bool(deleted > _COMPACT_ABOVE * stored)
 
     def stamp(self) -> str:
         """Return what names the last commit and what is stored with it."""
