@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import exp
 
@@ -68,7 +68,7 @@ def is_known_language(parts: Sequence[str]) -> bool:
     A card that says too little to tell is not: it is then taken for one in the prompt's language.
     """
     read = [_read_words(part) for part in parts]
-    together = set().union(*read)
+    together = _read_words("\n".join(parts))
     if len(together) <= _DOUBT or find_script(together) in BIGRAM_SCRIPTS:
         return False
     return not any(map(_find_unknown, [together, *read]))
@@ -82,29 +82,33 @@ def _is_guessed(term: str) -> bool:
     return len(term) <= _SHORT or get_share(term) is None
 
 
-def _read_words(text: str) -> set[str]:
-    """Return the different words of prose in a text, in lower case."""
+def _read_words(text: str) -> dict[str, bool]:
+    """Return the different words of prose in a text, in lower case → whether it has them so."""
     text = text[:_LONGEST]
     shouted = sum(map(str.isupper, text)) > sum(map(str.islower, text))
-    words = set(_WORD.findall(text))
-    return {
-        word.lower()
-        for word in words
-        if len(word) >= _SHORTEST and (shouted or word[1:] == word[1:].lower())
-    }
+    words: dict[str, bool] = {}
+    for word in set(_WORD.findall(text)):
+        lower = word.lower()
+        if len(word) >= _SHORTEST and (shouted or word[1:] == lower[1:]):
+            words[lower] = words.get(lower, False) or shouted or word == lower
+    return words
 
 
-def _find_unknown(words: Collection[str]) -> set[str]:
-    """Return the words in scripts and languages that the table does not know."""
+def _find_unknown(words: Mapping[str, bool]) -> set[str]:
+    """Return the words in scripts and languages that the table does not know.
+
+    Which language it is, the words in lower case tell: a title in English is full of names.
+    """
     by_script: dict[str, set[str]] = defaultdict(set)
     for word in words:
         by_script[find_script_of_word(word)].add(word)
     latin, other = by_script[LATIN], by_script[OTHER]
     if find_script(words) != LATIN:
         return other
-    unlisted = [word for word in latin if not _is_listed(word)]
+    telling = [word for word in latin if words[word]]
+    unlisted = [word for word in telling if not _is_listed(word)]
     least = _SOME if any(len(word) <= _SHORT for word in unlisted) else _MOST
-    return other | latin if len(unlisted) >= least * (len(latin) + _DOUBT) else other
+    return other | latin if len(unlisted) >= least * (len(telling) + _DOUBT) else other
 
 
 @lru_cache(maxsize=20_000)
