@@ -67,11 +67,11 @@ def is_known_language(parts: Sequence[str]) -> bool:
 
     A card that says too little to tell is not: it is then taken for one in the prompt's language.
     """
-    read = [_read_words(part) for part in parts]
-    together = _read_words("\n".join(parts))
+    read = [dict.fromkeys(_read_words(part), True) for part in (*parts, "\n".join(parts))]
+    together = read[-1]
     if len(together) <= _DOUBT or find_script(together) in BIGRAM_SCRIPTS:
         return False
-    return not any(map(_find_unknown, [together, *read]))
+    return not any(map(_find_unknown, read))
 
 
 def _guess(term: str) -> float:
