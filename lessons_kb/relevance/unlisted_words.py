@@ -31,8 +31,8 @@ _DOUBT = 2.0
 _SOME = 0.15
 _MOST = 0.3
 """Parts of a text's different words that are unlisted from which its language is: _SOME where
-there is a short one among them, a function word. Of the recorded English prompts one in 800 is
-taken for another language's, of Spanish, Portuguese, French and Polish ones seven in eight."""
+there is a short one among them, a function word. Of the recorded English prompts one in 200 is
+taken for another language's, of Spanish, Portuguese and French ones six in seven."""
 
 _SHORT = 3
 """Letters of most function words. The listed share of such a word does not count in another
@@ -44,7 +44,7 @@ so many letters in the recorded English prompts, function words included. Half o
 _LEAST changes next to nothing."""
 _LEAST_PAIR = 0.01
 """Of a pair of characters that no background prompt holds. With 0.005 a third more of the prompts
-in Chinese about other things draw a card, with 0.02 a tenth of the right cards is lost."""
+in Chinese about other things draw a card, with 0.02 a fifth of the right cards is lost."""
 
 
 def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
