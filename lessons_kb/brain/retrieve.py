@@ -9,6 +9,7 @@ from typing import Any
 from lessons_kb.brain.layer import Layer
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.gate import Evidence, judge
+from lessons_kb.relevance.unlisted_words import guess_shares
 from lessons_kb.search.engine_protocol import Reader
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
@@ -21,6 +22,8 @@ _FIRST_FETCH = 32
 _MOST_PARTS = 8
 """A long prompt is looked at in so many parts: their number must not cost a log its time."""
 _MOST_PAIRS = 400
+_FUNCTION_WORD = 0.15
+"""Guessed share from which a word says nothing beside another: one of four letters or fewer."""
 SUPPRESSED = "suppressed"
 """What the reason of a hit begins with that its own brain holds back on purpose."""
 
@@ -75,12 +78,18 @@ def find(layer: Layer, query: Query) -> Found:
             break
         asked *= 8
     numbers = {card.id: n for n, card in cards.items()}
+    guessed = guess_shares(query.text, dict.fromkeys(terms))
     evidence = Evidence(
         terms=reduced,
+        guessed=guessed,
         frequencies=frequencies,
         size=size,
         **_found_in(
-            layer, engine, {hit.card.id: numbers[hit.card.id] for hit in hits}, query.text, reduced
+            layer,
+            engine,
+            {hit.card.id: numbers[hit.card.id] for hit in hits},
+            _phrases(query.text, guessed),
+            reduced,
         ),
         parts=_parts(query.text),
         rivals=_rivals(layer, query),
@@ -116,11 +125,14 @@ def _eligible(query: Query) -> Callable[[int], bool]:
 
 
 def _found_in(
-    layer: Layer, engine: Reader, numbers: Mapping[str, int], text: str, terms: Iterable[str]
+    layer: Layer,
+    engine: Reader,
+    numbers: Mapping[str, int],
+    pairs: Sequence[tuple[str, str]],
+    terms: Iterable[str],
 ) -> dict[str, dict[str, Any]]:
     """Return the gate's evidence about single cards; ``numbers`` maps their ids to numbers."""
     asked = list(numbers.values())
-    pairs = find_neighbours(text)[:_MOST_PAIRS]
     by_number: dict[str, dict[int, Any]] = {
         "found": engine.find_terms(asked, terms),
         "lengths": engine.lengths(asked),
@@ -131,6 +143,15 @@ def _found_in(
         name: {card: values[n] for card, n in numbers.items() if n in values}
         for name, values in by_number.items()
     }
+
+
+def _phrases(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return the pairs of neighbouring words that tell something: no function word is in them.
+
+    Those of the language that the analyzer knows are gone; of others, one is known by its share.
+    """
+    pairs = find_neighbours(text)[:_MOST_PAIRS]
+    return [p for p in pairs if all(guessed.get(term, 0.0) < _FUNCTION_WORD for term in p)]
 
 
 def _parts(text: str) -> list[frozenset[str]]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from lessons_kb.data import read_lines
 from lessons_kb.relevance.surprise import FADING, PASSAGE, SPREAD, share_of
+from lessons_kb.text.scripts import find_script
 
 _PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
@@ -67,6 +68,21 @@ def measure_background(terms: Sequence[str]) -> float:
 def is_background(term: str) -> bool:
     """Tell whether any background prompt holds a term."""
     return f" {term} " in _background_text()
+
+
+def share_of_background(term: str, script: str) -> float:
+    """Return the share of the background prompts in a script that hold a term; see `find_script`.
+
+    There are 40 to 130 in each of HANGUL, KANA and HAN, so it is one in 40 or nothing.
+    """
+    prompts = _background_in(script)
+    return sum(term in prompt for prompt in prompts) / (len(prompts) + 1)
+
+
+@cache
+def _background_in(script: str) -> tuple[frozenset[str], ...]:
+    prompts = (frozenset(line.split()) for line in read_lines(_PROMPTS) if not line.isascii())
+    return tuple(prompt for prompt in prompts if find_script(prompt) == script)
 
 
 @cache

@@ -17,11 +17,13 @@ from itertools import pairwise
 from math import exp, log, log1p
 
 from lessons_kb.config import Gate
-from lessons_kb.model import Hit
+from lessons_kb.model import Card, Hit
 from lessons_kb.relevance.background_prompts import UNKNOWN, is_background
 from lessons_kb.relevance.surprise import PASSAGE, fade, measure_nats, share_of
+from lessons_kb.relevance.unlisted_words import is_known_language
 from lessons_kb.search.engine_protocol import K1
 from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.scripts import BIGRAM_SCRIPTS, find_script_of_word
 
 # The log odds of a card are the sum of these times what each names.
 _BIAS = 1.6
@@ -68,6 +70,7 @@ _ALIKE = 0.75
 """Part of the information of a prompt and a kept one that both hold, where they are alike."""
 _EXAMPLE = 0.95
 _SHOWN = 3
+_NONE: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +95,8 @@ class Evidence:
     """Id of a card → how many pairs of neighbouring words of the query are neighbours in it."""
     background: Mapping[str, float] = field(default_factory=dict)
     """Id of a card → how readily prompts about other things draw it; see `measure_background`."""
+    guessed: Mapping[str, float] = field(default_factory=dict)
+    """Term → share, in cards of other languages than the table's; see `guess_shares`."""
 
 
 def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
@@ -102,16 +107,18 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
     the brain and the lengths of prompt and card are accounted for, so that hits of two brains
     compare.
     """
-    query = _Query(evidence)
+    listed = _Query(evidence)
+    guessing = _Query(evidence, guessed=evidence.guessed) if evidence.guessed else listed
     judged = []
     for hit in hits:
+        query = guessing if evidence.guessed and not _is_in_known_language(hit.card) else listed
         fields = evidence.found.get(hit.card.id, {})
         shared = query.surprises.keys() & set().union(*fields.values())
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
         confidence = _weigh(hit, fields, matched, query)
-        if meant := any(map(query.is_like, hit.card.examples)):
+        if meant := any(map(listed.is_like, hit.card.examples)):
             confidence = max(confidence, _EXAMPLE)
-        unlike = any(map(query.is_like, hit.card.not_for))
+        unlike = any(map(listed.is_like, hit.card.not_for))
         passed = confidence >= gate.min_confidence and not unlike
         rare = [term for term in matched if query.surprises[term] >= _TELLING]
         reason = _put_into_words(matched, rare, query.covered(matched), passed=passed)
@@ -134,11 +141,12 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
 
 
 class _Query:
-    """What is the same for every hit of a query."""
+    """What is the same for every hit of a query in a language."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Evidence, *, guessed: Mapping[str, float] = _NONE) -> None:
         self.evidence = evidence
-        self.shares = {term: share_of(term) for term in evidence.terms}
+        self.guessed = guessed
+        self.shares = {term: guessed.get(term) or share_of(term) for term in evidence.terms}
         self.surprises = {term: -log(share) for term, share in self.shares.items()}
         terms = evidence.terms.items()
         self.asked = sum(weight * self.surprises[term] for term, weight in terms) or 1.0
@@ -223,14 +231,27 @@ def _weigh(
         + _RIVALS * query.rivals
         + _PHRASES * log1p(query.evidence.phrases.get(card, 0))
         + _BACKGROUND * query.evidence.background.get(card, UNKNOWN)
-        + (_TOPIC if _names_topic(fields) else 0)
+        + (_TOPIC if _names_topic(fields, query.guessed) else 0)
         + (_GUARDED if hit.matches_path else 0)
     )
     return max(least, round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4))
 
 
-def _names_topic(fields: Mapping[str, Iterable[str]]) -> bool:
-    return any(not is_background(term) for name in _TOPIC_FIELDS for term in fields.get(name, ()))
+def _names_topic(fields: Mapping[str, Iterable[str]], guessed: Collection[str]) -> bool:
+    """Tell whether a card's title or tags hold a shared word that no background prompt holds.
+
+    The background has few prompts in an alphabet's other languages: of their words it tells none.
+    """
+    terms = {term for name in _TOPIC_FIELDS for term in fields.get(name, ())}
+    return any(
+        not is_background(term)
+        for term in terms
+        if term not in guessed or find_script_of_word(term) in BIGRAM_SCRIPTS
+    )
+
+
+def _is_in_known_language(card: Card) -> bool:
+    return is_known_language((card.title, card.why, *card.symptoms, *card.checklist))
 
 
 def _idf(n: int, size: int) -> float:
