@@ -34,7 +34,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
         "at": time_of(payload),
     }
     if event == "SessionStart":
-        # `copilot -p` has it, and so has `copilot -i`, which cannot be told from it.
+        # `copilot -p` has it, and so has a terminal, whose session begins with its first prompt:
+        # nothing tells the two apart, and to the former a question would be a denial.
         found["unattended"] = bool(text_of(payload, "initial_prompt", "initialPrompt"))
     if event == "UserPromptSubmit":
         found["text"] = text_of(payload, "prompt")
