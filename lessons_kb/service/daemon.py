@@ -38,11 +38,12 @@ from lessons_kb.text.redact import redact
 
 IDLE_SECONDS = 900.0
 LOOK_AGAIN_SECONDS = 1.0
-"""How old the last look at our own package files may be."""
+"""From one look at all of our own package files to the next: it takes as long as an answer."""
 MAX_REQUEST_BYTES = hook_client.MAX_EVENT_BYTES + 1_000_000
 MAX_WAITING = 64
 """Connections beyond are closed at once: their clients answer themselves."""
 WORKERS = 8
+_PACKAGE = os.path.dirname(lessons_kb.__file__)
 STATUS, STOP = b"?status", b"?stop"
 """Sent in the place of an agent's name."""
 
@@ -82,7 +83,7 @@ class _Daemon:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="hook")
         self._waiting = threading.BoundedSemaphore(MAX_WAITING)
         self._leaving = threading.Event()
-        self._package = _package_signature()
+        self._package, self._folders = _package_files(), _package_folders()
         self._looked = time.monotonic()
         self._warm: weakref.WeakSet[Brain] = weakref.WeakSet()
         self._answered = 0
@@ -141,6 +142,7 @@ class _Daemon:
                 if answer is not None:
                     connection.settimeout(hook_client.PATIENCE_SECONDS)
                     connection.sendall(hook_client.pack(*answer, b"whole"))
+            self._look_again()
         except OSError:
             pass  # the client left
         except Exception as error:
@@ -244,11 +246,21 @@ class _Daemon:
         }
 
     def _is_outdated(self) -> bool:
+        """Tell whether files of our package were replaced, as every installer does."""
+        folders = _package_folders()
+        if folders == self._folders:
+            return False
+        self._folders = folders  # where only a cache of compiled modules is new, we stay
+        return _package_files() != self._package
+
+    def _look_again(self) -> None:
+        """Leave if a file of our package was written in place; nobody waits for this look."""
         now = time.monotonic()
         if now - self._looked < LOOK_AGAIN_SECONDS:
-            return False
+            return
         self._looked = now
-        return _package_signature() != self._package
+        if _package_files() != self._package:
+            self._leave()
 
 
 def _private_path(who: bytes) -> str:
@@ -332,14 +344,29 @@ def _peer_uid(connection: socket.socket) -> int:
     return int(uid)
 
 
-def _package_signature() -> Sequence[tuple[str, int, int]]:
-    root = Path(lessons_kb.__file__).parent
+def _package_files() -> Sequence[tuple[str, int, int]]:
+    """Return path, time and size of each module of our package."""
     found = []
-    for path in sorted(root.rglob("*.py")):
+    for folder, _folders, names in os.walk(_PACKAGE):
+        for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
+            with contextlib.suppress(OSError):
+                info = os.stat(path)
+                found.append((path, info.st_mtime_ns, info.st_size))
+    return sorted(found)
+
+
+def _package_folders() -> Sequence[int]:
+    """Return when an entry of each folder of our package was last replaced or added."""
+    times = []
+    for folder in _find_folders():
         with contextlib.suppress(OSError):
-            info = path.stat()
-            found.append((str(path), info.st_mtime_ns, info.st_size))
-    return found
+            times.append(os.stat(folder).st_mtime_ns)
+    return times
+
+
+@cache
+def _find_folders() -> Sequence[str]:
+    return [folder for folder, _folders, names in os.walk(_PACKAGE) if "__init__.py" in names]
 
 
 def _memory_bytes() -> int:

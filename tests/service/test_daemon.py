@@ -187,13 +187,25 @@ def test_a_question_it_has_noted_is_asked(installation: Installation, trouble: s
     assert said.count("- [ ] Drop the column one release later") == 1
 
 
-def test_it_retires_when_the_package_changes(installation: Installation) -> None:
+@pytest.mark.parametrize("how", ["replaced", "in place"])
+def test_it_retires_when_the_package_changes(installation: Installation, how: str) -> None:
     pid = installation.start()["pid"]
     source = installation.package / "errors.py"
-    source.write_text(source.read_text() + "\n# a new release\n")
-    time.sleep(1.1)  # how old its last look at the files may be
+    new = source.with_name("errors.new") if how == "replaced" else source
+    new.write_text(source.read_text() + "\n# a new release\n")
+    new.replace(source)
+    time.sleep(1.1)  # from one look at all files to the next
     assert LESSON in installation.prompt("after the upgrade")
     installation.wait_until(lambda: pid not in installation.pids())
+
+
+def test_what_is_replaced_answers_no_more(installation: Installation) -> None:
+    installation.start()
+    source = installation.package / "preflight" / "block.py"
+    new = source.with_name("block.new")
+    new.write_text(source.read_text().replace("[ACTIVE LESSONS", "[NEW RELEASE"))
+    new.replace(source)
+    assert "[NEW RELEASE" in installation.prompt("after the upgrade")
 
 
 @pytest.mark.parametrize("taken", [".lessons", "all that git does not track"])
