@@ -3,7 +3,7 @@
 *False* is the share of recorded prompts, typed in other projects, that draw a lesson of a brain
 they are not about. *In real manner* is asked twice: with prompts that an author wrote for single
 cards without the words of their titles, and with a set's queries put at the start, into the middle
-or at the end of recorded prompts.
+or at the end of recorded prompts. Small brains are drawn from the real ones, for most brains are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.data import EXAMPLE, HERE, data_folder
 from benchmarks.ours import open_indexed, private_state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     from benchmarks.data import RetrievalSet
@@ -32,6 +32,10 @@ _LONGEST = 1_500
 _FEWEST_WORDS = 6
 _PUT = 150
 """Queries of a set that are put into prompts."""
+_TRIALS = {3: 6, 6: 5, 30: 2}
+"""Cards of a small brain → how many are drawn from each real one."""
+_RECORDED = 120
+"""Recorded prompts that each small brain is asked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,19 +49,24 @@ class Given:
 
 
 def run(*, quick: bool) -> dict[str, Any]:
-    """Ask each public brain, print the table, return its figures."""
+    """Ask each public brain, and small ones made of its cards; print the table, return figures."""
     prompts = read_real()[:: 10 if quick else 1]
     with (HERE / "labelled" / "real_manner.jsonl").open(encoding="utf-8") as file:
         written = [json.loads(line) for line in file]
     figures, rows, every = {}, [], []
     for name in BRAINS:
         own = [case for case in written if case["brain"] == name]
-        false, given = _ask(name, prompts, own)
+        drew, given = _ask(name, prompts, own)
         every += given
-        figures[name] = {"false_real": false} | summarise(given)
-        rows.append([name, f"{false:.1%}", *_cells(given)])
+        figures[name] = {"false_real": metrics.mean(drew)} | summarise(given)
+        rows.append([name, f"{metrics.mean(drew):.1%}", *_cells(given)])
     figures["all"] = summarise(every)
     rows.append(["all", "-", *_cells(every)])
+    rng = random.Random(1)
+    for size, trials in _TRIALS.items():
+        drew, given = _ask_small(size, 1 if quick else trials, prompts, written, rng)
+        figures[f"{size} cards"] = {"false_real": metrics.mean(drew)} | summarise(given)
+        rows.append([f"{size} cards of each", f"{metrics.mean(drew):.1%}", *_cells(given)])
     headers = ("brain", "false: real", "in real manner", "hit@3", "right card given", "right")
     report.print_table("Prompts that people typed", headers, rows)
     return figures
@@ -91,18 +100,62 @@ def summarise(given: Sequence[Given]) -> dict[str, float]:
     }
 
 
+def _ask_small(
+    size: int,
+    trials: int,
+    prompts: Sequence[str],
+    written: Sequence[dict[str, Any]],
+    rng: random.Random,
+) -> tuple[list[float], list[Given]]:
+    """Ask brains of ``size`` cards drawn from each real one; half of these have a prompt."""
+    drew: list[float] = []
+    given: list[Given] = []
+    for name in BRAINS:
+        own = [case for case in written if case["brain"] == name]
+        cards = sorted({case["card"] for case in own})
+        others = sorted(_cards_of(_source(name)).difference(cards))
+        if len(cards) + len(others) < size:
+            continue
+        for _ in range(trials):
+            asked = rng.sample(cards, min(max(1, size // 2), len(cards)))
+            rest = rng.sample(others, min(size - len(asked), len(others)))
+            ours = [case for case in own if case["card"] in asked]
+            some = rng.sample(prompts, min(_RECORDED, len(prompts)))
+            more_drew, more_given = _ask(name, some, ours, only={*asked, *rest})
+            drew += more_drew
+            given += more_given
+    return drew, given
+
+
+def _source(name: str) -> Path:
+    return EXAMPLE if name == "brain-example" else data_folder() / "brains" / name
+
+
+def _cards_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
+
+
 def _ask(
-    name: str, prompts: Sequence[str], own: Sequence[dict[str, Any]]
-) -> tuple[float, list[Given]]:
-    source = EXAMPLE if name == "brain-example" else data_folder() / "brains" / name
+    name: str,
+    prompts: Sequence[str],
+    own: Sequence[dict[str, Any]],
+    *,
+    only: Collection[str] | None = None,
+) -> tuple[list[float], list[Given]]:
+    """Return for each recorded prompt 1.0 where it drew a lesson, and what its own prompts drew.
+
+    ``only``: the files that the brain is made of; None = all.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="lessons-bench-") as folder,
         private_state(Path(folder)),
     ):
         copy = Path(folder) / name
-        shutil.copytree(source, copy)
+        shutil.copytree(_source(name), copy)
+        for file in () if only is None else _cards_of(copy).difference(only):
+            (copy / file).unlink()
         with open_indexed(copy) as brain:
-            drew = [bool(brain.preflight(text, context=False).lessons) for text in prompts]
+            drew = [float(bool(brain.preflight(text, context=False).lessons)) for text in prompts]
             given = []
             for case in own:
                 ranked = [hit.card.id for hit in brain.search(case["prompt"], limit=3)]
@@ -110,7 +163,7 @@ def _ask(
                 right = any(hit.card.id == case["card"] for hit in lessons)
                 first = case["card"] in ranked
                 given.append(Given(first=first, right=right, lessons=len(lessons)))
-    return metrics.mean([float(one) for one in drew]), given
+    return drew, given
 
 
 def _put(query: str, prompt: str, place: int) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PLAIN = "preflight"
 _WATCHED = "preflight, watched"
-_TARGETS = {1_000: 1.0, 12_000: 3.0, 100_000: 5.0}
+_TARGETS = {1_000: 1.5, 12_000: 2.0, 100_000: 5.0}
 """Cards → milliseconds."""
 
 

@@ -318,7 +318,7 @@ def _relative(path: str, directory: str) -> str:
     """Return ``path`` relative to the project root where it lies below it."""
     full = os.path.normpath(os.path.join(directory, path))
     inside = full == directory or full.startswith(directory + os.sep)
-    return (os.path.relpath(full, directory) if inside else full).replace(os.sep, "/")
+    return (full[len(directory) + 1 :] or os.curdir if inside else full).replace(os.sep, "/")
 
 
 def _closings(layer: Layer) -> str:

@@ -52,13 +52,15 @@ def find(layer: Layer, query: Query) -> Found:
     terms = analyze(query.text)
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
+    # ``body`` holds what every other field holds: most words of a log stand in no card at all.
+    in_cards = {term: weight for term, weight in reduced.items() if frequencies[term]}
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
     is_eligible = _eligible(query)
     guarding = _guarding(layer, query, is_eligible)
     nearness = layer.meaning.near(query.text) if layer.meaning else None
     limit, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
-        scored = engine.search(reduced, weights, asked)
+        scored = engine.search(in_cards, weights, asked)
         scores = {n: score for n, score in scored if is_eligible(n)}
         scores |= dict.fromkeys(guarding.difference(scores), 0.0)
         more: dict[int, float] = {}
@@ -89,7 +91,7 @@ def find(layer: Layer, query: Query) -> Found:
             engine,
             {hit.card.id: numbers[hit.card.id] for hit in hits},
             _phrases(query.text, guessed),
-            reduced,
+            in_cards,
         ),
         parts=_parts(query.text),
         rivals=_rivals(layer, query),
