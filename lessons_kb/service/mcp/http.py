@@ -54,10 +54,14 @@ def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens on an address; InputError where it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listening = socket.create_server((host, port), family=family)
     except OSError as error:
         why = f"cannot serve on {host}:{port}: {error.strerror or error}"
         raise InputError(f"{why}; choose another --port, or --host") from None
+    # What it accepts takes this over. Else an answer's second segment, its body, waits 40 ms for
+    # the client to acknowledge the first; asyncio sees to it on sockets of its own alone.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def build_app(server: MCPServer, *, host: str, token: str = "") -> App:

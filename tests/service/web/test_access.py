@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import pathlib
+import socket
 import stat
 from typing import Any
 
 import pytest
 
 from lessons_kb.errors import InputError, StorageError
+from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.service.web.server import Address
 from lessons_kb.store.server_tokens import (
@@ -230,3 +232,10 @@ def test_what_others_can_reach_needs_tokens(address: Any) -> None:
         Address(port=0, **address).check(())
     add_token("alice", brains=["shop"], may=["read"])
     Address(port=0, **address).check(read_tokens())
+
+
+def test_no_answer_waits_for_the_client_to_acknowledge_a_part_of_it() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
