@@ -46,10 +46,7 @@ def init(
         print_wrapped(f"{visible(root)} is already a brain; nothing changed", hang=2)
     if not trusted:
         cards = counted(count_cards(root), "card")
-        say(
-            f"{cards} found that are not trusted yet; read them, then run "
-            f"`lessons trust {shlex.quote(root)}`"
-        )
+        say(f"{cards} found, not trusted yet; review, then run `lessons trust {shlex.quote(root)}`")
     say_goes_by_path(root)
     if made and trusted and not options().json:
         known = count_cards(root)

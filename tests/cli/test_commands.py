@@ -473,7 +473,7 @@ def test_init_makes_only_what_a_project_with_cards_lacks(
     monkeypatch.chdir(top)
     made = lessons("init")
     assert made.out == f"{top}: created lessons.toml\n"
-    assert "3 cards found that are not trusted yet" in made.err
+    assert "3 cards found, not trusted yet" in made.err
     lessons("trust")
     (top / "lessons.toml").unlink()
     again = lessons("init")
