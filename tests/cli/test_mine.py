@@ -194,6 +194,16 @@ def test_drafts_hold_the_fix_and_wait_for_review(lessons: Run, project: pathlib.
     assert "Root Cause" in str(json.loads(lessons("review", "--json").out)[0]["missing"])
 
 
+def test_a_draft_guards_no_file_that_is_gone(lessons: Run, project: pathlib.Path) -> None:
+    write_history(project)
+    git(project, "mv", "pay.py", "charge.py")
+    git(project, "commit", "-qm", "Rename a module", day=21)
+    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
+    assert "idempotency key" in made[0]["title"]
+    text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
+    assert "paths: []" in text
+
+
 def test_drafts_are_listed_by_what_happened(lessons: Run, project: pathlib.Path) -> None:
     write_history(project)
     lessons("mine", "--draft", "1")
