@@ -167,3 +167,20 @@ def test_blocks_run_and_print_what_is_shown(
         write_outputs(ROOT / page, seen)
     else:
         assert not differences, "\n".join(differences)
+
+
+@pytest.mark.slow
+def test_whoever_types_one_block_after_the_other_gets_through(
+    newcomer: tuple[Path, dict[str, str]],
+) -> None:
+    folder, environment = newcomer
+    typed = "\n".join(command_of(block) for block in blocks_to_run("README.md"))
+    done = subprocess.run(
+        [*RUNNERS["sh"], typed],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

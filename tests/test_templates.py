@@ -95,3 +95,11 @@ def test_guidance_is_never_indexed_or_shown(kind: str) -> None:
     guidance = set(re.findall(r"\w+", " ".join(re.findall(r"<!--.*?-->", text, re.DOTALL))))
     shown = set(re.findall(r"\w+", " ".join(document.fields.values())))
     assert guidance & shown <= set(re.findall(r"\w+", " ".join([document.card.title, *SECTIONS])))
+
+
+def test_commands_take_no_way_of_installing_for_granted() -> None:
+    found = [path for path in TEMPLATES.rglob("*") if path.suffix in (".md", ".toml")]
+    texts = {path: path.read_text(encoding="utf-8") for path in found}
+    commands = {path: text for path, text in texts.items() if "If these tools are missing" in text}
+    assert len(commands) == 4
+    assert [path for path, text in commands.items() if "pip install" in text] == []

@@ -28,7 +28,7 @@ def add(
     stage: parts.Stage = None,
     on_duplicate: parts.OnDuplicate = None,
 ) -> None:
-    """Add a complete card in one line, or hear what it needs.
+    """Add a complete card in one line, or learn what it needs.
 
     Example: lessons add "Retried the charge without an idempotency key"
     --why "The gateway takes each request without a key for a new charge"

@@ -48,7 +48,13 @@ OnDuplicate = Annotated[
     str | None, typer.Option(help="If the lesson exists: ask, bump, new or fail.")
 ]
 
-_OPTIONS = {"title": "TITLE", "cause": "--why", "items": "--do", "symptoms": "--symptom"}
+_OPTIONS = {
+    "title": "TITLE",
+    "cause": "--why",
+    "items": "--do",
+    "symptoms": "--symptom",
+    "symptom": "--symptom",
+}
 
 _MAX_STDIN = 16_000_000
 """Bytes; how large a card may be, its brain says."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,6 +35,8 @@ COLUMNS = {
     "milliseconds": "ms",
 }
 """Figure → its column."""
+_ROOM = 100
+"""Columns of a terminal from which on all figures stand side by side."""
 _DIGITS = {"tokens": 1, "milliseconds": 1}
 _SHOWN = 5
 _KINDS = {
@@ -118,7 +122,10 @@ def evaluate(
 
 def _print(report: Report) -> None:
     rows = [(name, *_cells(found)) for name, found in report.engines.items()]
-    print_table(("engine", *COLUMNS.values()), rows, right=" ".join(COLUMNS.values()))
+    table = [("engine", *COLUMNS.values()), *rows]
+    if sys.stdout.isatty() and shutil.get_terminal_size().columns < _ROOM:
+        table = list(zip(*table, strict=True))  # a figure a line
+    print_table(table[0], table[1:], right=" ".join(table[0][1:]))
     for name, faults in report.faults.items():
         _print_faults(faults, f" ({name})" if len(report.faults) > 1 else "")
     first = next(iter(report.engines.values()))

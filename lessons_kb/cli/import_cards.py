@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -121,8 +122,11 @@ def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None
     for note in notes:
         say(clean_line(note))
     if steps:
-        rows = [(s.action, s.card, s.title, s.where, s.reason) for s in steps]
-        print_table(("action", "id", "title", "where", "reason"), rows)
+        columns = ["action", "card", "title", "where", "reason"]
+        if sys.stdout.isatty():  # the reason names a card that is there, the title a new one
+            columns.remove("card")
+        rows = [[getattr(step, name) for name in columns] for step in steps]
+        print_table(["id" if name == "card" else name for name in columns], rows)
     counts = {name: sum(s.action == name for s in steps) for name in ("create", "bump", "skip")}
     words = ("created", "bumped", "skipped") if written else ("to create", "to bump", "to skip")
     told = ", ".join(f"{n} {word}" for n, word in zip(counts.values(), words, strict=True))

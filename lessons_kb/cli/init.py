@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from lessons_kb.cli.init_and_trust import say_goes_by_path
+from lessons_kb.cli.line_wrapping import print_wrapped
 from lessons_kb.cli.options import options, print_json, say
 from lessons_kb.errors import InputError
 from lessons_kb.text.escape_controls import visible
@@ -40,15 +41,12 @@ def init(
     if options().json:
         print_json({"brain": root, "made": made, "trusted": trusted})
     elif made:
-        print(f"{visible(root)}: created {', '.join(made)}")
+        print_wrapped(f"{visible(root)}: created {', '.join(made)}", hang=2)
     else:
-        print(f"{visible(root)} is already a brain; nothing changed")
+        print_wrapped(f"{visible(root)} is already a brain; nothing changed", hang=2)
     if not trusted:
         cards = counted(count_cards(root), "card")
-        say(
-            f"{cards} found that are not trusted yet; read them, then run "
-            f"`lessons trust {shlex.quote(root)}`"
-        )
+        say(f"{cards} found, not trusted yet; review, then run `lessons trust {shlex.quote(root)}`")
     say_goes_by_path(root)
     if made and trusted and not options().json:
         known = count_cards(root)

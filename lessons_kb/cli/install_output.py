@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lessons_kb.cli.line_wrapping import print_wrapped
 from lessons_kb.cli.options import options, print_json, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
@@ -119,6 +120,6 @@ def print_changes(name: str, changes: list[Change], notes: list[str], *, dry_run
         word = WORDS[change.action]
         backup = f" (backup: {change.backup})" if change.backup else ""
         would = "would be " if dry_run and change.diff else ""
-        print(visible(f"{name}: {change.path}: {would}{word}{backup}"))
+        print_wrapped(visible(f"{name}: {change.path}: {would}{word}{backup}"), hang=2)
     for note in notes:
-        print(f"  → {note}")
+        print_wrapped(f"  → {note}", hang=2)

@@ -66,7 +66,7 @@ def list_cards(
         print_json([as_data(card) for card in shown])
         return
     if not cards:
-        first = "no cards yet; `lessons create TITLE` writes the first"
+        first = 'no cards yet; `lessons add "what went wrong"` writes the first'
         say(f"none of {counted(len(known), 'card')} matches; remove a filter" if known else first)
         return
     today = dt.datetime.now(tz=dt.UTC).astimezone().date()

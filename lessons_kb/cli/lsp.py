@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from lessons_kb.cli.options import options
 from lessons_kb.errors import InputError
+from lessons_kb.process.installation import install_command
 
 
 def lsp() -> None:
@@ -17,7 +18,7 @@ def lsp() -> None:
     Example: lessons lsp
     """
     if find_spec("pygls") is None:
-        raise InputError("the language server needs pygls: `pip install 'lessons-kb[lsp]'`")
+        raise InputError(f"the language server needs pygls; run `{install_command('lsp')}` first")
     from lessons_kb.brain.open_brains import Workspace
     from lessons_kb.service.lsp.server import build_server, serve
 

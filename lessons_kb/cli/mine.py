@@ -72,14 +72,14 @@ def run_mine(
         found = mining.mine(
             brain, everywhere=all_projects, since=since, comments=comments, progress=show
         )
+    if not options().json:
+        for line in found.trouble:
+            say(line)
+        _print_found(found, limit)
     made = mining.draft(brain, found.candidates, drafts) if drafts else []
     if options().json:
         _print_json(found, made, limit)
-        return
-    for line in found.trouble:
-        say(line)
-    _print_found(found, limit)
-    if made:
+    elif made:
         print(f"{counted(len(made), 'draft')} written; next: lessons review")
     elif drafts and found.candidates:
         say("no new drafts: each candidate has one already; see `lessons review --list`")

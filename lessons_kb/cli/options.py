@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -128,6 +129,9 @@ def say(message: str) -> None:
     from lessons_kb.text.escape_controls import visible
 
     line = visible(message)
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError, ValueError):  # where both go to one file, in this order
+            sys.stdout.flush()
     if sys.stderr.isatty():
         from lessons_kb.cli.line_wrapping import wrap
 

@@ -11,7 +11,7 @@ from lessons_kb.cli.editing import edit_file
 from lessons_kb.cli.near_misses import offer
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
-from lessons_kb.learn.draft_text import format_patterns
+from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.escape_controls import visible
 from lessons_kb.text.sanitize import clean_line
@@ -101,10 +101,15 @@ def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
         say("no drafts to review")
         return
     rows = [
-        (draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), draft.title)
+        (draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), _shown_title(draft))
         for draft in drafts
     ]
     print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
+
+
+def _shown_title(draft: Draft) -> str:
+    """Return a title, of one that nobody has written yet what happened."""
+    return draft.title.removeprefix(UNNAMED).strip() or draft.title
 
 
 def _print_draft(brain: Brain, draft: Draft) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -60,10 +61,24 @@ def search(
             print(f"{place}. {hit.card.title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
     elif hits:
+        columns = ("score", "kind", "title", "id")
+        names = [shown_name(hit) for hit in hits]
+        if sys.stdout.isatty():  # as `list` does: a line a hit
+            columns = ("score", "title", "id", "kind")
+            short = brain.cards.shorten_ids([hit.card for hit in hits])
+            names = [
+                name if hit.brain else short[name] for name, hit in zip(names, hits, strict=True)
+            ]
         rows = [
-            (f"{hit.score:.2f}", hit.card.kind, hit.card.title, shown_name(hit)) for hit in hits
+            {
+                "score": f"{hit.score:.2f}",
+                "kind": hit.card.kind,
+                "title": hit.card.title,
+                "id": name,
+            }
+            for name, hit in zip(names, hits, strict=True)
         ]
-        print_table(("score", "kind", "title", "id"), rows, right="score")
+        print_table(columns, [[row[name] for name in columns] for row in rows], right="score")
     else:
         say("nothing found")
     say_stale(brain)

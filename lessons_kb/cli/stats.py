@@ -93,7 +93,7 @@ def stats(
         say(
             "no cards match; remove a filter"
             if chosen
-            else "no cards yet; `lessons create TITLE` writes the first"
+            else 'no cards yet; `lessons add "what went wrong"` writes the first'
         )
     else:
         _print_overview(overview)

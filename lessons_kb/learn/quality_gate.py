@@ -16,6 +16,7 @@ MISSING = {
     "cause": "a concrete Root Cause: the mechanism, not a lack of care",
     "items": "a Prevention Checklist item that can be checked in a diff or an answer",
     "symptoms": "two or three `symptoms`, worded like a future task",
+    "symptom": "a second of the `symptoms`, in other words than the first",
 }
 """Part of a card → what is said where it is missing."""
 
@@ -64,7 +65,7 @@ def find_missing(
         missing.append(MISSING["items"])
     told = {_plain(symptom) for symptom in symptoms if not _is_open(symptom)}
     if len(told) < MIN_SYMPTOMS:
-        missing.append(MISSING["symptoms"])
+        missing.append(MISSING["symptom" if told else "symptoms"])
     return tuple(missing)
 
 

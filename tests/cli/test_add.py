@@ -56,8 +56,14 @@ def test_a_card_that_does_not_pass_the_bar_is_not_written(
     for option in ("--why", "--do", "--symptom"):
         assert f"  {option}: " in done.err
     assert sorted(brain.rglob("*.md")) == before
-    missing = json.loads(lessons("add", TITLE, *WHOLE[:6], "--json").out)["missing"]
+    missing = json.loads(lessons("add", TITLE, *WHOLE[:4], "--json").out)["missing"]
     assert missing == ["two or three `symptoms`, worded like a future task"]
+
+
+def test_one_symptom_is_told_that_a_second_is_missing(lessons: Lessons, brain: object) -> None:
+    done = lessons("add", TITLE, *WHOLE[:6])
+    assert done.code == 2
+    assert "  --symptom: a second of the `symptoms`, in other words than the first\n" in done.err
 
 
 def test_detect_patterns_of_each_kind_are_written(lessons: Lessons, brain: object) -> None:

@@ -410,7 +410,7 @@ def test_init_and_trust_in_words(
     )
     assert "already" in lessons("init").out
     assert lessons("lint").code == 0
-    assert "`lessons create TITLE`" in lessons("list").err
+    assert '`lessons add "what went wrong"`' in lessons("list").err
 
 
 @pytest.mark.slow
@@ -473,7 +473,7 @@ def test_init_makes_only_what_a_project_with_cards_lacks(
     monkeypatch.chdir(top)
     made = lessons("init")
     assert made.out == f"{top}: created lessons.toml\n"
-    assert "3 cards found that are not trusted yet" in made.err
+    assert "3 cards found, not trusted yet" in made.err
     lessons("trust")
     (top / "lessons.toml").unlink()
     again = lessons("init")
@@ -535,3 +535,30 @@ def test_context_never_repeats_the_note_that_a_given_card_came_from(
     block = lessons(*asked).out
     assert f"1. {lesson} (" in block
     assert "[CONTEXT]" not in block
+
+
+def test_what_is_said_follows_what_was_printed_before_it_in_one_file(
+    tmp_path: pathlib.Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lessons_kb.cli.entry", "init", "shop"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=True,
+    )
+    made, said = done.stdout.splitlines()
+    assert made.startswith(f"{tmp_path}/shop: created ".replace("/", os.sep))
+    assert said.startswith("lessons: next: ")
+
+
+def test_the_language_server_without_its_packages_says_how_they_are_added_here(
+    lessons: Lessons, brain: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lessons_kb.process.installation import install_command
+
+    monkeypatch.setattr("lessons_kb.cli.lsp.find_spec", lambda _name: None)
+    done = lessons("lsp")
+    assert done.code == 2
+    assert f"`{install_command('lsp')}`" in done.err

@@ -136,7 +136,7 @@ def test_an_empty_brain_says_what_to_do(
     monkeypatch.chdir(root)
     shown = lessons("stats")
     assert (shown.code, shown.out) == (0, "")
-    assert shown.err == "lessons: no cards yet; `lessons create TITLE` writes the first\n"
+    assert shown.err == 'lessons: no cards yet; `lessons add "what went wrong"` writes the first\n'
     assert json.loads(lessons("stats", "--json").out)["effects"] == []
 
 

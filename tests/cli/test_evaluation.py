@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -31,6 +32,14 @@ def test_a_table_by_engine(lessons, brain, prompts) -> None:
     assert first.split()[:6] == ["tantivy", "1.000", "1.000", "1.000", "1.000", "1.000"]
     assert second.split()[0] == "rank-bm25"
     assert "1 prompt with cards, 1 without" in seen.err
+
+
+def test_a_narrow_terminal_names_each_figure_in_full(lessons, brain, prompts, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    rows = [line.split() for line in lessons("eval", prompts).out.splitlines()]
+    assert ["recall@5", "1.000"] in rows
+    assert ["false-injection", "0.000"] in rows
 
 
 def test_json_has_every_figure(lessons, brain, prompts) -> None:

@@ -194,6 +194,38 @@ def test_drafts_hold_the_fix_and_wait_for_review(lessons: Run, project: pathlib.
     assert "Root Cause" in str(json.loads(lessons("review", "--json").out)[0]["missing"])
 
 
+def test_a_draft_guards_no_file_that_is_gone(lessons: Run, project: pathlib.Path) -> None:
+    write_history(project)
+    git(project, "mv", "pay.py", "charge.py")
+    git(project, "commit", "-qm", "Rename a module", day=21)
+    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
+    assert "idempotency key" in made[0]["title"]
+    text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
+    assert "paths: []" in text
+
+
+def test_drafts_are_listed_by_what_happened(lessons: Run, project: pathlib.Path) -> None:
+    write_history(project)
+    lessons("mine", "--draft", "1")
+    assert (
+        lessons("review", "--list")
+        .out.splitlines()[1]
+        .endswith("  (Send the idempotency key on a retry)")
+    )
+
+
+def test_the_table_is_shown_before_the_drafts_are_written(
+    lessons: Run, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_history(project)
+
+    def stop(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lessons_kb.brain.mining.mine.draft", stop)
+    assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
+
+
 def test_a_discarded_draft_does_not_come_back(lessons: Run, project: pathlib.Path) -> None:
     write_history(project)
     made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]

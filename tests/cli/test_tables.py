@@ -108,6 +108,51 @@ def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(
     assert found == {card["id"] for card in everything} >= {long, near}
 
 
+def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(
+    lessons: Callable[..., Any], brain: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title = "Never run the migrations of the order service when two workers start at once"
+    long = lessons("create", title, "--no-edit").out.strip()
+    note = brain / "docs" / "order-service-migrations-and-how-its-two-workers-start-at-night.md"
+    note.parent.mkdir()
+    note.write_text("# Migrations\n\nTwo workers of the order service start at night.\n")
+    monkeypatch.setenv("COLUMNS", "80")
+    query = "migrations of the order service with two workers"
+    with monkeypatch.context() as at_terminal:
+        at_terminal.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+        shown = re.sub("\x1b\\[[0-9;]*m", "", lessons("search", query).out).splitlines()
+    assert all(cell_len(line) <= 80 for line in shown)
+    assert shown[1].split() == ["SCORE", "TITLE", "ID", "KIND"]
+    rows = [re.split(r"\s{2,}", line.strip()) for line in shown[3:] if line]
+    named = {json.loads(lessons("show", row[2], "--json").out)["id"] for row in rows}
+    assert named == {hit["id"] for hit in json.loads(lessons("search", query, "--json").out)}
+    assert named >= {
+        long,
+        "docs/order-service-migrations-and-how-its-two-workers-start-at-night.md",
+    }
+
+
+def test_a_terminal_shows_what_is_imported_a_line_each(
+    lessons: Callable[..., Any],
+    brain: object,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notes = tmp_path / "AGENTS.md"
+    rule = (
+        "Never call commit inside the loop, because each call syncs the disk of the order service"
+    )
+    notes.write_text(f"# Agents\n\n## Gotchas\n\n- {rule}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    done = lessons("--brain", brain, "import", "AGENTS.md")
+    shown = re.sub("\x1b\\[[0-9;]*m", "", done.out).splitlines()
+    assert all(cell_len(line) <= 80 for line in shown)
+    assert shown[1].split() == ["ACTION", "TITLE", "WHERE"]
+    assert shown[3].startswith("create  Never call commit inside the loop")
+
+
 def test_a_wide_terminal_shows_more_of_each_card(
     lessons: Callable[..., Any], brain: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

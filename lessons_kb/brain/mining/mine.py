@@ -31,6 +31,7 @@ from lessons_kb.model import Event, as_data
 from lessons_kb.process.git_history import list_commits, read_commit, read_patches
 from lessons_kb.process.pool import map_batches
 from lessons_kb.store.import_files import read_source
+from lessons_kb.store.locate import git_top
 from lessons_kb.store.mined_sources import Mined
 from lessons_kb.text.plurals import counted
 from lessons_kb.text.redact import redact
@@ -182,7 +183,8 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             with contextlib.suppress(GitError):
                 diff = _pick_code(read_commit(brain.directory, commit.id), commit.causes)
         prompts = typed_before(candidate)
-        sketch = sketch_candidate(candidate, prompts=prompts, diff=redact(diff), propose=learn)
+        current = replace(candidate, paths=_find_present(brain.directory, candidate.paths))
+        sketch = sketch_candidate(current, prompts=prompts, diff=redact(diff), propose=learn)
         draft = Drafts(brain).add_mined(
             candidate.id,
             sketch,
@@ -194,6 +196,14 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
         if draft is not None:
             made.append(draft)
     return made
+
+
+def _find_present(directory: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return those of a project's files that are still there: a card cannot guard another."""
+    roots = {git_top(directory) or directory, directory}
+    return tuple(
+        path for path in paths if any(os.path.isfile(os.path.join(root, path)) for root in roots)
+    )
 
 
 def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
