@@ -25,6 +25,7 @@ from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.planned_changes import find_changes, find_documents
 from lessons_kb.guards.tool_calls import find_folder, parse_call
 from lessons_kb.model import SEVERITIES, Card, Event
+from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.calls_together import note_begun
 from lessons_kb.session.detected_mistakes import (
     name_call,
@@ -111,6 +112,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
             state.cards += [pair for pair in given if tuple(pair) not in known]
             state.brought += [[hook_event.id, card] for _root, card in given]
             context = state.deliver(texts, capabilities)
+            if block is not None and not capabilities.lines:
+                state.named += map(shown_name, block.lessons)
             if context and asked_by and question:
                 state.held.append([asked_by, context])
             # What a human decides, or is told with the result anyway, is not told once more.
