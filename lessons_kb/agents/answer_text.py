@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lessons_kb import render
+from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.event import Answer
 
 MAX_MESSAGE_CHARS = 4_000
@@ -27,11 +28,11 @@ class Said:
 def put_into_words(answer: Answer) -> Said:
     """Render what an answer holds as values: the footer of a block, the post-check."""
     lines = list(answer.lines)
-    if (answer.block is not None and answer.block.lessons) or answer.check is not None:
-        if answer.block is not None and answer.footer:
-            lines.append(render.scope_footer(answer.block, answer.language))
-        if answer.check is not None:
-            lines.append(render.check_line(answer.check, answer.language))
+    given = answer.block.lessons if answer.block is not None else ()
+    if answer.footer and (names := [*answer.named, *map(shown_name, given)]):
+        lines.append(render.footer(names, answer.language))
+    if answer.check is not None:
+        lines.append(render.check_line(answer.check, answer.language))
     message = "\n".join(line for line in lines if line and line != answer.stop)
     if len(message) > MAX_MESSAGE_CHARS:
         message = message[: MAX_MESSAGE_CHARS - 1].rsplit("\n", 1)[0] + "\n…"

@@ -94,7 +94,8 @@ AGENTS: Mapping[str, Agent] = {
             "SessionEnd": "end",
         },
         context=("SessionStart", "BeforeAgent", "AfterTool"),
-        lines=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"),
+        # `gemini -p` shows a line of SessionStart twice.
+        lines=("BeforeAgent", "AfterTool", "AfterAgent"),
         stop=("BeforeTool",),
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,

@@ -73,7 +73,10 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         elif loud and not hook_event.part:
             state.stopping = [event.step, loud[-1].user_line]
         said = answer_signals(signals, state, capabilities, texts)
+        named = state.take_named(capabilities)
     _note_recurrences(open_session, hook_event, made)
+    if named:
+        said = _with_footer(replace(said, named=named), open_session)
     return _add_lessons(said, open_session, hook_event, capabilities, late) if late else said
 
 
@@ -106,14 +109,14 @@ def _add_lessons(
         known = {tuple(pair) for pair in state.cards}
         state.cards += [pair for pair in given if tuple(pair) not in known]
         context = state.deliver([(BLOCK, block.text)], capabilities)
+    context = "\n\n".join(text for text in (said.context, context) if text)
+    return _with_footer(replace(said, context=context, block=block), open_session)
+
+
+def _with_footer(said: Answer, open_session: OpenSession) -> Answer:
+    """Let an answer name its lessons as the nearest brain wants it."""
     settings = open_session.brain.layers[0].settings
-    return replace(
-        said,
-        context="\n\n".join(text for text in (said.context, context) if text),
-        block=block,
-        language=settings.language,
-        footer=settings.hooks.footer,
-    )
+    return replace(said, language=settings.language, footer=settings.hooks.footer)
 
 
 def _note_recurrences(

@@ -25,6 +25,7 @@ from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.planned_changes import find_changes, find_documents
 from lessons_kb.guards.tool_calls import find_folder, parse_call
 from lessons_kb.model import SEVERITIES, Card, Event
+from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.calls_together import note_begun
 from lessons_kb.session.detected_mistakes import (
     name_call,
@@ -72,7 +73,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     _note_spawned(open_session, hook_event)
     note_begun(open_session.journal, hook_event)
     call = _read_call(open_session, hook_event)
-    if not (call.touched or call.changes or call.commands):
+    if not (call.changed or call.changes or call.commands):
         return NOTHING
     journal = open_session.journal
     before = read_state(journal, hook_event.context)
@@ -87,7 +88,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     with turn_state(journal, hook_event.context) as state:
         # What another process noted for this call, and did not get to say, is new once more.
         unsaid = state.take_back(hook_event.id) if hook_event.again and hook_event.id else set()
-        asking, stopping = _note_asked(state, asked_by, guarding, detected, call.changed)
+        asking, stopping = _note_asked(state, asked_by, guarding, detected)
         new, seen = _note_shown(state, hook_event.id, guarding, detected)
         late = state.note_late(hook_event.id, late)
     for layer in brain.layers if unsaid else ():
@@ -111,6 +112,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
             state.cards += [pair for pair in given if tuple(pair) not in known]
             state.brought += [[hook_event.id, card] for _root, card in given]
             context = state.deliver(texts, capabilities)
+            if block is not None and not capabilities.lines:
+                state.named += map(shown_name, block.lessons)
             if context and asked_by and question:
                 state.held.append([asked_by, context])
             # What a human decides, or is told with the result anyway, is not told once more.
@@ -169,11 +172,10 @@ def _note_asked(
     asked_by: str,
     guarding: Sequence[Guarding],
     detected: Sequence[Detected],
-    changed: frozenset[str],
 ) -> tuple[list[Guarding], list[Detected]]:
     """Return what a human is to be asked about, and was not asked about in this session."""
     asked = state.asked_about()
-    asking = _asking(guarding, changed, asked)
+    asking = _asking(guarding, asked)
     stopping = [d for d in detected if _may_ask(d.card) and not asked.issuperset(_marks([d]))]
     keys = [key for found in _only_named(asking) for key in _keys(found)]
     state.asked += [[asked_by, key] for key in (*keys, *_marks(stopping))]
@@ -201,10 +203,8 @@ def _as_told(change: Change) -> Change:
 class _Call:
     """What a call is about to do."""
 
-    touched: tuple[str, ...] = ()
-    """Files, relative to the project root."""
-    changed: frozenset[str] = frozenset()
-    """Those of them that it changes or runs."""
+    changed: tuple[str, ...] = ()
+    """Files that it changes or runs, relative to the project root."""
     changes: tuple[Change, ...] = ()
     """What it writes, as its arguments tell: no file was looked at."""
     commands: tuple[str, ...] = ()
@@ -222,7 +222,6 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     does, command = events[0].kind, events[0].text
     if does not in (*_CHANGES, *_COMMANDS):
         return _Call()
-    touched = dict.fromkeys(target for event in events for target in event.targets)
     changed = dict.fromkeys(
         target for event in events if event.kind in _CHANGES for target in event.targets
     )
@@ -238,11 +237,9 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     else:
         written = command if is_patch_command(command) else arguments
         changes = find_changes(written, scope=scope, cwd=hook_event.cwd)
-    most = max(_MAX_FILES, len(changed))
     place = place_creation if does == "create" or does in _COMMANDS else place_change
     return _Call(
-        touched=tuple(dict.fromkeys((*changed, *touched)))[:most],
-        changed=frozenset(changed),
+        changed=tuple(changed),
         changes=tuple(changes[:_MAX_FILES]),
         commands=tuple(find_run(command)) if does in _COMMANDS else (),
         place=_as_told if hook_event.posted else partial(place, root=scope),
@@ -266,8 +263,8 @@ def _find_fresh(
 def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
     """Return the cards about a call, those of the worst mistakes first."""
     guarding: list[Guarding] = []
-    if call.touched:
-        guarding = [found for one in brain.layers for found in _guarding(brain, one, call.touched)]
+    if call.changed:
+        guarding = [found for one in brain.layers for found in _guarding(brain, one, call.changed)]
     placed = map(call.place, call.changes)  # only where it is asked for
     detected = find_detected(brain, placed, call.commands)
     severity = SEVERITIES.index
@@ -294,7 +291,7 @@ def _find_served(
 
     cards = [read_card(one) for one in served if _is_about_calls(one)]
     placed = map(call.place, call.changes)
-    guarded, matches = find_in_call(cards, call.touched, placed, call.commands)
+    guarded, matches = find_in_call(cards, call.changed, placed, call.commands)
     layer = brain.layers[0]
     return (
         [(layer, card, files) for card, files in guarded],
@@ -353,15 +350,12 @@ def _below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in files)
 
 
-def _asking(
-    guarding: Sequence[Guarding], changed: frozenset[str], asked: set[str]
-) -> list[Guarding]:
+def _asking(guarding: Sequence[Guarding], asked: set[str]) -> list[Guarding]:
     """Return those who ask before a change, with the files that nobody was asked about yet."""
     asking = []
     for layer, card, files in guarding:
         if _may_ask(card):
-            new = [file for file in files if file in changed]
-            new = [file for file in new if _key(layer, card, file) not in asked]
+            new = [file for file in files if _key(layer, card, file) not in asked]
             if new:
                 asking.append((layer, card, tuple(new)))
     return asking

@@ -107,6 +107,8 @@ class Answer:
     language: str = "en"
     footer: bool = True
     """Tell the user which lessons ``block`` has."""
+    named: tuple[str, ...] = ()
+    """Lessons of an earlier event, which showed the user nothing: told with those of ``block``."""
     trouble: str = ""
     """What went wrong and cost no more than a part of the answer; for the log."""
 

@@ -64,6 +64,8 @@ class TurnState:
         """[kind, prompt] of each subagent that was asked for and has not begun yet."""
         self.waiting: list[list[str]] = _pairs(data.get("waiting"))
         """[what about, text] that no hook event could carry yet."""
+        self.named: list[str] = _texts(data.get("named"))
+        """Lessons given with an event that shows the user nothing."""
         self.drafted: int = int(_number(data.get("drafted")))
         """Drafts that the user was not told of yet in this session."""
         self.offered: bool = data.get("offered") is True
@@ -99,6 +101,7 @@ class TurnState:
             "held": self.held[-_MAX_HELD:],
             "spawned": self.spawned[-_MAX_HELD:],
             "waiting": self.waiting[-_MAX_WAITING:],
+            "named": self.named[-_MAX_WAITING:],
             "drafted": self.drafted,
             "offered": self.offered,
             "unattended": self.unattended,
@@ -167,6 +170,12 @@ class TurnState:
             elif text and (given or not capabilities.context):  # what is too long alone never fits
                 self.waiting.append([about, text])
         return "\n\n".join(given)
+
+    def take_named(self, capabilities: Capabilities) -> tuple[str, ...]:
+        """Return the lessons that the user was not told of, once they can be."""
+        named = tuple(self.named) if capabilities.lines else ()
+        self.named = [] if named else self.named
+        return named
 
     def expect(self, call: str, brain: str, card: str, text: str) -> None:
         """Note that a call is about to make a card's mistake; ``text`` is told once a session."""

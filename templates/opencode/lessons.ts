@@ -15,6 +15,8 @@ export const Lessons: Plugin = async ({ client, directory }) => {
   const failed = new Set<string>()
   const steps = new Map<string, string>()
   const children = new Set<string>()
+  const summaries = new Set<string>()
+  const compacted = new Set<string>()
   let missed = false
 
   const ask = async (event: string, rest: Record<string, unknown>): Promise<Answer> => {
@@ -123,8 +125,18 @@ export const Lessons: Plugin = async ({ client, directory }) => {
           else keep(info.id, await ask("start", { sessionID: info.id }))
           break
         }
+        case "message.updated": {
+          const info = data.info ?? {}
+          if (info.role === "assistant" && info.summary === true) summaries.add(info.id)
+          break
+        }
         case "message.part.updated": {
           const part = data.part ?? {}
+          if (summaries.has(part.messageID)) {
+            compacted.add(part.sessionID)
+            break
+          }
+          compacted.delete(part.sessionID)
           if (part.type === "text" && part.text && !part.synthetic && part.time?.end) {
             answers.set(part.sessionID, part.text)
           }
@@ -142,6 +154,8 @@ export const Lessons: Plugin = async ({ client, directory }) => {
           if (children.has(sessionID)) break
           waiting.delete(sessionID)
           steps.clear()
+          // A summary is no answer: the turn before it has ended, or goes on behind it.
+          if (compacted.delete(sessionID)) break
           await ask("stop", { sessionID, text: answers.get(sessionID) ?? "" })
           break
         }

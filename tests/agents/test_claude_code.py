@@ -259,6 +259,20 @@ def test_a_guarded_file_brings_its_card_once(project, fire) -> None:
     assert fire("claude-code", edit(2)) == {}
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_command_that_reads_a_guarded_file_brings_no_card(agent, project, fire) -> None:
+    def run(number: int, command: str) -> Any:
+        arguments = {"command": command}
+        return fire(agent, called(project, "PreToolUse", "Bash", number, tool_input=arguments))
+
+    (project / "bot/run.py").write_text("def handle(update): ...\n")
+    asked = "what does handle() in bot/run.py return?"
+    fire(agent, event(project, "UserPromptSubmit", prompt=asked))
+    for number, command in enumerate(("cat bot/run.py", "grep -n def bot/*.py", "git diff bot")):
+        assert run(number, command) == {}
+    assert "Telegram remote execution" in context(run(9, "sed -i s/a/b/ bot/run.py"))
+
+
 def test_a_card_given_with_the_prompt_is_not_given_before_the_edit(project, fire) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     arguments = {"file_path": str(project / "bot/run.py"), "old_string": "a"}

@@ -166,6 +166,19 @@ def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted) 
     assert message(tell("SessionStart", "s2", source="resume")) == ""
 
 
+def test_gemini_cli_is_told_with_the_prompt_for_it_shows_a_line_of_the_start_twice(
+    repository, tell
+) -> None:
+    with Brain.open(repository) as brain:
+        brain.drafts.propose("The total of a cart was hard-coded")
+    assert message(tell("SessionStart", agent="gemini-cli", source="startup")) == ""
+    asked = {"agent": "gemini-cli", "prompt": "And now something else"}
+    assert message(tell("BeforeAgent", timestamp="2026-11-22T10:00:00Z", **asked)) == NEW.format(
+        "1 draft"
+    )
+    assert message(tell("BeforeAgent", timestamp="2026-11-22T10:01:00Z", **asked)) == ""
+
+
 @pytest.mark.slow
 def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, drafted) -> None:
     tell("UserPromptSubmit", prompt="Fix the rounding in add()", prompt_id="p1")

@@ -20,7 +20,9 @@ _ALWAYS: Mapping[str, tuple[str, ...]] = {
     ),
     "gemini-cli": ("Restart Gemini CLI. It may warn once about new hooks.",),
     "cursor": (_LATE.format("Cursor", "with tool results"),),
-    "copilot-cli": ("Copilot CLI does not show hook messages; use `lessons why`.",),
+    "copilot-cli": (
+        "Copilot CLI names the lessons in its timeline; with `-s` it shows nothing: `lessons why`.",
+    ),
     "vscode": (
         "VS Code ignores matchers, so the hook runs for every tool.",
         _LATE.format("VS Code", "with tool results"),
