@@ -153,7 +153,7 @@ class Layer(Index):
                 if self._state is None or rebuild or progress is not None:
                     raise
                 done = Refresh(files=count_files(self._state.manifest), stale=str(error))
-            self._touched = bool(done.stale)
+            self._touched = self._touched and bool(done.stale)
             if self.meaning is not None:
                 done = self._encode_some(done, self.meaning, bounded=limit is not None)
             self.stale = done.stale

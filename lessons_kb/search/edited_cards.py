@@ -60,8 +60,14 @@ class Overlay:
         return score
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stands, as of the last commit."""
-        return self._engine.document_frequencies(terms)
+        """Return in how many cards' ``body`` each term stood at the last commit.
+
+        1 for one that stands in edited cards alone: a search asks for no word that is nowhere.
+        """
+        found = self._engine.document_frequencies(terms)
+        new = [term for term, count in found.items() if not count]
+        edited = {word for fields in self._edited.values() for word in fields.get("body", ())}
+        return found | {term: 1 for term in new if plain_term(term) in edited}
 
     def find_terms(
         self, numbers: Iterable[int], terms: Iterable[str]

@@ -82,6 +82,14 @@ def test_an_edit_is_seen_while_nothing_can_be_committed(watched: Watched) -> Non
     assert watched.titles("ushuaia") == ["Ushuaia ferries"]
 
 
+def test_an_edit_is_seen_after_a_refresh_that_was_refused(watched: Watched) -> None:
+    with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
+        assert not refused
+        watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
+        assert watched.layer.refresh(leased=False, patience=0.01).stale
+        watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
+
+
 def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched: Watched) -> None:
     def guarding(path: str) -> int:
         watched.layer.refresh_some()

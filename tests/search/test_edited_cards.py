@@ -82,3 +82,13 @@ def test_no_more_are_returned_than_were_asked_for(engine: Engine) -> None:
     assert len(overlay.search({"w1": 1.0}, WEIGHTS, 3)) == 3
     assert overlay.search({"w1": 1.0}, WEIGHTS, 0) == []
     assert set(WEIGHTS) <= set(FIELDS)
+
+
+def test_a_word_of_an_edited_card_alone_stands_in_one(engine: Engine) -> None:
+    overlay = Overlay(engine, {EDITED: {"title": ("new",), "body": ("new", "w1")}})
+    known = engine.document_frequencies(["w1"])
+    assert overlay.document_frequencies(["new", "w1", "nowhere"]) == {
+        **known,
+        "new": 1,
+        "nowhere": 0,
+    }

@@ -391,6 +391,7 @@ SECRETS: dict[str, Kind] = {
     "htpasswd command": ("htpasswd -b -c f bob @@", short),
     "net use": ("net use z: \\\\h\\s @@ /user:bob", short),
     "smbclient": ("smbclient //h/s -U bob%@@", short),
+    "smbclient, read as a percent code": ("smbclient //h/s -U bob%@@", lambda: "22" + made(8)),
     "sqlplus": ("sqlplus bob/@@@orcl", short),
     "sqlcmd": ("sqlcmd -S h -U sa -P @@", short),
     "echo into docker": ("echo @@ | docker login -u bob --password-stdin", short),
