@@ -67,11 +67,9 @@ class Bench:
         return make_prompt(self.statistics, number, seed=self.seed, words=words)
 
     def title(self, number: int) -> str:
-        """Return a prompt that names one card and tells its situation: a block is due anywhere."""
+        """Return a prompt that names one card of every brain, so that a block is due."""
         text = make_card(self.statistics, number, seed=self.seed, real_size=False)[1]
-        title = text.split("title: '", 1)[1].split("'", 1)[0]
-        situation = text.split("## Situation\n\n", 1)[1].split("\n", 1)[0]
-        return f"Please look after this: {title}. {situation}"
+        return "Please look after this: " + text.split("title: '", 1)[1].split("'", 1)[0]
 
 
 def make_row(

@@ -46,7 +46,9 @@ def measure_prompts(bench: Bench) -> list[Row]:
     rows = []
     event = prompt_event(bench.title(7))
     for size, target in zip(bench.sizes, (1.5, 1.5, 2), strict=False):
-        command = client(bench.indexed(size), event, must_print=BLOCK)
+        # Among 100,000 generated cards no prompt is sure of one: the work is done all the same.
+        due = BLOCK if size <= bench.large else ""
+        command = client(bench.indexed(size), event, must_print=due)
         with running(command):
             name = f"prompt, daemon, {size:,} cards"
             rows += time_fresh(bench, "hook: ", {name: command}, {name: target})
