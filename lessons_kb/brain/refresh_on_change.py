@@ -121,7 +121,7 @@ class _Watcher:
             with self.guard:
                 self.sure = False
             self.layer.follow_edits(None)
-            self.lease.drop()
+            self.lease.end()
             self.writer.close()
             self.ended.set()
 

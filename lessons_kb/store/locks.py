@@ -127,17 +127,17 @@ def _read_holder(path: str) -> tuple[str, bool]:
         pid, since = int(number), time.strftime("%H:%M:%S", time.localtime(float(began)))
     except (OSError, StorageError, ValueError, OverflowError):
         return "another process is writing the index", False
-    stopped = _is_stopped(pid)
+    stopped = find_process_state(pid) in ("T", "t")
     holder = f"{shown(command)} (process {pid}) has been writing the index since {since}"
     if stopped:
         holder += f" and is suspended; `kill -CONT {pid}` resumes it, `kill -KILL {pid}` ends it"
     return holder, stopped
 
 
-def _is_stopped(pid: int) -> bool:
-    """Tell whether a process was stopped; where nothing tells, it was not."""
+def find_process_state(pid: int) -> str:
+    """Return the letter by which Linux tells what a process does, "" where nothing tells."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+            return file.read().rpartition(b")")[2].split()[0].decode()
     except (OSError, IndexError):
-        return False
+        return ""

@@ -15,6 +15,7 @@ from functools import cache
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import read_regular
+from lessons_kb.store.locks import find_process_state
 
 _PREFIX, _SUFFIX, _UNFINISHED = "watch.", ".lease", ".new"
 _LONGEST_SECONDS = 2.5
@@ -89,7 +90,7 @@ def _read(path: str) -> tuple[bytes, bytes]:
 
 
 class Lease:
-    """The giver's side. One thread settles and renews; any thread may drop."""
+    """The giver's side. One thread settles, renews and ends; any thread may drop."""
 
     def __init__(self, cache: str, root: str) -> None:
         self._root = root
@@ -133,8 +134,7 @@ class Lease:
             if self._given:
                 os.utime(self._path)
                 return
-            for path in filter(is_abandoned, find_leases(self._cache)):
-                os.unlink(path)
+            self._clear()
             temp = f"{self._path}{_UNFINISHED}"
             with open(temp, "wb") as file:
                 file.write(_giver() + b"\n" + self._folder)
@@ -145,6 +145,16 @@ class Lease:
             self._signs += 1
         if self._signs != seen:  # the sign came while the file did
             self._withdraw()
+
+    def end(self) -> None:
+        """Take the word back for good, and that of watchers gone since it was given."""
+        self.drop()
+        with contextlib.suppress(OSError):
+            self._clear()
+
+    def _clear(self) -> None:
+        for path in filter(is_abandoned, find_leases(self._cache)):
+            os.unlink(path)
 
     def _withdraw(self) -> None:
         # Not those of other watchers: they have seen the change themselves.
@@ -162,7 +172,7 @@ def _is_alive(giver: bytes) -> bool:
         os.kill(int(number), 0)
     except (OSError, ValueError, OverflowError):
         return False
-    return True
+    return find_process_state(int(number)) != "Z"  # killed, and its parent has not looked yet
 
 
 def _folder(root: str) -> bytes:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -39,13 +40,14 @@ def grow_old(cache: str) -> None:
         os.utime(path, (1_000_000, 1_000_000))
 
 
-def as_another(cache: str) -> pathlib.Path:
-    """Make the lease that of another process, which still runs; return its file."""
+def as_another(cache: str, process: int | None = None) -> pathlib.Path:
+    """Make the lease that of another process, one that still runs; return its file."""
+    process = process or os.getppid()
     path = pathlib.Path(*find_leases(cache))
     giver, folder = path.read_bytes().split(b"\n")
     _number, boot, began = giver.split(b" ")
-    path.write_bytes(b"%d %s %s\n%s" % (os.getppid(), boot, began, folder))
-    return path.rename(path.with_stem(f"watch.{os.getppid()}-1"))
+    path.write_bytes(b"%d %s %s\n%s" % (process, boot, began, folder))
+    return path.rename(path.with_stem(f"watch.{process}-1"))
 
 
 def test_its_own_process_believes_it_until_it_is_dropped(
@@ -105,6 +107,20 @@ def test_one_of_a_process_that_is_gone_is_abandoned(cache: str, root: str) -> No
     lease.settle()
     lease.renew()
     assert not left.exists()
+    left.write_bytes(b"99999999 not-this-boot 1")  # of one that still ran when this one began
+    lease.end()
+    assert find_leases(cache) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing tells what a process does")
+def test_a_process_that_was_killed_vouches_for_nothing(cache: str, root: str, lease: Lease) -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        left = as_another(cache, child.pid)
+        assert is_leased(cache, root)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+        assert not is_leased(cache, root)
+        assert is_abandoned(str(left))
 
 
 @pytest.mark.parametrize("whose", ["its own", "another"])
