@@ -57,6 +57,7 @@ class Watching:
         """End all watches soon, or ``wait`` until they have taken their leases away."""
         for watcher in self._watchers:
             watcher.watch.stop()
+            watcher.lease.end()  # the process may end before the thread does
         until = time.monotonic() + _LAST_WORDS
         for watcher in self._watchers if wait else ():
             # Not by join: Python 3.11 takes a thread for ended once a join was interrupted.
@@ -121,7 +122,7 @@ class _Watcher:
             with self.guard:
                 self.sure = False
             self.layer.follow_edits(None)
-            self.lease.end()
+            self.lease.drop()
             self.writer.close()
             self.ended.set()
 
@@ -154,7 +155,7 @@ class _Watcher:
                     self.sure = self.leasing and self.unsure <= signs
         if done.stale:
             self.lease.drop()
-        elif self.leasing:
+        elif self.leasing and not self.watch.stopped:
             self.lease.renew()
         if done.changed or done.removed:
             with contextlib.suppress(LessonsError):

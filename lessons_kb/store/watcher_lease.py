@@ -90,7 +90,7 @@ def _read(path: str) -> tuple[bytes, bytes]:
 
 
 class Lease:
-    """The giver's side. One thread settles, renews and ends; any thread may drop."""
+    """The giver's side. One thread settles and renews; any thread may drop and end."""
 
     def __init__(self, cache: str, root: str) -> None:
         self._root = root
