@@ -26,7 +26,7 @@ _RENEWAL = 1.0
 _READ_AT_ONCE = 4
 """Edited files that are read as soon as they are seen: more at once are no person's edits."""
 _LAST_WORDS = 2.0
-"""Seconds given to a watcher to finish what it writes and take its lease away."""
+"""Seconds given to a watcher to finish what it writes."""
 
 
 class Watching:
@@ -54,7 +54,7 @@ class Watching:
                 pass
 
     def stop(self, *, wait: bool = False) -> None:
-        """End all watches soon, or ``wait`` until they have taken their leases away."""
+        """Take all leases away and end the watches soon, or ``wait`` until they have ended."""
         for watcher in self._watchers:
             watcher.watch.stop()
             watcher.lease.end()  # the process may end before the thread does
