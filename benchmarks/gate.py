@@ -4,7 +4,8 @@ A brain is a set's documents as cards. Own prompts are the set's queries; foreig
 queries of other sets and everyday requests that no card is about.
 
 *False injection* is the share of foreign prompts with at least one injected lesson; *kept recall*
-is hit@3 of what is injected over hit@3 of the ranking without the gate.
+is hit@3 with the gate over hit@3 of the ranking without it; *given* is the same of what is injected,
+which is two lessons at most.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ _HEADERS = (
     "cards",
     "own",
     "hit@3",
-    "injected@3",
     "kept",
     "in real prompts",
+    "given",
     "false: other sets",
     "everyday",
     "short",
@@ -60,7 +61,9 @@ class Tally:
     found: tuple[float, ...] = ()
     """hit@3 of the ranking for each own prompt."""
     kept: tuple[float, ...] = ()
-    """hit@3 of what is injected for each own prompt."""
+    """hit@3 of what passes the gate for each own prompt."""
+    given: tuple[float, ...] = ()
+    """The right card is among those injected, for each own prompt."""
     put_found: tuple[float, ...] = ()
     """As ``found``, for own prompts that were put into recorded ones."""
     put_kept: tuple[float, ...] = ()
@@ -74,7 +77,7 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         names = (
-            "found", "kept", "put_found", "put_kept", "others", "everyday", "short", "drew",
+            "found", "kept", "given", "put_found", "put_kept", "others", "everyday", "short", "drew",
         )  # fmt: skip
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
@@ -131,11 +134,12 @@ def ask(
     typed: bool = False,
 ) -> Tally:
     """Put every prompt to an open brain."""
-    found, kept = [], []
+    found, kept, injected = [], [], []
     for prompt in own:
         relevant = given.relevant[prompt.id]
         found.append(metrics.compute_hit(ours.search(prompt.text, 3), relevant))
-        kept.append(metrics.compute_hit(ours.inject(prompt.text), relevant))
+        kept.append(metrics.compute_hit(ours.keep(prompt.text, 3), relevant))
+        injected.append(metrics.compute_hit(ours.inject(prompt.text), relevant))
     put = real_prompts.put_into(given, 1) if typed else []
     strange = [(prompt, len(ours.inject(prompt.text))) for prompt in others]
     daily = [(prompt, len(ours.inject(prompt.text))) for prompt in everyday]
@@ -143,11 +147,12 @@ def ask(
         size=len(given.docs),
         found=tuple(found),
         kept=tuple(kept),
+        given=tuple(injected),
         put_found=tuple(
             metrics.compute_hit(ours.search(text, 3), given.relevant[name]) for name, text in put
         ),
         put_kept=tuple(
-            metrics.compute_hit(ours.inject(text), given.relevant[name]) for name, text in put
+            metrics.compute_hit(ours.keep(text, 3), given.relevant[name]) for name, text in put
         ),
         others=tuple(count for _, count in strange),
         everyday=tuple(count for _, count in daily),
@@ -243,8 +248,8 @@ def _summary(tally: Tally) -> dict[str, Any]:
         "cards": tally.size,
         "own": len(tally.found),
         "hit@3": metrics.mean(tally.found),
-        "injected@3": metrics.mean(tally.kept),
         "kept": kept / found if found else 1.0,
+        "given": sum(tally.given) / found if found else 1.0,
         "kept_in_real": sum(tally.put_kept) / sum(tally.put_found) if any(tally.put_found) else 1.0,
         "foreign": len(foreign),
         "false_others": _share(tally.others),
@@ -264,8 +269,8 @@ def _average(tallies: dict[str, Tally]) -> dict[str, Any]:
     rows = [_summary(tally) for tally in tallies.values()]
     names = (
         "hit@3",
-        "injected@3",
         "kept",
+        "given",
         "kept_in_real",
         "false_others",
         "false_everyday",
@@ -284,11 +289,11 @@ def _average(tallies: dict[str, Tally]) -> dict[str, Any]:
 
 def _cells(tally: Tally) -> list[str]:
     row = _summary(tally)
-    names = _HEADERS[3:6]
-    shares = [f"{row[name]:.1%}" for name in names]
+    names = ("hit@3", "kept", "kept_in_real", "given")
     wrong = ("false_others", "false_everyday", "false_short", "false")
-    shares += [f"{row[name]:.1%}" for name in wrong]
-    shares.insert(3, f"{row['kept_in_real']:.1%}" if tally.put_found else "-")
+    shares = [f"{row[name]:.1%}" for name in (*names, *wrong)]
+    if not tally.put_found:
+        shares[2] = "-"
     if not tally.others:
         shares[4] = "-"
     return [str(tally.size), str(row["own"]), *shares, f"{row['lessons_per_foreign_prompt']:.2f}"]

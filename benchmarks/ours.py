@@ -40,8 +40,13 @@ class Ours:
         """Return the ranking without the gate."""
         return self._documents(self.brain.search(text, kinds=KINDS, limit=limit))
 
+    def keep(self, text: str, limit: int) -> list[str]:
+        """Return those of the first in the ranking that pass the gate."""
+        hits = self.brain.search(text, kinds=KINDS, limit=limit)
+        return self._documents([hit for hit in hits if hit.passed])
+
     def inject(self, text: str) -> list[str]:
-        """Return what is put in front of the agent: the ranking behind the gate."""
+        """Return what is put in front of the agent: at most two that pass the gate."""
         return self._documents(self.brain.preflight(text, context=False).lessons)
 
     def explain(self, text: str) -> list[Hit]:

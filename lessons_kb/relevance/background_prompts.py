@@ -65,9 +65,10 @@ def measure_background(terms: Sequence[str]) -> float:
 
 
 @lru_cache(maxsize=10_000)
-def is_background(term: str) -> bool:
-    """Tell whether any background prompt holds a term."""
-    return f" {term} " in _background_text()
+def measure_rarity(term: str) -> float:
+    """Return how rare a term is in the background prompts, in nats: 7.8 where none holds it."""
+    text, prompts = _background_text()
+    return -log((text.count(f" {term} ") + 0.5) / (prompts + 1))
 
 
 def share_of_background(term: str, script: str) -> float:
@@ -86,9 +87,10 @@ def _background_in(script: str) -> tuple[frozenset[str], ...]:
 
 
 @cache
-def _background_text() -> str:
-    # Not a set: to make one takes a process that asks for a few terms longer than to look.
-    return f" {' '.join(read_lines(_PROMPTS))} "
+def _background_text() -> tuple[str, int]:
+    # No table of counts: to make one takes a process that asks for a few terms longer than to look.
+    lines = list(read_lines(_PROMPTS))
+    return f" {'  '.join(lines)} ", len(lines)
 
 
 class _Held(NamedTuple):
