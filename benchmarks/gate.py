@@ -36,7 +36,7 @@ SHORT = 8
 _FOREIGN_PER_SET = 100
 _OWN_TOGETHER = 100
 _TOGETHER = 12_000
-_TRIALS = {3: 8, 6: 6, 30: 3}
+_TRIALS = {3: 24, 6: 18, 30: 9}
 _HEADERS = (
     "brain",
     "cards",
