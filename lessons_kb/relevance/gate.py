@@ -28,26 +28,26 @@ from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.scripts import BIGRAM_SCRIPTS, find_script_of_word
 
 # The log odds of a card are the sum of these times what each names.
-_BIAS = -4.93
+_BIAS = -4.75
 _LIMIT = 9.0
 """Log odds go no further: nothing here is surer than 1 in 8,000."""
 _ANSWERED = 2.5
 _HALF = 0.5
 """ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
-_RIVALS = -1.4
+_RIVALS = -1.35
 _MANY = 50
 """ln(r / (_MANY + r)), r being the cards that share a word with the query: the best of many shares
 more, by chance alone. Beyond some, further ones share no more than the commonest words."""
-_LENGTH = -0.84
+_LENGTH = -0.85
 """ln(terms of the query): the longer it is, the more it shares with any card."""
-_SURPRISE = 0.51
+_SURPRISE = 0.53
 """Nats it takes to find the shared words in a card of this length by chance."""
 _ENOUGH = 8.0
-_LACKING = -0.8
+_LACKING = -0.75
 """Nats that the shared words lack in any text: common ones convince little in a short card too."""
-_PHRASES = 1.91
+_PHRASES = 1.9
 """ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
-_RAREST = 0.54
+_RAREST = 0.5
 """Nats of the shared word that is the rarest in prompts about other things: *push* and *branch* are
 rare in manuals, and every tenth prompt to an agent holds one."""
 _BACKGROUND = -0.2

@@ -22,7 +22,7 @@ from tests.agents.shared_server import LESSON, FakeServer, send
 
 Fire = Callable[..., Any]
 Settings = Callable[..., pathlib.Path]
-PROMPT = "Retry the payment with an idempotency key, told by a Telegram command that runs a script"
+PROMPT = "Retry the payment with an idempotency key when the Telegram script of the shop sends it once more"
 LOCAL, SERVED = "telegram-allowlist", "shop@server:lessons/never-retry-payments.md"
 PATIENT = {"LESSONS_HOOK_DEADLINE": "120"}
 """A busy machine may be slow: half a minute is left for the server."""
@@ -70,13 +70,13 @@ def prompt(fire: Fire, project: pathlib.Path) -> Callable[..., tuple[str, str]]:
 
 
 def test_both_brains_are_given_by_confidence(prompt, settings, server):
-    server.lessons = [{**LESSON, "confidence": 0.995}]
+    server.lessons = [{**LESSON, "confidence": 0.998}]
     context, line = prompt()
     assert context.index("Never retry") < context.index("Telegram remote")
     assert f"(high · seen 3× · {SERVED})" in context
     assert "- [ ] Send an idempotency key" in context
     assert line == f"Lessons: 2 ({SERVED}, lessons/{LOCAL}.md)"
-    server.lessons = [{**LESSON, "confidence": 0.97}]
+    server.lessons = [{**LESSON, "confidence": 0.99}]
     context, _line = prompt(session="s2")
     assert context.index("Telegram remote") < context.index("Never retry")
 

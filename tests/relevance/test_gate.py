@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -282,14 +283,9 @@ def test_common_words_alone_are_named_as_such_and_at_most_three():
 
 
 def test_of_two_cards_the_same_score_answers_more_of_a_prompt_of_common_words():
-    rare = one(
-        frequencies={"telegram": 1, "run": 1}, size=100, cards={"a": ({"body": ("telegram",)}, 2.0)}
-    )
-    common = one(
-        frequencies={"telegram": 60, "run": 60},
-        size=100,
-        cards={"a": ({"body": ("telegram",)}, 2.0)},
-    )
+    alike: dict[str, Any] = {"size": 100, "rivals": 2, "cards": {"a": ({"body": ("telegram",)}, 2.0)}}
+    rare = one(frequencies={"telegram": 1, "run": 1}, **alike)
+    common = one(frequencies={"telegram": 60, "run": 60}, **alike)
     assert common.confidence > rare.confidence
 
 
@@ -368,8 +364,8 @@ def test_rivals_default_to_the_size():
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"lengths": {"body": 300}}, 0.2625),
-        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.5038),
+        ({"lengths": {"body": 300}}, 0.6344),
+        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.7459),
         (
             {
                 "fields": {"body": ("telegram", "run"), "title": ("telegram",)},
@@ -377,9 +373,9 @@ def test_rivals_default_to_the_size():
                 "rivals": 400,
                 "lengths": {"body": 900, "title": 1},
             },
-            0.314,
+            0.4567,
         ),
-        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0802),
+        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0628),
     ],
     ids=["usual", "short", "title", "prose"],
 )
