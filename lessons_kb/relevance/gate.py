@@ -28,7 +28,7 @@ from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.scripts import BIGRAM_SCRIPTS, find_script_of_word
 
 # The log odds of a card are the sum of these times what each names.
-_BIAS = -4.75
+_BIAS = -4.8
 _LIMIT = 9.0
 """Log odds go no further: nothing here is surer than 1 in 8,000."""
 _ANSWERED = 2.5
