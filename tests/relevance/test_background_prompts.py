@@ -6,7 +6,7 @@ import json
 import pathlib
 
 from lessons_kb.data import read_lines
-from lessons_kb.relevance.background_prompts import UNKNOWN, measure_background
+from lessons_kb.relevance.background_prompts import UNKNOWN, measure_background, measure_rarity
 from lessons_kb.text.analyzer import analyze
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -32,6 +32,13 @@ def test_a_card_without_words_is_drawn_by_nothing():
 def test_a_longer_card_with_the_same_words_shares_them_more_by_chance():
     terms = analyze(HOW_WE_WORK)
     assert measure_background(terms * 5) < measure_background(terms)
+
+
+def test_a_word_is_the_rarer_the_fewer_prompts_hold_it():
+    rarities = [measure_rarity(term) for term in ("test", "push", "spinner", "qwertz")]
+    assert rarities == sorted(rarities)
+    assert rarities[0] < 3
+    assert rarities[-1] == measure_rarity("zzyzx") < 8
 
 
 def test_the_shipped_terms_are_those_of_a_thousand_written_prompts():
