@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from benchmarks.data import Prompt
     from benchmarks.ours import Ours
 
-MAX_FALSE = 0.05
-MIN_KEPT = 0.92
-MIN_KEPT_ANYWHERE = 0.85
+MIN_KEPT = 0.9
+MIN_KEPT_ANYWHERE = 0.8
+MAX_FALSE_OTHERS = 0.04
+MAX_FALSE_EVERYDAY = 0.01
 SMALL_SIZES = (3, 6, 30)
 SHORT = 8
 """Everyday prompts of at most so many words are counted apart: they are the hard ones."""
@@ -280,9 +281,10 @@ def _average(tallies: dict[str, Tally]) -> dict[str, Any]:
     average: dict[str, Any] = {name: metrics.mean([row[name] for row in rows]) for name in names}
     average["least_kept"] = min((row["kept"] for row in rows), default=1.0)
     average["reached"] = (
-        average["false"] <= MAX_FALSE
-        and average["kept"] >= MIN_KEPT
+        average["kept"] >= MIN_KEPT
         and average["least_kept"] >= MIN_KEPT_ANYWHERE
+        and average["false_others"] <= MAX_FALSE_OTHERS
+        and average["false_everyday"] <= MAX_FALSE_EVERYDAY
     )
     return average
 
@@ -304,9 +306,11 @@ def _print_full(full: dict[str, Tally]) -> None:
     _print("Each set as a brain", full)
     reached = "reached" if average["reached"] else "NOT REACHED"
     print(
-        f"\non average {average['false']:.1%} false injections (target: at most {MAX_FALSE:.0%}),"
-        f" {average['kept']:.1%} of recall kept (target: {MIN_KEPT:.0%}), nowhere less than"
-        f" {average['least_kept']:.1%} (target: {MIN_KEPT_ANYWHERE:.0%}): {reached}"
+        f"\non average {average['kept']:.1%} of recall kept (target: {MIN_KEPT:.0%}),"
+        f" {average['least_kept']:.1%} at least (target: {MIN_KEPT_ANYWHERE:.0%}),"
+        f" {average['given']:.1%} given; false: other sets {average['false_others']:.1%} (target:"
+        f" at most {MAX_FALSE_OTHERS:.0%}), everyday {average['false_everyday']:.1%} (target: at most"
+        f" {MAX_FALSE_EVERYDAY:.0%}): {reached}"
     )
 
 

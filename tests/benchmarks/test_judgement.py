@@ -73,7 +73,7 @@ def test_shares_of_a_tally():
 
 def test_the_gate_is_reached_only_if_no_set_falls_behind():
     good = Tally(size=1, found=(1.0,) * 20, kept=(1.0,) * 20, others=(0,) * 20)
-    bad = replace(good, kept=(1.0,) * 16 + (0.0,) * 4)
+    bad = replace(good, kept=(1.0,) * 15 + (0.0,) * 5)
     assert gate._average({"a": good, "b": good})["reached"]
     assert not gate._average({"a": good, "b": good, "c": good, "d": bad})["reached"]
 
