@@ -101,3 +101,11 @@ def test_the_language_of_a_card():
     assert not is_known_language((*english, "no se ve bien en modo oscuro"))
     assert not is_known_language(("索引文件在保存时丢失", ""))
     assert not is_known_language(("", ""))
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["US-012: Confirmación de Logout", "6. Tickets de trabajo", "Checklist Avant Commit", "Gate"],
+)
+def test_a_heading_alone_does_not_tell_a_cards_language(title):
+    assert not is_known_language((title, "", title))
