@@ -28,9 +28,9 @@ _SHORTEST = 2
 
 _DOUBT = 2.0
 """Listed words that every text is given beforehand: a name or two are no language."""
-_FEWEST = 5
-"""Different words in lower case that a card needs for its language to be told: a heading alone,
-*Confirmación de Logout*, is of names and of words that other languages have too."""
+_FEWEST = 12
+"""Different words that a card needs for its language to be told: a heading alone, *Confirmación de
+Logout*, is of names and of words that English has too."""
 _SOME = 0.15
 _MOST = 0.3
 """Parts of a text's different words that are unlisted from which its language is: _SOME where
@@ -72,7 +72,7 @@ def is_known_language(parts: Sequence[str]) -> bool:
     """
     read = [dict.fromkeys(_read_words(part), True) for part in (*parts, "\n".join(parts))]
     together = read[-1]
-    if sum(together.values()) < _FEWEST or find_script(together) in BIGRAM_SCRIPTS:
+    if len(together) < _FEWEST or find_script(together) in BIGRAM_SCRIPTS:
         return False
     return not any(map(_find_unknown, read))
 
