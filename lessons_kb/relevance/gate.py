@@ -48,8 +48,8 @@ _LACKING = -0.75
 _PHRASES = 1.9
 """ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
 _RAREST = 0.5
-"""Nats of the shared word that is the rarest in prompts about other things: *push* and *branch* are
-rare in manuals, and every tenth prompt to an agent holds one."""
+"""Nats of the shared word that is the rarest in prompts about other things: one that manuals seldom
+hold and prompts often do says little about a card."""
 _BACKGROUND = -0.2
 """Log of how many prompts about other things would draw the card."""
 _GUARDED = 1.5
@@ -226,6 +226,7 @@ def _weigh(
     body = measure_nats(matched, query.shares, lengths.get("body", PASSAGE))
     titled = title.intersection(matched)
     of_title = measure_nats(titled, query.shares, lengths["title"]) if titled else {}
+    rarities = {term: query.rarity(term) * counts[term] for term in matched}
     best = -_LIMIT
     for window, whole in query.windows:
         here = {term: counts[term] for term in matched if term in window}
@@ -241,7 +242,7 @@ def _weigh(
             _ANSWERED * log(answered / (_HALF + answered))
             + _SURPRISE * chance
             + _LACKING * max(_ENOUGH - anywhere, 0)
-            + _RAREST * max([query.rarity(term) * count for term, count in here.items()])
+            + _RAREST * max([rarities[term] for term in here])
         )
         best = max(best, odds)
     odds = (

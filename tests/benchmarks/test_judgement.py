@@ -76,6 +76,8 @@ def test_the_gate_is_reached_only_if_no_set_falls_behind():
     bad = replace(good, kept=(1.0,) * 15 + (0.0,) * 5)
     assert gate._average({"a": good, "b": good})["reached"]
     assert not gate._average({"a": good, "b": good, "c": good, "d": bad})["reached"]
+    for false in ({"others": (1,) + (0,) * 19}, {"everyday": (1,) + (0,) * 19}):
+        assert not gate._average({"a": replace(good, **false)})["reached"]
 
 
 @pytest.mark.parametrize("size", [3, 6, 30])

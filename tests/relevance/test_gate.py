@@ -163,7 +163,7 @@ TWO = ("telegram", "run")
 
 
 def given_hits(**evidence):
-    cards = evidence.pop("cards", {"a": ({"body": ("telegram", "run")}, 3.0)})
+    cards = evidence.pop("cards", {"a": ({"body": TWO}, 3.0)})
     hits = [
         Hit(card=Card(id=name, kind="lesson", title=name), score=bm25, bm25=bm25)
         for name, (_, bm25) in cards.items()
@@ -333,6 +333,7 @@ def test_beyond_some_more_rivals_weigh_little():
 def test_the_longer_a_prompt_is_the_more_it_takes():
     def confidence(chatter):
         words = [f"word{number}" for number in range(chatter)]
+        # The part that is about the card, and its share of that part, stay as they are.
         return one(
             terms=dict.fromkeys((*TWO, *words), 1.0), parts=[set(TWO), {"break"}, set(words)]
         ).confidence

@@ -95,7 +95,10 @@ def test_pairs_of_characters_are_as_common_as_in_other_prompts(text, common, rar
 
 
 def test_the_language_of_a_card():
-    english = ("The gate must not read the socket twice", "It blocked the whole worker for a minute, and nobody saw it.")
+    english = (
+        "The gate must not read the socket twice",
+        "It blocked the whole worker for a minute, and nobody saw it.",
+    )
     assert is_known_language(english)
     assert not is_known_language(("Factura sin saldo actualizado", "No se recalcula el saldo."))
     assert not is_known_language((*english, "no se ve bien en modo oscuro"))
