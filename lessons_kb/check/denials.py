@@ -21,7 +21,10 @@ MAX_SENTENCE = 2_000
 _BE = r"(?:did|have|has|had|was|were|could)"
 _NOT = r"(?:n['\u2019]t|\s+not)"
 _WORK = r"(?:pr|pull|change|release|version|step|sprint|task|ticket|issue|commit|time)"
-_DONE = r"(?:added|changed|checked|done|made|run|tested|touched|updated|written)"
+_DONE = (
+    r"(?:added|built|changed|checked|committed|covered|created|documented|done|implemented|made|"
+    r"measured|run|taken|tested|touched|tried|updated|verified|written)"
+)
 _LEAVE = r"(?:skipped|omitted|postponed|deferred|left)"
 _SAID: dict[str, tuple[str, ...]] = {
     PUT_OFF: (
@@ -47,7 +50,9 @@ _SAID: dict[str, tuple[str, ...]] = {
         rf"\b(?:is|are|does|do){_NOT}\b[^.;:]{{0,60}}\byet\b",
         rf"\b(?:is|are){_NOT}\s+(?:\w+ed|done|run|set|written)\b",
         rf"\b(?:i|we)\s+(?:have\s+)?(?:\w+\s+)?{_LEAVE}\b|^\W*(?:{_LEAVE}|skipping|leaving)\b",
-        r"\b(?:was|were|been)\s+(?:skipped|omitted|postponed|deferred|left\s+(?:out|alone|for|as))\b",
+        r"\b(?:was|were|been)\s+(?:skipped|omitted|postponed|deferred)\b",
+        r"\b(?:is|are|was|were|been)\s+(?:put\s+off|left\s+(?:out|alone|for|to|as))\b",
+        rf"\bnot\s+{_DONE}\b",
         r"\b(?:untested|unverified|out\s+of\s+scope)\b|\bunable\s+to\b|\bno\s+time\b",
         rf"\bno\b[^.,;:]{{0,60}}\b(?:yet|so\s+far|(?:was|were)\s+{_DONE})\b",
         r"\bthere\s+(?:is|are)\s+no\b[^.;:]{0,60}\b(?:yet|for\s+(?:this|it|that))\b",
@@ -60,6 +65,8 @@ _SAID: dict[str, tuple[str, ...]] = {
         r"\bwithout\s+(?:adding|writing|running|checking|testing|a\s+test|tests)\b",
         "않았|지\\s?못했|못\\s?했|생략|건너뛰|건너뛴|제외했|빠졌|빠져|미뤘|미루|아직|손대지",
         "还没|没有|未能|ていません|しませんでした|まだ",
+        r"\bnicht\s+(?:\w+\s+)?(?:ge|\w+ge)\w+(?:t|en)\b|\bn['\u2019](?:ai|avons|a)\s+pas\b",
+        r"\bno\s+(?:he|hemos|ha|se\s+ha)\b|\bpendiente\b",
     ),
     ABSENT: (r"\b(?:is|are|does|do|can)(?:n['\u2019]t|\s*not)\b",),
 }
@@ -74,11 +81,16 @@ _CLAUSE = (
 _SUBORDINATE = r"\b(?:if|when|where|unless|that|which|who|whose|because|as|since|so)\b[^,;:]*$"
 """Before a "not": it tells when or which, not what was done."""
 _LIST_ITEM = r"\s*(?:[-*+•]|\d{1,3}[.)])\s"
+_QUOTED = r"`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d"
+"""What somebody else says, or a program: it may be what is denied, but denies nothing itself."""
+_PAST = r"\b(?:before|previously|until\s+now|earlier|formerly)\b\s*(?:[,;:.(|)\u2014]|$)"
+"""Behind a "not": so it was, and is no longer."""
 _UNTICKED = r"^[-*\s]*\[ \]|^[-*\s]*[❌✗✘☐⬜]"
 _WORDS_OF_DENIALS = """
     did not yet left leave follow-up follow up later skip skipped omitted postponed deferred
     untested add added write wrote written make made done do time far still open missing todo next
     step PR separate release suggest recommend should could happy let know
+    ich wir habe haben nicht je nous n'ai n'avons pas no he hemos pendiente
     않았습니다 못했습니다 없습니다 생략했습니다 아직 나중에 추후 다음에 추가할 예정입니다 좋겠습니다
 """
 
@@ -123,12 +135,17 @@ def find_denials(
 
 
 def _denying_clauses(sentence: str) -> Iterator[tuple[str, str, str]]:
-    for clause in re.split(_CLAUSE, sentence):
-        low = clause.lower()
+    own = re.sub(_QUOTED, lambda quoted: "_" * len(quoted[0]), sentence)
+    start = 0
+    for end in [*re.finditer(_CLAUSE, own), None]:
+        clause = slice(start, end.start() if end else None)
+        start = end.end() if end else start
+        low = own[clause].lower()
         for what, pattern in _PATTERNS.items():
             cue = re.search(pattern, low)
             if cue and (what == PUT_OFF or not re.search(_SUBORDINATE, low[: cue.start()])):
-                yield what, cue[0], clause
+                if what == PUT_OFF or not re.search(_PAST, low[cue.end() :]):
+                    yield what, cue[0], sentence[clause]
                 break
 
 

@@ -25,6 +25,7 @@ _RAREST = 1e-3
 _LEAST_WEIGHT = 0.1
 _CHUNK_LINES, _CHUNK_OVERLAP = 12, 4
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)"
+_BLOCK_QUOTE = r"(?m)^[ \t]*>.*$"
 _COMMENT = r"^\s*(?:#(?!!)|//|--(?!\w)|/?\*|<!--).*$|\b(?:TODO|FIXME)\b.*$"
 _UNSURE = (
     r"\b(?:not|no|never|nothing|none|neither|nor|without|only|could|would|should|might|may|wanted|"
@@ -62,10 +63,14 @@ def locate(where: str, numbers: Sequence[int], place: int) -> str:
 
 
 def read_answer(answer: str) -> tuple[list[tuple[str, frozenset[str]]], list[Place]]:
-    """Return the sentences of an answer with their terms, and its fenced code as places."""
+    """Return the sentences of an answer with their terms, and its fenced code as places.
+
+    A block quote is what somebody else said.
+    """
     answer = answer[:MAX_ANSWER]
     code = [fence[0].strip("\n") for fence in re.finditer(_FENCE, answer)]
-    told = [(s, frozenset(analyze(s))) for s in split_sentences(re.sub(_FENCE, "", answer))]
+    prose = re.sub(_BLOCK_QUOTE, "", re.sub(_FENCE, "", answer))
+    told = [(s, frozenset(analyze(s))) for s in split_sentences(prose)]
     return told, [place for text in code for place in _chunks(ANSWER, text)]
 
 

@@ -51,7 +51,7 @@ BORNE_OUT_FROM = 0.1
 """Part of them that something which was done has to hold to bear a sentence out."""
 DENIED_FROM = 0.2
 """Part of an item's terms that a denying clause has to hold at least, …"""
-NEAR_FROM = 0.55
+NEAR_FROM = 0.6
 """… and what that and the item's part of what the clause is about have to come to, …"""
 SURE_FROM = 1.0
 """… or this, where something else says that the item was done."""

@@ -100,6 +100,13 @@ DENIED = [
     ("테스트를 추가한다", "테스트는 추가하지 않았습니다."),
     ("테스트를 추가한다", "테스트는 나중에 추가할 예정입니다."),
     ("テストを追加する", "テストはまだ追加していません。"),
+    ("Run the tests before finishing", "Fixed the null check. Tests not run."),
+    ("Limit the request rate", "Rate limiting of requests is left out for now."),
+    ("Take a backup before the migration", "No backup was taken before the migration."),
+    ("Test with the keyboard alone", "Testing with the keyboard is put off to the next ticket."),
+    ("Die Dokumentation anpassen", "Die Dokumentation habe ich nicht angepasst."),
+    ("Mesurer le gain", "Je n'ai pas mesuré le gain."),
+    ("Avisar de la obsolescencia", "No he podido avisar de la obsolescencia."),
 ]
 
 
@@ -122,6 +129,11 @@ def test_denied(item, answer):
         ("Handle a missing key", "If the key is missing, the default is used."),
         ("Process each event only once", "Events seen before are skipped by id."),
         ("Keep snapshot tests unchanged", "The snapshot tests did not have to be touched."),
+        # Somebody else's words, and how it was before.
+        ("Measure memory", "> we did not measure memory\n\nHere is the outcome."),
+        ("Run the tests", 'It prints "The tests were not run" in that case.'),
+        ("Run the tests", "It prints `tests not run` in that case."),
+        ("Commit the lock file", "The lock file was not committed before; it is now."),
     ],
 )
 def test_not_denied(item, answer):
