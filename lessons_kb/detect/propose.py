@@ -56,7 +56,10 @@ _CONTROL = {
     *("not", "and", "or", "is", "pass", "assert", "raise", "del", "await", "async", "lambda"),
 }
 """Words that order the steps of any program: a statement of these alone tells of no mistake."""
+_ORDINARY = {*_CONTROL, "True", "False", "None", "true", "false", "null", "undefined"}
+"""What is made of these alone is a mistake only as a whole: ``if $A: return True`` is none."""
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
+_PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
 _KEYED_DIGIT = re.compile(r"[\[({].*[0-9]")
 _FOLDS = re.compile(r"\s*\n\s*")
@@ -185,29 +188,43 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
     names = _Names(
         bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
         imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
+        after=change.after,
         whole=bool(change.prefix or change.suffix),
     )
     matcher = SequenceMatcher(
         None, [leaf.text for leaf in old.leaves], [leaf.text for leaf in new.leaves], autojunk=False
     )
-    for kind, first, end, begin, stop in matcher.get_opcodes():
-        if kind == "equal":
-            continue
+    steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
+    removed = [
+        (old.leaves[first].start, old.leaves[end - 1].end)
+        for kind, first, end, _begin, _stop in steps
+        if kind != "insert"
+    ]
+    for kind, first, end, begin, stop in steps:
         if kind == "insert":
             yield from _anchor(old, new, first, begin, stop, names, language)
             continue
         run = (old.leaves[first].start, old.leaves[end - 1].end)
         for node in _around(old.leaves[first].node, run):
+            opening, closing = _span(node)
+            is_all = opening <= removed[0][0] and removed[-1][1] <= closing
             for loose in (True, False):
-                text = _Writer(run, names, loose=loose).write(node)
-                yield _with_variants(Pattern(kind="ast", text=text, language=language))
+                writer = _Writer(removed, names, loose=loose)
+                pattern = Pattern(kind="ast", text=writer.write(node), language=language)
+                told = is_all or not _ORDINARY.issuperset(find_words(pattern))
+                if told and writer.holds_the_mistake:
+                    yield _with_variants(pattern)
 
 
 def _anchor(
     old: _Side, new: _Side, first: int, begin: int, stop: int, names: _Names, language: str
 ) -> Iterator[Proposal]:
-    """Yield the code to which something was added, excused by a word of what was added."""
+    """Yield the code to which something was added, excused by a word of what was added.
+
+    A name that was given its value here means nothing elsewhere, and excuses nothing.
+    """
     known = {leaf.text for leaf in old.leaves}
+    known.update(leaf.text for leaf in new.leaves if _is_binding(leaf.node))
     words = [leaf.text for leaf in new.leaves[begin:stop] if re.fullmatch(r"\w\w+", leaf.text)]
     added = next((word for word in words if word not in known), "")
     if not added:
@@ -216,7 +233,7 @@ def _anchor(
         leaf = old.leaves[place]
         at = (leaf.start, leaf.start)
         for node in _around(leaf.node, (leaf.start, leaf.end)):
-            text = _Writer(at, names, loose=True).write(node)
+            text = _Writer([at], names, loose=True).write(node)
             pattern = Pattern(kind="ast", text=text, language=language)
             yield _with_variants(replace(pattern, unless=rf"\b{re.escape(added)}\b"))
 
@@ -268,6 +285,8 @@ class _Names:
     bound: set[str]
     """Given a value nearby: they mean nothing elsewhere."""
     imported: set[str]
+    after: str
+    """The fixed side."""
     whole: bool
     """Whether the rest of the file is known: what is bound nowhere is then a global name."""
 
@@ -335,14 +354,23 @@ def _is_binding(leaf: Any) -> bool:
 
 
 class _Writer:
-    """Writes a node as a pattern; what lies outside the removed run is generalised."""
+    """Writes a node as a pattern; what the fix did not remove is generalised."""
 
-    def __init__(self, run: tuple[int, int], names: _Names, *, loose: bool) -> None:
-        self._run = run
+    def __init__(self, removed: Sequence[tuple[int, int]], names: _Names, *, loose: bool) -> None:
+        self._removed = removed
         self._names_in = names
         self._loose = loose
         """Whether any value may stand for a removed text in quotes, or for a removed name."""
         self._names: dict[str, str] = {}
+        self._kept = self._lost = False
+
+    @property
+    def holds_the_mistake(self) -> bool:
+        """Tell whether a part of the mistake is left: not if its text was all that went away.
+
+        ``f("$A")`` says nothing of ``f("a, b")``, which became ``f(("a", "b"))``.
+        """
+        return self._kept or not self._lost
 
     def write(self, node: Any) -> str:
         """Return the pattern of a node."""
@@ -355,6 +383,7 @@ class _Writer:
         if kind == "string":
             return self._write_string(node, removed=removed)
         if kind in _LITERALS:
+            self._kept |= removed
             return str(node.text()) if removed else self._metavariable(node.text())
         children = node.children()
         if not children:
@@ -395,7 +424,9 @@ class _Writer:
     def _write_string(self, node: Any, *, removed: bool) -> str:
         text = str(node.text())
         if removed and not self._loose:
+            self._kept = True
             return text if len(text) <= _MAX_LITERAL else self._metavariable(text)
+        self._lost |= removed and text.strip("'\"") not in self._names_in.after
         if not removed and self._loose:
             return self._metavariable(text)
         if text[:1] not in "\"'" or text[:3] in ('"""', "'''"):
@@ -412,6 +443,7 @@ class _Writer:
     def _write_leaf(self, leaf: Any, *, removed: bool) -> str:
         text = str(leaf.text())
         if leaf.kind() != "identifier":
+            self._kept |= removed and text not in _PUNCTUATION
             return text
         kept = self._is_option(leaf) or (
             text not in self._names_in.bound
@@ -423,6 +455,7 @@ class _Writer:
                 )
             )
         )
+        self._kept |= removed and kept
         return text if kept else self._metavariable(text)
 
     def _is_global(self, text: str) -> bool:
@@ -470,7 +503,7 @@ class _Writer:
 
     def _is_removed(self, node: Any) -> bool:
         start, end = _span(node)
-        return start < self._run[1] and self._run[0] < end
+        return any(start < run[1] and run[0] < end for run in self._removed)
 
     def _metavariable(self, text: str) -> str:
         return self._names.setdefault(text, f"${chr(ord('A') + len(self._names) % 26)}")

@@ -34,13 +34,22 @@ def propose(changes):
         ("a.py", "self.assertEqual(a, b)", "assert a == b", ["$A.assertEqual($$$)"]),
         ("a.py", "raise ValueError('bad')", "raise CartError('bad')",
          ["ValueError($$$)"]),
-        ("a.py", "hasattr(x, '__call__')", "callable(x)",
-         ["hasattr($$$)"]),
+        ("a.py", 'hasattr(x, "__call__")', "callable(x)",
+         ['hasattr($$$, "$A")', "hasattr($$$, '$A')"]),
+        # A text that was only moved may be any, one that went away may not.
+        ("a.py", 'raise ValueError("bad")', 'msg = "bad"\nraise ValueError(msg)',
+         ['ValueError("$A")', "ValueError('$A')"]),
+        ("a.py", "check('a, b', c)", "check(('a', 'b'), c)", []),
+        ("a.py", "open(p, 'r')", "open(p)", ["open($$$, 'r')", 'open($$$, "r")']),
         # Nothing specific was removed.
         ("a.py", "x = 1", "x = 2", []),
         ("a.py", "total(a)", "total(b)", []),
         ("a.py", "assert x == y", "assert x is y", []),
         ("a.py", "x = open(path)", "x = open(path, encoding='utf-8')", ["open($$$)"]),
+        # A piece of ordinary code, and a name that means nothing elsewhere.
+        ("a.py", "def f(a):\n    if a:\n        return True\n    return False",
+         "def f(a):\n    return a", []),
+        ("a.py", "raise Stop(f'{x}')", "msg = f'{x}'\nraise Stop(msg)", []),
         ("a.txt", "subprocess.run(cmd, shell=True)", "x", []),
         ("a.py", "", "import os", []),
         ("a.py", "import os", "", []),
@@ -54,6 +63,12 @@ def test_what_a_fix_removed_becomes_a_pattern(path, before, after, patterns) -> 
         matcher = Matcher([Rule(card="a", pattern=pattern)])
         assert matcher.find_in_file(path, change.before)
         assert not matcher.find_in_file(path, change.after)
+
+
+def test_all_that_was_removed_is_part_of_the_mistake() -> None:
+    change = Change(path="a.py", before="list(x)[0]\n", after="next(iter(x))\n")
+    texts = [proposal[0].text for proposal in find_candidates(change)]
+    assert texts == ["list($$$)", "list($$$)[0]"]
 
 
 def test_a_pattern_finds_the_next_instance_elsewhere() -> None:
