@@ -32,10 +32,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 CASES = HERE / "labelled" / "postcheck.jsonl"
-STATE_CASES = HERE / "labelled" / "postcheck_cases.jsonl"
 SPLITS = ("dev", "fresh", "hard", "untouched", "held-out")
-BY_STATE = "by state"
-"""The cases of STATE_CASES: their label is a state, and what was done is told in full."""
+BY_STATE = {
+    "by state": CASES.with_name("postcheck_cases.jsonl"),
+    "by state 2": CASES.with_name("postcheck_cases_2.jsonl"),
+    "by state 3": CASES.with_name("postcheck_cases_3.jsonl"),
+}
+"""Split → its file, of cases whose label is a state; what was done is told in full."""
 
 _WORDS = (300, 1_500, 5_000)
 _CARDS = 3
@@ -95,7 +98,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "among reads": _count_all(cases, among),
         "different among reads": sum(a != b for a, b in zip(plain, among, strict=True)),
     }
-    splits = (*SPLITS, BY_STATE)
+    splits = (*SPLITS, *BY_STATE)
     for what in ("alone", "among reads"):
         rows = [
             [state, *(_shares(figures[what][split][state]) for split in splits)] for state in STATES
@@ -116,12 +119,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def read_cases() -> list[Case]:
     """Read the labelled cases; DataError if they are not there."""
-    if not CASES.is_file() or not STATE_CASES.is_file():
+    if not all(file.is_file() for file in (CASES, *BY_STATE.values())):
         raise DataError(f"no labelled cases in {CASES.parent}; run from a checkout of the project")
     with CASES.open(encoding="utf-8") as file:
         cases = [_case(json.loads(line)) for line in file]
-    with STATE_CASES.open(encoding="utf-8") as file:
-        return [*cases, *(_state_case(json.loads(line)) for line in file)]
+    for split, path in BY_STATE.items():
+        with path.open(encoding="utf-8") as file:
+            cases += [_state_case(json.loads(line), split) for line in file]
+    return cases
 
 
 def _case(row: dict[str, Any]) -> Case:
@@ -134,7 +139,7 @@ def _case(row: dict[str, Any]) -> Case:
     )
 
 
-def _state_case(row: dict[str, Any]) -> Case:
+def _state_case(row: dict[str, Any], split: str) -> Case:
     edits = (Edit(path=e["path"], text=e["text"], before=e["before"]) for e in row["edits"])
     return Case(
         item=row["item"],
@@ -145,7 +150,7 @@ def _state_case(row: dict[str, Any]) -> Case:
             complete=True,
         ),
         labels=frozenset({row["label"]}),
-        split=BY_STATE,
+        split=split,
         reads=tuple(row["reads"]),
     )
 
