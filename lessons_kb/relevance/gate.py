@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from math import exp, log, log1p
 
@@ -28,28 +29,34 @@ from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.scripts import BIGRAM_SCRIPTS, find_script_of_word
 
 # The log odds of a card are the sum of these times what each names.
-_BIAS = -4.8
+_BIAS = -5.75
 _LIMIT = 9.0
 """Log odds go no further: nothing here is surer than 1 in 8,000."""
 _ANSWERED = 2.5
 _HALF = 0.5
 """ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
-_RIVALS = -1.35
+_RIVALS = -1.65
 _MANY = 50
 """ln(r / (_MANY + r)), r being the cards that share a word with the query: the best of many shares
 more, by chance alone. Beyond some, further ones share no more than the commonest words."""
-_LENGTH = -0.85
-"""ln(terms of the query): the longer it is, the more it shares with any card."""
-_SURPRISE = 0.53
+_LENGTH = -1.55
+_FEWEST = 4
+"""ln(terms of the query), at least so many: the longer it is, the more it shares with any card, and
+too short a one says nothing."""
+_SURPRISE = 0.55
 """Nats it takes to find the shared words in a card of this length by chance."""
 _ENOUGH = 8.0
-_LACKING = -0.75
+_LACKING = -0.5
 """Nats that the shared words lack in any text: common ones convince little in a short card too."""
-_PHRASES = 1.9
+_PHRASES = 2.4
 """ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
-_RAREST = 0.5
-"""Nats of the shared word that is the rarest in prompts about other things: one that manuals seldom
-hold and prompts often do says little about a card."""
+_RARITY = 0.35
+"""Nats of the shared words by how rare they are in prompts about other things, faded: a word that
+manuals seldom hold and prompts often do says little about a card."""
+_SUBJECT = 4.75
+_LEAST_TITLE = 12.0
+"""Part of the information of the title that the shared words make up: a prompt about all of a
+card's subject rather than about one word of it. A title of fewer nats tells no subject."""
 _BACKGROUND = -0.2
 """Log of how many prompts about other things would draw the card."""
 _GUARDED = 1.5
@@ -60,11 +67,6 @@ _IN_PROSE = 0.7
 """Weight of a shared word that stands in none of these, for a card with symptoms. Of 200 everyday
 prompts 17 % draw a card of ``brain-example`` with it, 24 % without, and 3.0 instead of 5.5 % one of
 433 real lessons; of 126 tasks told about those, 45 instead of 47 get a right one."""
-
-_IN_TITLE = 0.55
-"""Part of the nats it would take to find by chance the words that stand in the title; where that
-is more than for the whole card, it counts. On the sets it keeps 1.3 % more of the right cards and
-draws next to no further wrong one; 0.7 draws some, and the same for symptoms draws many."""
 
 _EVERYDAY = 2.2
 """Nats of words that stand in one of nine texts: a card that shares no other is not about it."""
@@ -164,7 +166,7 @@ class _Query:
             term: weight * _idf(evidence.frequencies.get(term, 0), evidence.size)
             for term, weight in evidence.terms.items()
         }
-        self.length = log(max(len(evidence.terms), 1))
+        self.length = log(max(len(evidence.terms), _FEWEST))
         self.windows = [(evidence.terms.keys(), sum(self.weights.values())), *self._windows()]
         """Each part of the query, each two neighbours, and all of it, with the sum of weights."""
 
@@ -220,13 +222,11 @@ def _weigh(
     if hit.bm25 <= 0 or not matched or query.surprises[matched[0]] < _EVERYDAY:
         return least
     counts = _weigh_terms(hit, fields, matched)
-    lengths = query.evidence.lengths.get(card, {})
-    title = set(fields.get("title", ())) if "title" in lengths else set()
     found = sum([query.weights[term] for term in matched]) or 1.0
-    body = measure_nats(matched, query.shares, lengths.get("body", PASSAGE))
-    titled = title.intersection(matched)
-    of_title = measure_nats(titled, query.shares, lengths["title"]) if titled else {}
+    length = query.evidence.lengths.get(card, {}).get("body", PASSAGE)
+    body = measure_nats(matched, query.shares, length)
     rarities = {term: query.rarity(term) * counts[term] for term in matched}
+    subject = _weigh_title(hit.card.title)
     best = -_LIMIT
     for window, whole in query.windows:
         here = {term: counts[term] for term in matched if term in window}
@@ -235,14 +235,13 @@ def _weigh(
         # What a term adds to the score is taken to be in proportion to its weight.
         answered = hit.bm25 / (K1 + 1) * sum([query.weights[t] for t in here]) / found / whole
         chance = fade([body[term] * count for term, count in here.items()])
-        if here_titled := here.keys() & titled:
-            chance = max(chance, _IN_TITLE * fade([of_title[term] for term in here_titled]))
         anywhere = sum([query.surprises[term] * count for term, count in here.items()])
         odds = (
             _ANSWERED * log(answered / (_HALF + answered))
             + _SURPRISE * chance
             + _LACKING * max(_ENOUGH - anywhere, 0)
-            + _RAREST * max([rarities[term] for term in here])
+            + _RARITY * fade([rarities[term] for term in here])
+            + _SUBJECT * sum([subject.get(term, 0.0) for term in here])
         )
         best = max(best, odds)
     odds = (
@@ -255,6 +254,14 @@ def _weigh(
         + (_GUARDED if hit.matches_path else 0)
     )
     return max(least, round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4))
+
+
+@lru_cache(maxsize=10_000)
+def _weigh_title(title: str) -> Mapping[str, float]:
+    """Return the terms of a title, each with its part of the title's information."""
+    nats = {term: -log(share_of(term)) for term in analyze(title)}
+    whole = max(sum(nats.values()), _LEAST_TITLE)
+    return {term: value / whole for term, value in nats.items()}
 
 
 def _is_in_known_language(card: Card) -> bool:

@@ -164,8 +164,9 @@ TWO = ("telegram", "run")
 
 def given_hits(**evidence):
     cards = evidence.pop("cards", {"a": ({"body": TWO}, 3.0)})
+    title = evidence.pop("title", "")
     hits = [
-        Hit(card=Card(id=name, kind="lesson", title=name), score=bm25, bm25=bm25)
+        Hit(card=Card(id=name, kind="lesson", title=title or name), score=bm25, bm25=bm25)
         for name, (_, bm25) in cards.items()
     ]
     values = {
@@ -339,6 +340,8 @@ def test_the_longer_a_prompt_is_the_more_it_takes():
         ).confidence
 
     assert confidence(3) > confidence(30) > confidence(300)
+    # A very short one is no easier to answer than one of four terms.
+    assert confidence(1) == confidence(2) > confidence(3)
 
 
 def test_a_word_that_no_prompt_about_other_things_holds_convinces():
@@ -375,17 +378,22 @@ def test_one_sentence_about_the_card_is_not_drowned_by_the_others():
     )
 
 
-def test_words_of_a_title_convince_more_than_as_many_words_of_prose():
-    lengths = {"a": {"body": 600, "title": 5}}
-    words = ("run", "tests")
+def test_a_prompt_about_all_of_a_cards_subject_convinces_more_than_one_about_a_word_of_it():
+    def confidence(title):
+        return one(rivals=100, title=title).confidence
 
-    def confidence(found):
-        terms = {"run": 1.0, "tests": 1.0, "telegram": 1.0}
-        return one(terms=terms, rivals=100, lengths=lengths, cards={"a": (found, 3.0)}).confidence
+    prose = confidence("Something else that nobody asked for")
+    word = confidence("Telegram gateways renew their certificates twice")
+    assert prose < word < confidence("Run Telegram gateways once") < confidence("Run Telegram")
 
-    prose = confidence({"body": words})
-    assert confidence({"body": words, "checklist": words}) == prose
-    assert confidence({"body": words, "title": words}) > prose
+
+def test_a_title_of_one_common_word_is_no_subject():
+    def confidence(title):
+        terms = {"test": 1.0, "run": 1.0, "telegram": 1.0}
+        cards = {"a": ({"body": ("test", "telegram")}, 0.5)}
+        return one(terms=terms, rivals=100, cards=cards, title=title).confidence
+
+    assert confidence("a") < confidence("Tests") < 0.5 < confidence("Telegram tests")
 
 
 def test_rivals_default_to_the_size():
@@ -396,18 +404,18 @@ def test_rivals_default_to_the_size():
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"lengths": {"body": 300}}, 0.6142),
-        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.7414),
+        ({"lengths": {"body": 300}}, 0.1394),
+        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.4029),
         (
             {
-                "fields": {"body": ("telegram", "run"), "title": ("telegram",)},
+                "title": "Telegram bots",
                 "bm25": 5.0,
                 "rivals": 400,
-                "lengths": {"body": 900, "title": 1},
+                "lengths": {"body": 900},
             },
-            0.4373,
+            0.2339,
         ),
-        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.067),
+        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0125),
     ],
     ids=["usual", "short", "title", "prose"],
 )
@@ -419,9 +427,10 @@ def test_the_confidence_is_what_the_fitted_formula_gives(changes, expected):
         "rivals": 100,
         "lengths": {"body": 60},
         "symptoms": (),
+        "title": "a",
         **changes,
     }
-    card = Card(id="a", kind="lesson", title="a", symptoms=values["symptoms"])
+    card = Card(id="a", kind="lesson", title=values["title"], symptoms=values["symptoms"])
     evidence = Evidence(
         terms={"telegram": 1.0, "run": 2.0, "bot": 1.0},
         frequencies={"telegram": 3, "run": 40},
