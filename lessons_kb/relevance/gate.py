@@ -29,31 +29,31 @@ from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.scripts import BIGRAM_SCRIPTS, find_script_of_word
 
 # The log odds of a card are the sum of these times what each names.
-_BIAS = -5.75
+_BIAS = -5.5
 _LIMIT = 9.0
 """Log odds go no further: nothing here is surer than 1 in 8,000."""
 _ANSWERED = 2.5
 _HALF = 0.5
 """ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
-_RIVALS = -1.65
-_MANY = 50
+_RIVALS = -1.6
+_MANY = 100
 """ln(r / (_MANY + r)), r being the cards that share a word with the query: the best of many shares
 more, by chance alone. Beyond some, further ones share no more than the commonest words."""
-_LENGTH = -1.55
+_LENGTH = -1.85
 _FEWEST = 4
 """ln(terms of the query), at least so many: the longer it is, the more it shares with any card, and
 too short a one says nothing."""
-_SURPRISE = 0.55
+_SURPRISE = 0.57
 """Nats it takes to find the shared words in a card of this length by chance."""
 _ENOUGH = 8.0
 _LACKING = -0.5
 """Nats that the shared words lack in any text: common ones convince little in a short card too."""
-_PHRASES = 2.4
+_PHRASES = 2.2
 """ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
 _RARITY = 0.35
 """Nats of the shared words by how rare they are in prompts about other things, faded: a word that
 manuals seldom hold and prompts often do says little about a card."""
-_SUBJECT = 4.75
+_SUBJECT = 5.5
 _LEAST_TITLE = 12.0
 """Part of the information of the title that the shared words make up: a prompt about all of a
 card's subject rather than about one word of it. A title of fewer nats tells no subject."""
