@@ -37,8 +37,10 @@ _HALF = 0.5
 """ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
 _RIVALS = -1.6
 _MANY = 100
-"""ln(r / (_MANY + r)), r being the cards that share a word with the query: the best of many shares
-more, by chance alone. Beyond some, further ones share no more than the commonest words."""
+_FEW = 3
+"""ln(r / (_MANY + r)), r being the cards that share a word with the query, at least _FEW: the best
+of many shares more, by chance alone. Beyond some, further ones share no more than the commonest
+words; and the only card that shares a word may do so by chance, too."""
 _LENGTH = -1.85
 _FEWEST = 4
 """ln(terms of the query), at least so many: the longer it is, the more it shares with any card, and
@@ -160,7 +162,7 @@ class _Query:
         self.asked = sum(weight * self.surprises[term] for term, weight in terms) or 1.0
         # A card that shares no word, for it is in another language, is no rival.
         sharing = sum(evidence.frequencies.get(term, 0) for term in evidence.terms)
-        rivals = max(min(evidence.rivals or evidence.size, sharing), 1)
+        rivals = max(min(evidence.rivals or evidence.size, sharing), _FEW)
         self.rivals = log(rivals / (_MANY + rivals))
         self.weights = {
             term: weight * _idf(evidence.frequencies.get(term, 0), evidence.size)

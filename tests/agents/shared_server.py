@@ -24,7 +24,7 @@ LESSON: dict[str, Any] = {
     "gate": "none",
     "detect": [],
     "score": 12.0,
-    "confidence": 0.98,
+    "confidence": 0.998,
 }
 
 

@@ -106,11 +106,11 @@ def test_an_error_about_something_else_brings_nothing(tell) -> None:
 
 
 def test_what_the_prompt_nearly_drew_needs_less(tell) -> None:
-    """0.93 by the change alone is not enough; the prompt was nearly about the same."""
+    """0.92 by the change alone is not enough; the prompt was nearly about the same."""
     tell("UserPromptSubmit", prompt=UNRELATED)
-    assert edit(tell, FLOATS) == ""
+    assert edit(tell, "    total = float(total)\n") == ""
     tell("UserPromptSubmit", prompt="add a discount of ten percent to the order total")
-    assert MONEY in edit(tell, FLOATS)
+    assert MONEY in edit(tell, "    total = float(total)\n")
 
 
 def test_a_lesson_of_the_prompt_is_not_given_again(tell) -> None:

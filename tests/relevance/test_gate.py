@@ -328,7 +328,7 @@ def test_beyond_some_more_rivals_weigh_little():
         return hit.confidence / (1 - hit.confidence)
 
     assert odds(3) > 5 * odds(30)
-    assert odds(10_000) < odds(1_000) < 1.1 * odds(10_000)
+    assert odds(10_000) < odds(1_000) < 1.2 * odds(10_000)
 
 
 def test_the_longer_a_prompt_is_the_more_it_takes():
@@ -390,7 +390,7 @@ def test_a_prompt_about_all_of_a_cards_subject_convinces_more_than_one_about_a_w
 def test_a_title_of_one_common_word_is_no_subject():
     def confidence(title):
         terms = {"test": 1.0, "run": 1.0, "telegram": 1.0}
-        cards = {"a": ({"body": ("test", "telegram")}, 0.5)}
+        cards = {"a": ({"body": ("test", "telegram")}, 0.4)}
         return one(terms=terms, rivals=100, cards=cards, title=title).confidence
 
     assert confidence("a") < confidence("Tests") < 0.5 < confidence("Telegram tests")
@@ -398,7 +398,7 @@ def test_a_title_of_one_common_word_is_no_subject():
 
 def test_rivals_default_to_the_size():
     assert one(size=40).confidence == one(size=40, rivals=40).confidence
-    assert one(rivals=1).confidence > one(rivals=2).confidence
+    assert one(rivals=1).confidence == one(rivals=3).confidence > one(rivals=4).confidence
 
 
 @pytest.mark.parametrize(
