@@ -15,9 +15,7 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 SHELL = "lessons/shell-true-file-name.md"
 MONEY = "lessons/money-in-floats.md"
 UPLOAD = "    cmd = f'convert {file_name} out.png'\n    subprocess.run(cmd, shell=True)\n"
-FLOATS = (
-    "    price = float(item.price) * quantity\n    total += price\n    return round(total, 2)\n"
-)
+FLOATS = "    price = float(item.price) * quantity\n    total += price\n"
 PLAIN = "    <Button colour='primary'>{label}</Button>\n"
 LOCKED = """\
 Traceback (most recent call last):
@@ -106,11 +104,11 @@ def test_an_error_about_something_else_brings_nothing(tell) -> None:
 
 
 def test_what_the_prompt_nearly_drew_needs_less(tell) -> None:
-    """0.92 by the change alone is not enough; the prompt was nearly about the same."""
+    """0.94 by the change alone is not enough; the prompt was nearly about the same."""
     tell("UserPromptSubmit", prompt=UNRELATED)
-    assert edit(tell, "    total = float(total)\n") == ""
+    assert edit(tell, FLOATS) == ""
     tell("UserPromptSubmit", prompt="add a discount of ten percent to the order total")
-    assert MONEY in edit(tell, "    total = float(total)\n")
+    assert MONEY in edit(tell, FLOATS)
 
 
 def test_a_lesson_of_the_prompt_is_not_given_again(tell) -> None:
