@@ -7,8 +7,8 @@ them stands what chance brings: the more terms a prompt has and the more cards a
 the best match of a prompt about something else (as in the E-value of a sequence search: Karlin and
 Altschul, PNAS 87, 1990). The constants are those that keep the most right cards of retrieval sets
 in English and Korean (rules, weaknesses, bug reports, lessons; brains of 3 to 12,000 cards) while
-no brain of real lessons speaks at more than 3.5 % of the prompts that people typed about something
-else. Judged by constants that were fitted without it, each of those brains speaks at 4.7 % at most.
+no brain of real lessons speaks at more than 3.4 % of the prompts that people typed about something
+else. Judged by constants that were fitted without it, each of those brains speaks at 2.8 % at most.
 """
 
 from __future__ import annotations
