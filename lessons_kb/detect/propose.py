@@ -211,8 +211,8 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
             for loose in (True, False):
                 writer = _Writer(removed, names, loose=loose)
                 pattern = Pattern(kind="ast", text=writer.write(node), language=language)
-                told = is_all or not _ORDINARY.issuperset(find_words(pattern))
-                if told and writer.holds_the_mistake:
+                is_telling = is_all or not _ORDINARY.issuperset(find_words(pattern))
+                if is_telling and writer.holds_the_mistake:
                     yield _with_variants(pattern)
 
 
@@ -423,10 +423,10 @@ class _Writer:
 
     def _write_string(self, node: Any, *, removed: bool) -> str:
         text = str(node.text())
-        if removed and not self._loose:
-            self._kept = True
-            return text if len(text) <= _MAX_LITERAL else self._metavariable(text)
         self._lost |= removed and text.strip("'\"") not in self._names_in.after
+        if removed and not self._loose:
+            self._kept |= len(text) <= _MAX_LITERAL
+            return text if len(text) <= _MAX_LITERAL else self._metavariable(text)
         if not removed and self._loose:
             return self._metavariable(text)
         if text[:1] not in "\"'" or text[:3] in ('"""', "'''"):
