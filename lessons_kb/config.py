@@ -315,7 +315,9 @@ def _checked(dotted: str, value: Any, where: str) -> Any:
         import difflib
 
         near = difflib.get_close_matches(dotted, [*valid, *SECTIONS, "folders"], n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else "see `lessons config` for the valid keys"
+        table = f"{dotted.partition('.')[0]}."
+        known = [key for key in valid if key.startswith(table)] or (*SECTIONS, "folders")
+        hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
         raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
     default = flat_settings(DEFAULTS)[dotted]
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):

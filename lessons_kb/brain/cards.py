@@ -49,6 +49,7 @@ from lessons_kb.store import card_files, disk, trash
 from lessons_kb.store.lesson_outcomes import BUMPED
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.user_settings import read_server_settings
+from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
 
@@ -135,7 +136,12 @@ class Cards:
                 return layer, linked
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
             everything += cards
-            fitting = _fitting(wanted.replace("\\", "/").removeprefix("./"), cards)
+            wanted = wanted.replace("\\", "/").removeprefix("./")
+            others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
+            unread = dict.fromkeys(others)
+            # The own name of a file that cannot be read is not the beginning of another's.
+            exact_only = bool(_fitting(wanted, unread, exact=True))
+            fitting = _fitting(wanted, cards, exact=exact_only)
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
             if fitting:
@@ -143,10 +149,12 @@ class Cards:
                 raise AmbiguousCard(
                     f"{name!r} matches {len(fitting)} cards: {shown}; write more of the name"
                 )
-            others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
-            broken = broken or next(iter(_fitting(wanted, dict.fromkeys(others))), "")
+            broken = broken or next(iter(_fitting(wanted, unread)), "")
         if broken:
             raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
+        if gone := self._in_trash(name, exact=False)[1]:
+            back = f"`lessons restore {shell_word(gone[0])}` brings it back"
+            raise CardNotFound(f"{disk.shown(gone[0])} is in the trash; {back}")
         raise CardNotFound(_not_found(name, everything))
 
     def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
@@ -413,17 +421,24 @@ class Cards:
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
         """Bring back what ``name`` means in the trash and return its id, None without any."""
+        layer, fitting = self._in_trash(name, exact=exact)
+        if len(fitting) > 1:
+            raise AmbiguousCard(
+                f"{name!r} matches several cards in the trash: {', '.join(fitting[:_SHOWN])}; "
+                "write more of the name"
+            )
+        if not fitting:
+            return None
+        layer.touch()
+        return trash.restore(layer.root, fitting[0])
+
+    def _in_trash(self, name: str, *, exact: bool) -> tuple[Layer, list[str]]:
+        """Return the nearest brain with cards in the trash that ``name`` fits, and these."""
         for layer in self._brain.layers:
             paths = dict.fromkeys(entry.path for entry in trash.entries(layer.root))
-            fitting = _fitting(name, paths, exact=exact)
-            if len(fitting) == 1:
-                layer.touch()
-                return trash.restore(layer.root, fitting[0])
-            if fitting:
-                raise AmbiguousCard(
-                    f"{name!r} matches several cards in the trash: {', '.join(fitting[:_SHOWN])}"
-                )
-        return None
+            if fitting := _fitting(name, paths, exact=exact):
+                break
+        return layer, fitting
 
     def _find_near_duplicates(self, title: str, text: str = "") -> list[NearDuplicate]:
 

@@ -14,6 +14,7 @@ from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
 from lessons_kb.store import locate, trust
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.plurals import counted
 
 ENVIRONMENT = "LESSONS_BRAIN"
@@ -163,11 +164,7 @@ def untrusted_hint(roots: Sequence[str]) -> str:
             "LESSONS_STATE_HOME to a folder outside the project"
         )
     reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
-
-    import shlex  # not on the path of a hook in a trusted brain
-
-    where = f" {shlex.quote(roots[0])}" if len(roots) == 1 else " DIR"
-    return f"{reasons}; read its cards, then run `lessons trust{where}`"
+    return f"{reasons}; read its cards, then run `lessons trust {shell_word(roots[0])}`"
 
 
 def tell_untrusted(roots: Sequence[str]) -> str:
@@ -217,9 +214,7 @@ def tell_unclaimed(directory: str) -> str:
     told = [f"{counted(n, 'Markdown file')} in {name}" for name, n in counts.items()]
     if not told:
         return ""
-    import shlex  # not on the path of a hook in a trusted brain
-
-    where = "" if top == around[0] else f" {shlex.quote(top)}"
+    where = "" if top == around[0] else f" {shell_word(top)}"
     return f"{' and '.join(told)}; run `lessons init{where}`"
 
 

@@ -137,7 +137,7 @@ def _config_finding(error: ConfigError) -> Finding:
         line=line,
         rule="bad-settings",
         message=(message if line else rest).strip(),
-        fix="see `lessons config` for the valid keys",
+        fix="correct or remove the line",
         level="error",
     )
 

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from lessons_kb.cli.card_lines import Ids, report_cards
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import open_brain, say
+from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.sanitize import clean_line
 
 
@@ -23,3 +24,7 @@ def bump(
     """
     cards = open_brain().bump(*ids, task=task)
     report_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
+    for card in cards:
+        if card.status != "active":
+            back = f"`lessons restore {shell_word(card.id)}` makes it active"
+            say(f"{clean_line(card.id)} is {card.status}: no agent is given it; {back}")

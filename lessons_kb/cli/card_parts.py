@@ -12,6 +12,7 @@ from lessons_kb.cli.options import check_choice, say
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.learn.quality_gate import MISSING
 from lessons_kb.model import KINDS, PATTERNS, Card, Pattern
+from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def say_missing(error: Incomplete, title: str) -> None:
     for line in error.missing:
         option = options.get(line, "") if title != STDIN else ""
         say(f"  {option}: {line}" if option else f"  {line}")
+    if title != STDIN:
+        say(f"or run `lessons create {shell_word(title)}`, and fill in the card that it writes")
 
 
 def _read_card(details: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def edit_file(path: str) -> None:
     """Open a file in the user's editor and wait; say which one where the user named none."""
-    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")) and (editor := find_editor()):
+    if (editor := find_editor()) and editor not in map(os.environ.get, ("VISUAL", "EDITOR")):
         say(f"opening {editor}, because $EDITOR is not set")
     open_editor(path)
 

@@ -63,7 +63,7 @@ def events(
     elif found:
         print_table(COLUMNS, [_row(event) for event in found])
     else:
-        say("no matching events; hooks (`lessons install`) and `lessons run` record them")
+        say("no matching events; hooks (`lessons install --all`) and `lessons run` record them")
 
 
 def _parse_since(text: str, *, now: float) -> float:

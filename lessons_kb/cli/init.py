@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import sys
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from lessons_kb.cli.init_and_trust import say_goes_by_path
 from lessons_kb.cli.line_wrapping import print_wrapped
 from lessons_kb.cli.options import options, print_json, say
 from lessons_kb.errors import InputError
-from lessons_kb.text.escape_controls import visible
+from lessons_kb.text.escape_controls import shell_word, visible
 from lessons_kb.text.plurals import counted
 
 
@@ -46,7 +45,7 @@ def init(
         print_wrapped(f"{visible(root)} is already a brain; nothing changed", hang=2)
     if not trusted:
         cards = counted(count_cards(root), "card")
-        say(f"{cards} found, not trusted yet; review, then run `lessons trust {shlex.quote(root)}`")
+        say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")
     say_goes_by_path(root)
     if made and trusted and not options().json:
         known = count_cards(root)
@@ -61,7 +60,7 @@ def _command(root: str, *, user: bool) -> str:
     """Return how a card is added to a new brain from here."""
     here = os.path.realpath(os.curdir)
     inside = f"{here}{os.sep}".startswith(root + os.sep)
-    named = "" if inside or user else f" --brain {shlex.quote(os.path.relpath(root))}"
+    named = "" if inside or user else f" --brain {shell_word(os.path.relpath(root))}"
     return f'lessons{named} add "what went wrong"'
 
 

@@ -52,7 +52,7 @@ def install_or_remove(
 
     done: list[dict[str, Any]] = []
     failed = None
-    for name in find_agents(agent, every):
+    for name in find_agents(agent, every, undo=undo):
         try:
             request = make_request(name, undo=undo, **fields)
             changes = (take_out if undo else set_up)(request, dry_run=dry_run)
@@ -74,7 +74,7 @@ def install_or_remove(
         raise typer.Exit(2)
 
 
-def find_agents(agent: str | None, every: bool) -> list[str]:
+def find_agents(agent: str | None, every: bool, *, undo: bool = False) -> list[str]:
     """Return the agent that was named, or every one found on this machine."""
     from lessons_kb.agents.capabilities import AGENTS
     from lessons_kb.agents.install.settings_files import is_present
@@ -84,8 +84,14 @@ def find_agents(agent: str | None, every: bool) -> list[str]:
     if agent is not None:
         return [agent]
     found = [name for name in AGENTS if is_present(name)]
-    if not found:
-        raise InputError(f"no agent found on this machine; give one of {', '.join(AGENTS)}")
+    if not found and undo:
+        say("no agent found on this machine; nothing to remove")
+    elif not found:
+        first, *others = AGENTS
+        raise InputError(
+            f"no agent found on this machine; `lessons install {first}` connects it all the same, "
+            f"and so for {', '.join(others)}"
+        )
     return found
 
 

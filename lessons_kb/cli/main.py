@@ -242,8 +242,8 @@ def _reader_has_gone() -> int:
 def _fail(message: str) -> int:
     from lessons_kb.text.escape_controls import visible
 
-    line = visible(" ".join(message.split()))
-    print(f"lessons: {line}", file=sys.stderr)
+    line = " ".join(map(str.strip, message.splitlines()))
+    print(f"lessons: {visible(line)}", file=sys.stderr)
     return 2
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING
 
 import typer
 
 from lessons_kb.cli.options import say
+from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def offer(brain: Brain, near: NearMiss) -> None:
         shown = shown[: _MAX_SHOWN - 1] + "…"
     say(f"held back near {clean_line(near.card)} ({near.confidence:.2f}): \u201c{shown}\u201d")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"`lessons why --add-symptom {near.card} {shlex.quote(told)}` adds it as a symptom")
+        say(f"`lessons why --add-symptom {near.card} {shell_word(told)}` adds it as a symptom")
     elif typer.confirm("Add this prompt as a symptom of the card?", default=False, err=True):
         teach(brain, near.card, near.prompt)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.errors import BrainNotFound, InputError
+from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
@@ -113,9 +114,10 @@ def close_brains() -> None:
         first, *others = named
         more = f" and {counted(len(others), 'other folder')}" if others else ""
         inside = f"{os.path.realpath(os.curdir)}{os.sep}".startswith(first + os.sep)
+        shown = first if inside else os.path.relpath(first)
         say(
-            f"skipped {first if inside else os.path.relpath(first)}{more}: not trusted "
-            "(a separate repository or brain); `lessons trust DIR` trusts it"
+            f"skipped {shown}{more}: not trusted (a separate repository or brain); "
+            f"`lessons trust {shell_word(shown)}` trusts it"
         )
 
 

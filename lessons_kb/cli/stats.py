@@ -123,7 +123,7 @@ def _print_overview(overview: Overview) -> None:
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say("no injections yet; `lessons install AGENT` connects an agent")
+        say("no injections yet; `lessons install --all` connects your agents")
         return
     if found := top(overview, ROWS):
         _title("Most injected", gap=not _drawn())

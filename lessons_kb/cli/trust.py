@@ -29,4 +29,5 @@ def trust(
         print_json({"brain": root, "trusted": not revoke})
     else:
         print(f"{visible(root)} is {'no longer' if revoke else 'now'} trusted")
-    say_goes_by_path(root)
+    if not revoke:
+        say_goes_by_path(root)

@@ -15,10 +15,8 @@ DEFAULTS = ("notepad",) if os.name == "nt" else ("editor", "sensible-editor", "n
 
 def find_editor() -> str:
     """Return the command of the user's editor, else the platform's default one, "" without any."""
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if named:
-        return named
-    return next(filter(find_program, DEFAULTS), "")
+    named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
+    return next(filter(None, named), "") or next(filter(find_program, DEFAULTS), "")
 
 
 def open_editor(path: str) -> None:
@@ -39,4 +37,8 @@ def open_editor(path: str) -> None:
             raise FileNotFoundError(2, "not found on the PATH")
         subprocess.run([found, *arguments, path], check=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot start the editor {command!r}: {error}; set $EDITOR") from None
+        other = next(filter(find_program, DEFAULTS), "")
+        fix = f"run `export EDITOR={other}`" if other else "set $EDITOR"
+        raise InputError(
+            f"cannot start the editor {command!r}: {error}; {fix}, or edit {path} yourself"
+        ) from None

@@ -16,6 +16,7 @@ from lessons_kb.store.disk import read_regular, replace_whole, shown, storage_er
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import brain_key, make_private, write_private
+from lessons_kb.text.escape_controls import shell_word
 
 MAX_BYTES = 50_000_000
 KEPT_BACKUPS = 5
@@ -48,7 +49,7 @@ def check_writable(path: str) -> None:
     full = os.path.realpath(path)
     try:
         if not os.stat(full).st_mode & stat.S_IWUSR:
-            raise StorageError(f"{shown(path)}: read-only; `chmod u+w` it and run this again")
+            raise StorageError(f"{shown(path)}: read-only; run `chmod u+w {shell_word(path)}`")
     except FileNotFoundError:
         pass
     except OSError as error:

@@ -13,6 +13,7 @@ from lessons_kb.store import disk, replace_file
 from lessons_kb.store.locks import locked
 from lessons_kb.store.replace_file import read_settled
 from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
+from lessons_kb.text.escape_controls import shell_word
 
 MAX_BYTES = 100_000_000
 """No file beyond this is rewritten: it is read whole."""
@@ -33,7 +34,7 @@ def read_bytes(root: str, path: str, *, limit: int) -> bytes:
     try:
         return disk.read_inside(root, path, limit=limit)
     except OSError as error:
-        raise disk.storage_error(error, path) from None
+        raise disk.storage_error(error, path, brain=root) from None
 
 
 def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
@@ -52,7 +53,7 @@ def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
         try:
             data = _Rewrite(root, full, change).run()
         except OSError as error:
-            raise disk.storage_error(error, path) from None
+            raise disk.storage_error(error, path, brain=root) from None
     if quiet:
         adopt_leftovers(root, os.path.dirname(full))
     return data
@@ -77,7 +78,7 @@ def create(root: str, path: str, data: bytes) -> str:
     except FileExistsError:
         raise _taken(path) from None
     except OSError as error:
-        raise disk.storage_error(error, path) from None
+        raise disk.storage_error(error, path, brain=root) from None
     return disk.relative(root, full)
 
 
@@ -99,7 +100,7 @@ def move(root: str, source: str, target: str) -> str:
         except FileExistsError:
             raise _taken(target) from None
         except OSError as error:
-            raise disk.storage_error(error, source) from None
+            raise disk.storage_error(error, source, brain=root) from None
     return disk.relative(root, new)
 
 
@@ -133,9 +134,8 @@ class _Rewrite:
             if data == base:
                 return base
             if not os.stat(self.full).st_mode & stat.S_IWUSR:
-                raise StorageError(
-                    f"{disk.shown(self.path)}: read-only; `chmod u+w` it and run this again"
-                )
+                where = f"`chmod u+w {shell_word(self.full)}`"
+                raise StorageError(f"{disk.shown(self.path)}: read-only; run {where}")
             temp = self.write(data)
             try:
                 now = self.read(self.full)

@@ -15,6 +15,7 @@ from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.locks import locked
 from lessons_kb.store.mounts import is_network
 from lessons_kb.store.user_state import make_private
+from lessons_kb.text.escape_controls import shell_word
 
 T = TypeVar("T")
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -231,7 +232,7 @@ class Database:
         make_private(os.path.dirname(self.path))
         # A FIFO would be waited for until somebody writes to it.
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise StorageError(f"{self.path} is not a file; move it away")
+            raise StorageError(f"{self.path} is not a file; move it away: {_move(self.path)}")
         db = sqlite3.connect(
             self.path, timeout=patience, isolation_level=None, check_same_thread=False
         )
@@ -258,8 +259,15 @@ class Database:
     def _version(self, db: sqlite3.Connection) -> int:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(self._migrations):
-            raise StorageError(f"{self.path} was written by a newer lessons_kb; upgrade this one")
+            raise StorageError(
+                f"{self.path} was written by a newer lessons_kb; upgrade this one, or begin "
+                f"anew: {_move(self.path)}"
+            )
         return int(version)
+
+
+def _move(path: str) -> str:
+    return f"`mv {shell_word(path)} {shell_word(f'{path}.old')}`"
 
 
 def move_aside(path: str) -> str:

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Mapping
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
+from lessons_kb.text.escape_controls import shell_word
 
 TEMP_PREFIX = ".lessons-tmp-"
 """Names of files that exist for a moment beside a card; none of them ends like a card's."""
@@ -37,7 +38,7 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full", "free some space and run it again"),
     errno.EDQUOT: ("your disk quota is used up", "free some space and run it again"),
     errno.EFBIG: ("the file would pass the size limit", "raise the limit (ulimit -f)"),
-    errno.EROFS: ("the file system is read-only", "copy the brain to where you can write"),
+    errno.EROFS: ("the file system is read-only", "choose a place that you can write to"),
     errno.EACCES: ("no permission", "grant yourself access to the file and its folder"),
     errno.EPERM: ("not permitted", "grant yourself access to the file and its folder"),
     errno.ENOENT: ("no such file", "check the path"),
@@ -51,10 +52,27 @@ _REASONS: Mapping[int, tuple[str, str]] = {
 }
 
 
-def storage_error(error: OSError, path: str) -> StorageError:
-    """Say in one line what the disk refused and what to do next."""
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def storage_error(error: OSError, path: str, *, brain: str = "") -> StorageError:
+    """Say in one line what the disk refused and what to do next.
+
+    ``path`` may be relative to the folder ``brain``.
+    """
     code = error.errno or 0
     what, fix = _REASONS.get(code, (error.strerror or str(error), "check the disk and try again"))
+    if brain and code in _REFUSED:
+        place = os.path.join(brain, path)
+        while not os.path.lexists(place) or os.access(place, os.W_OK):
+            if place in (brain, os.path.dirname(place)):
+                break
+            place = os.path.dirname(place)
+        if code != errno.EROFS and os.stat(place).st_uid == os.geteuid():
+            fix = f"run `chmod u+rwx {shell_word(place)}`"
+        else:
+            copy = f"~/{shell_word(f'{os.path.basename(brain)}-copy')}"
+            fix = f"have access granted, or work on a copy: `cp -R {shell_word(brain)} {copy}`"
     return StorageError(f"{shown(path)}: {what}; {fix}")
 
 

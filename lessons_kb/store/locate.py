@@ -208,5 +208,5 @@ def _expand(path: str) -> str:
     else:
         expanded = os.path.expanduser(path)
     if not os.path.isabs(expanded):
-        raise StorageError(f"no home folder; set HOME or {STATE_HOME_VARIABLE}")
+        raise StorageError("no home folder; set HOME to a folder that you can write to")
     return expanded

@@ -39,6 +39,7 @@ from lessons_kb.store.disk import (
 from lessons_kb.store.locks import locked
 from lessons_kb.store.replace_file import is_being_written, rename_new
 from lessons_kb.store.user_state import make_private, state_dir, write_private
+from lessons_kb.text.escape_controls import shell_word
 
 CARD = "card"
 MAX_BYTES = 1 << 30
@@ -231,7 +232,7 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
             abandon(entry)
             raise
     except OSError as error:
-        raise storage_error(error, path) from None
+        raise storage_error(error, path, brain=root) from None
 
 
 def sweep(root: str) -> bool:
@@ -343,7 +344,7 @@ def put(root: str, path: str, *, why: str = "deleted") -> str:
                 raise
             sync_folder(os.path.dirname(full))
         except OSError as error:
-            raise storage_error(error, path) from None
+            raise storage_error(error, path, brain=root) from None
     _prune_as_set(root)
     return os.path.basename(entry)
 
@@ -358,7 +359,7 @@ def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
             abandon(entry)
             raise
     except OSError as error:
-        raise storage_error(error, path) from None
+        raise storage_error(error, path, brain=root) from None
     _prune_as_set(root)
     return os.path.basename(entry)
 
@@ -426,9 +427,10 @@ def restore(root: str, name_or_path: str) -> str:
     except FileExistsError:
         taken = shown(chosen.path)
         raise DuplicateCard(
-            f"{taken} exists; rename or delete that file first", existing=chosen.path
+            f"{taken} exists; first run `lessons rename {shell_word(taken)} 'ANOTHER TITLE'`",
+            existing=chosen.path,
         ) from None
     except OSError as error:
-        raise storage_error(error, chosen.path) from None
+        raise storage_error(error, chosen.path, brain=root) from None
     drop(entry)
     return chosen.path

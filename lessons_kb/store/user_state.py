@@ -10,6 +10,7 @@ in a mark there, in git's own directory, which all work trees share and no check
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -21,18 +22,21 @@ from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import (
     discard,
     read_regular,
+    shown,
     storage_error,
     sync_folder,
     write_temp,
 )
 from lessons_kb.store.locate import (
     CACHE_NAME,
+    STATE_HOME_VARIABLE,
     above,
     find_work_tree,
     git_home,
     state_home,
     user_brain,
 )
+from lessons_kb.text.escape_controls import shell_word
 
 _RECORD = "brain.json"
 _MAX_RECORD_BYTES = 4 * MAX_CONFIG_BYTES + 100_000
@@ -266,6 +270,11 @@ def make_private(folder: str) -> None:
         make_private(folder)  # by now another process may have made it
     except OSError as error:
         if not isinstance(error, FileExistsError) or not os.path.isdir(folder):
+            if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+                raise StorageError(
+                    f"{shown(folder)}: {error.strerror}; grant yourself access, or set HOME or "
+                    f"{STATE_HOME_VARIABLE} to a folder that you can write to"
+                ) from None
             raise storage_error(error, folder) from None
 
 
@@ -275,7 +284,7 @@ def read_private(path: str, *, limit: int) -> bytes:
     Raises OSError too, and StorageError for no regular file or one of more than ``limit`` bytes.
     """
     if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & _OTHERS:
-        raise StorageError(f"others can read {path}; run `chmod 600 {path}`")
+        raise StorageError(f"others can read {path}; run `chmod 600 {shell_word(path)}`")
     return read_regular(path, limit=limit, name=path)
 
 

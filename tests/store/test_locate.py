@@ -107,5 +107,5 @@ def test_no_home_at_all_is_one_line(monkeypatch):
     monkeypatch.delenv("LESSONS_STATE_HOME")
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(pwd, "getpwuid", nobody)
-    with pytest.raises(StorageError, match="set HOME or LESSONS_STATE_HOME"):
+    with pytest.raises(StorageError, match="set HOME to a folder"):
         locate.state_home()

@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be_changed(root, card):
 def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a.md").write_text("by hand")
     (tmp_path / "a.md").chmod(0o444)
-    with pytest.raises(StorageError, match=r"^a\.md: read-only; `chmod u\+w` it and run"):
+    with pytest.raises(StorageError, match=r"^a\.md: read-only; run `chmod u\+w /.*/a\.md`$"):
         card_files.rewrite(str(tmp_path), "a.md", lambda data: data + b"!")
     assert (tmp_path / "a.md").read_text() == "by hand"
     assert card_files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
