@@ -314,9 +314,10 @@ def _checked(dotted: str, value: Any, where: str) -> Any:
     if dotted not in valid:
         import difflib
 
-        near = difflib.get_close_matches(dotted, [*valid, *SECTIONS, "folders"], n=1, cutoff=0.5)
-        table = f"{dotted.partition('.')[0]}."
-        known = [key for key in valid if key.startswith(table)] or (*SECTIONS, "folders")
+        table, dot, _ = dotted.partition(".")
+        own = [key for key in valid if key.startswith(f"{table}.")]
+        known = own if dot and own else [*SECTIONS, "folders"]
+        near = difflib.get_close_matches(dotted, [*valid, *known], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
         raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
     default = flat_settings(DEFAULTS)[dotted]

@@ -152,7 +152,8 @@ class Cards:
             broken = broken or next(iter(_fitting(wanted, unread)), "")
         if broken:
             raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
-        if gone := self._in_trash(name, exact=False)[1]:
+        # Exactly: who reads over a server is not to learn by prefixes what was deleted.
+        if gone := self._in_trash(name, exact=True)[1]:
             back = f"`lessons restore {shell_word(gone[0])}` brings it back"
             raise CardNotFound(f"{disk.shown(gone[0])} is in the trash; {back}")
         raise CardNotFound(_not_found(name, everything))

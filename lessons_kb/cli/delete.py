@@ -10,6 +10,7 @@ import typer
 from lessons_kb.cli.card_lines import Ids, report_cards
 from lessons_kb.cli.options import open_brain
 from lessons_kb.errors import InputError
+from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.sanitize import clean_line
 
 
@@ -25,6 +26,7 @@ def delete(
     names = [brain.cards.get(name).id for name in ids]
     if not yes:
         if not sys.stdin.isatty():
-            raise InputError(f"delete needs confirmation; add --yes to delete {', '.join(names)}")
+            command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
+            raise InputError(f"delete needs confirmation; run `{command}`")
         typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
     report_cards(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")

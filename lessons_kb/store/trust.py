@@ -133,8 +133,8 @@ def cache_dir(root: str) -> str:
     In a trusted brain it is ``.lessons/cache-<token>``: the token is random and known to this
     user's state alone, so no repository, and no checkout over an existing folder, can bring a
     cache that would be read. Where ``.lessons`` is a link, belongs to someone else or cannot be
-    written, and for a brain that is not trusted, it lies in the user's cache home. Raises
-    StorageError when neither can be made.
+    written, where the path is not UTF-8, and for a brain that is not trusted, it lies in the
+    user's cache home. Raises StorageError when neither can be made.
     """
     real = os.path.realpath(root)
     record = read_record(real)
@@ -143,7 +143,8 @@ def cache_dir(root: str) -> str:
         with contextlib.suppress(ConfigError, StorageError):
             trust(real, made=True)
             record = read_record(real)
-    if record is not None:
+    # An engine's folder must have a name that is text.
+    if record is not None and real.encode("utf-8", "ignore").decode() == real:
         outer = os.path.join(real, CACHE_NAME)
         folder = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
         if (_is_ours(outer) and _is_ours(folder)) or (trusted and _make_inside(outer, folder)):

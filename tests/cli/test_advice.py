@@ -9,8 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,8 +90,6 @@ def advised(line: str) -> list[str]:
         commands.append(f"lessons show {near[1]}")
     if several := re.search(r"matches \d+ cards: ([^,;]+).*write more of the name", line):
         commands.append(f"lessons show {several[1]}")
-    if confirmed := re.search(r"add --yes to delete (\S+)$", line):
-        commands.append(f"lessons delete {confirmed[1]} --yes")
     return commands
 
 
@@ -131,6 +128,7 @@ WHOLE = (
 )
 AGAIN = WHOLE.format(TITLES[0])
 JOURNAL = "$(ls -d $HOME/.local/state/lessons-kb/brains/*/journal.db)"
+NEWER = 'import sqlite3, sys\nsqlite3.connect(sys.argv[1]).execute("PRAGMA user_version = 999")'
 
 WAYS: dict[str, tuple[str, str, bool]] = {
     # What a new user meets.
@@ -176,12 +174,14 @@ WAYS: dict[str, tuple[str, str, bool]] = {
     "archived twice": ("lessons archive lost", "lessons archive lost", False),
     "restored twice": ("lessons archive lost; lessons restore lost", "lessons restore lost", False),
     "deleted unconfirmed": ("", "lessons delete lost", False),
-    "a bump of a deleted card": ("lessons delete lost --yes", "lessons bump lost", True),
-    "deleted twice": ("lessons delete lost --yes", "lessons delete lost --yes", True),
+    "a bump of a deleted card": (
+        "lessons delete lost --yes",
+        "lessons bump lost-the-currency",
+        True,
+    ),
+    "deleted twice": ("lessons delete lost --yes", "lessons delete lost-the-currency --yes", True),
     "restored over a new card": (
-        f"lessons delete lost --yes; cp {LOST.replace('lost-the-currency', 'retried*')[:-3]} {LOST}"
-        if False
-        else f"lessons delete lost --yes; cp lessons/retried-uploads-from-the-start.md {LOST}",
+        f"lessons delete lost --yes; cp lessons/retried-uploads-from-the-start.md {LOST}",
         f"lessons restore {LOST}",
         False,
     ),
@@ -200,21 +200,26 @@ WAYS: dict[str, tuple[str, str, bool]] = {
     ),
     # Settings and state.
     "a newer journal": (
-        f'lessons run true; sqlite3 {JOURNAL} "PRAGMA user_version = 999"',
+        f"lessons run true; python3 -c '{NEWER}' {JOURNAL}",
         "lessons events",
         True,
     ),
     "a folder in the journal's place": (
-        f"lessons run true; J={JOURNAL}; rm $J; mkdir $J",
+        f"lessons run true; J={JOURNAL} && rm $J && mkdir $J",
         "lessons events",
         True,
+    ),
+    "a table that is opened twice": (
+        "printf '[gate]\\n[gate]\\n' > lessons.toml",
+        "lessons list",
+        False,
     ),
     # Places.
     "a work tree": ("git worktree add -q ../tree; cd ../tree", "lessons list", True),
     "a moved brain": ("mv $PWD ../moved; cd ../moved", "lessons list", True),
     "a copy": ("cp -R $PWD ../copy; cd ../copy", "lessons list", True),
     "blanks": ("cp -R $PWD '../a  b '; cd '../a  b '", "lessons list", True),
-    "a quotation mark": ("cp -R $PWD \"../it's\"; cd \"../it's\"", "lessons list", True),
+    "a quotation mark": ('cp -R $PWD "../it\'s"; cd "../it\'s"', "lessons list", True),
     "Hangul": ("cp -R $PWD ../한글; cd ../한글", "lessons list", True),
     "a line break": ("cp -R $PWD $'../a\\nb'; cd $'../a\\nb'", "lessons list", True),
     "no UTF-8": ("cp -R $PWD $'../a\\xff'; cd $'../a\\xff'", "lessons list", True),
@@ -230,7 +235,6 @@ WAYS: dict[str, tuple[str, str, bool]] = {
         "lessons bump shop:lost",
         False,
     ),
-    "lint of one file": ("", f"lessons lint {LOST}", False),
 }
 
 
@@ -238,5 +242,175 @@ WAYS: dict[str, tuple[str, str, bool]] = {
 def test_the_advice_works_when_it_is_typed(walk: Walk, way: str) -> None:
     setup, command, again = WAYS[way]
     for line in filter(None, setup.split("; ")):
-        walk.type(line)
+        code, said = walk.type(line)
+        assert code == 0, f"{line}: {said}"
     print(f"{way} | {command} | {walk.follow(command, again=again)}")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "advice", "right"),
+    [
+        ("[gate]\n[gate]\n", r"line 2.*fix or remove the line$", "[gate]\n"),
+        (
+            "[gate]\nzzz = 1\n",
+            r"toml:2: .*(?:use one of|did you mean) gate\.(min_confidence)\??$",
+            "[gate]\n{} = 0.4\n",
+        ),
+        ("[qqq]\n", r"toml:1: .*use one of (\w+), ", "[{}]\n"),
+        ("[prefligth]\n", r"toml:1: .*did you mean (\w+)\?$", "[{}]\n"),
+        (
+            "[gate]\nmin_confidence = 7\n",
+            r"must be from 0 to (1), not 7.0$",
+            "[gate]\nmin_confidence = {}\n",
+        ),
+    ],
+)
+def test_a_broken_setting_is_put_right_as_is_said(
+    walk: Walk, wrong: str, advice: str, right: str
+) -> None:
+    settings = pathlib.Path("lessons.toml")
+    settings.write_text(wrong)
+    walk.type("lessons trust .")
+    for command in ("list", "config", "lint"):
+        code, said = walk.type(f"lessons {command}")
+        assert code, said
+        if command != "lint":
+            found = re.search(advice, said.strip())
+            assert found, said
+    settings.write_text(right.format(*found.groups()))
+    walk.type("lessons trust .")
+    for command in ("list", "config", "lint"):
+        walk.follow(f"lessons {command}")
+
+
+def test_a_review_that_was_interrupted_goes_on(
+    walk: Walk, answer: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lessons_kb import Brain
+
+    cause = "The total was hard-coded to three instead of a sum of the items."
+    good: dict[str, Any] = {
+        "sections": {"Root Cause": cause},
+        "prevention": ["Cover the total of a cart with two items by a test"],
+        "symptoms": ["the total of the cart is wrong", "change how a cart is summed up"],
+    }
+    with Brain.open(".") as opened:
+        ids = [
+            opened.drafts.propose(title, **good).id for title in ("The total was wrong", TITLES[0])
+        ]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert "interrupted" in answer("review", typed="")
+    assert all(one in walk.type("lessons review --list")[1] for one in ids)
+    walk.follow(f"lessons review --accept {ids[0]}")
+    walk.follow(f"lessons review --accept {ids[0]}", again=False)  # a second time
+    last = walk.follow(f"lessons review --accept {ids[1]}", again=False)  # a card has this title
+    assert f"`lessons review --merge {ids[1]}" in last
+    assert walk.type("lessons review --list")[1] == "lessons: no drafts to review\n"
+
+
+OTHER = 54_321
+FOREIGN = {
+    "another user's card": ("true", "lessons bump lost", OTHER),
+    "a read-only folder of one's own": ("chmod a-w lessons", "lessons bump lost", 0),
+}
+
+
+class Unprivileged(Walk):
+    """A user in a process of its own that may do no more than any other user."""
+
+    def type(self, line: str) -> tuple[int, str]:
+        self.typed.append(line)
+        line = re.sub(r"^lessons ", f"{sys.executable} -m lessons_kb.cli.entry ", line)
+        done = subprocess.run(
+            ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "bash", "-c", line],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+
+@pytest.fixture
+def unprivileged(
+    shop: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> Unprivileged:
+    """A user in a brain; only root can make files that are another user's."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs the right to change owners, and setpriv")
+    shutil.copytree(shop, tmp_path / "shop")
+    monkeypatch.chdir(tmp_path / "shop")
+    monkeypatch.setenv("PYTHONPATH", ROOT)
+    return Unprivileged(None, monkeypatch)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("way", FOREIGN)
+def test_whoever_may_not_write_can_go_on(unprivileged: Unprivileged, way: str) -> None:
+    setup, command, owner = FOREIGN[way]
+    brain = pathlib.Path.cwd()
+    for path in (brain, *brain.rglob("*")):
+        os.chown(path, owner, owner)
+    unprivileged.follow("lessons trust .")
+    assert unprivileged.type(setup)[0] == 0
+    print(f"{way} | {command} | {unprivileged.follow(command, again=not owner)}")
+    if owner:  # it was told to work on a copy
+        unprivileged.go.chdir(os.path.expanduser("~/shop-copy"))
+        unprivileged.follow(command)
+
+
+def test_a_home_that_cannot_be_written(unprivileged: Unprivileged, tmp_path: pathlib.Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, OTHER, OTHER)
+    unprivileged.go.setenv("HOME", str(theirs))
+    code, said = unprivileged.type("lessons trust .")
+    assert code == 2
+    for name in re.findall("[A-Z_]{4,}", said[said.rindex("; ") :]):
+        with unprivileged.go.context() as go:
+            go.setenv(name, str(tmp_path))
+            unprivileged.follow("lessons list")
+
+
+def test_an_editor_that_cannot_be_started(
+    walk: Walk, terminal: Callable[..., Any], tmp_path: pathlib.Path
+) -> None:
+    nano = tmp_path / "bin/nano"
+    nano.parent.mkdir()
+    nano.write_text("#!/bin/sh\necho '- [ ] More' >> \"$1\"\n")
+    nano.chmod(0o755)
+    path = {"PATH": str(nano.parent)}
+    seen = terminal("edit", "lost", EDITOR='no "quote', **path)
+    said = " ".join(seen.end().split())
+    assert seen.code == 2
+    (named,) = re.findall("run `export EDITOR=([^`]+)`, or edit", said)
+    terminal("edit", "lost", EDITOR=named, **path).end()
+    blank = terminal("edit", "lost", EDITOR=" ", **path)
+    blank.end()
+    assert blank.code == 0
+    assert pathlib.Path(LOST).read_text().count("More") == 2
+
+
+def test_ctrl_c_and_a_closed_pipe_leave_all_in_order(walk: Walk) -> None:
+    entry = f"{sys.executable} -m lessons_kb.cli.entry"
+    shell = f"set -o pipefail; {entry} export jsonl | head -c 3; {entry} manage < /dev/null"
+    done = subprocess.run(
+        ["bash", "-c", shell],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TERM": "dumb", "PYTHONPATH": ROOT},
+    )
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
+    assert done.stdout.startswith('{"f')
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "lessons_kb.cli.entry", "run", "sh", "-c", "echo ready; sleep 60"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert waiting.stdout is not None
+    assert waiting.stdout.readline() == "ready\n"
+    waiting.send_signal(signal.SIGINT)
+    _, said = waiting.communicate(timeout=60)
+    assert "Traceback" not in said
+    assert waiting.returncode in (130, -signal.SIGINT)
+    assert "cancelled" in walk.type("lessons events")[1]

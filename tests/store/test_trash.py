@@ -82,7 +82,7 @@ def test_the_newest_version_of_a_path_comes_back_first(root, card):
 def test_restoring_never_overwrites(root, card):
     trash.put(root, "lessons/card.md")
     write(card, b"new")
-    with pytest.raises(DuplicateCard, match="exists; first run `lessons rename lessons/card.md"):
+    with pytest.raises(DuplicateCard, match=r"exists; first run `lessons rename lessons/card\.md"):
         trash.restore(root, "lessons/card.md")
     assert read(card) == b"new"
     assert len(trash.entries(root)) == 1
