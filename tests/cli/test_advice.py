@@ -71,7 +71,7 @@ class Walk:
         code, said = self.type(line)
         told = [one for one in said.splitlines() if advised(one)] or said.splitlines()[-1:]
         last = told[-1].strip() if told else ""
-        if code and code != (line.split()[1:2] and line.split()[1] in FOUND):
+        if code and not (code == 1 and line.split()[1] in FOUND):
             assert advised(last), f"{line}: {said}"
             assert depth < 4, self.typed
         if depth < 4:
