@@ -48,6 +48,9 @@ class Layer(Index):
         self._journal: Journal | None = None
         self._session_journal: Journal | None = None
         self._meaning: Meaning | None = None
+        self.behind = ""
+        """Why searches see none of what changed since the last commit, "" while they do: a
+        watcher of this process has found too much of it, and has it indexed beside them."""
         self._touched = False
         self._find_edited: Callable[[], frozenset[str] | None] | None = None
         self._read_edits: dict[str, tuple[str, Entry]] = {}
@@ -173,6 +176,9 @@ class Layer(Index):
         waiting for the disk would take as long as the rest of the answer.
         """
         indexed = self.state is not None and self.state.manifest
+        if indexed and self.behind:
+            self.stale = self.behind
+            return Refresh(files=count_files(indexed), stale=self.behind)
         patience = PATIENCE_SECONDS if indexed else FIRST_PATIENCE_SECONDS
         return self.show_edits() or self.refresh(
             limit=REFRESHED_FILES, first=FIRST_FILES, patience=patience
@@ -205,7 +211,7 @@ class Layer(Index):
     def _show_edits(self) -> Refresh | None:
         edited = self._find_edited() if self._find_edited is not None else None
         state = self.state
-        if not edited or state is None or self._touched or len(edited) > REFRESHED_FILES:
+        if not edited or state is None or self._touched:
             return None
         known = state.manifest.startswith(settings_signature(self.root)) and is_current(state)
         found = {path: find_signature(self.root, path) for path in edited} if known else {"": None}
@@ -241,7 +247,7 @@ class Layer(Index):
         except StorageError as error:
             return replace(done, stale=done.stale or str(error))
         waiting = f"{left} files are not encoded yet; run `lessons index`" if left else ""
-        return replace(done, stale=done.stale or waiting)
+        return replace(done, stale=done.stale or waiting, left=done.left + left)
 
     def read(self, work: Callable[[Layer], T]) -> T:
         """Return ``work(self)``, done while no other thread uses catalogue or engine.
