@@ -192,18 +192,20 @@ class _Watcher:
         with self.guard:
             self.indexing = True
             self.tell_behind()
-        process = begin_index(self.layer.root)
+        failed: int | None = 1
         try:
-            while process.poll() is None and not self.watch.stopped:
-                time.sleep(_FOLLOW_SECONDS)
-                with contextlib.suppress(LessonsError):
-                    self.layer.follow()
+            with contextlib.suppress(OSError):  # no process can be started: it is done here
+                process = begin_index(self.layer.root)
+                while process.poll() is None and not self.watch.stopped:
+                    time.sleep(_FOLLOW_SECONDS)
+                    with contextlib.suppress(LessonsError):
+                        self.layer.follow()
+                failed = process.returncode
+                threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
         finally:
-            threading.Thread(target=process.wait, daemon=True).start()  # it may outlive the watch
             with self.guard:
                 self.indexing = False
-        limit = None if process.returncode else REFRESHED_FILES
-        return self.writer.refresh(leased=False, limit=limit)
+        return self.writer.refresh(leased=False, limit=None if failed else REFRESHED_FILES)
 
     def idle(self) -> None:
         lost = self.leasing and not self.lease.holds()
