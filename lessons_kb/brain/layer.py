@@ -201,7 +201,10 @@ class Layer(Index):
         self.read(lambda one: one.reader)
 
     def show_edits(self) -> Refresh | None:
-        """Let searches see what was just edited; None where a scan has to tell what that is."""
+        """Let searches see what was just edited; None where a scan has to tell what that is.
+
+        A new card, and that one is gone, is seen when the watcher commits it, a moment later.
+        """
         with self.lock:
             shown = self._rebuilding(self._show_edits)
             if shown is None:
@@ -214,9 +217,10 @@ class Layer(Index):
         if not edited or state is None or self._touched:
             return None
         known = state.manifest.startswith(settings_signature(self.root)) and is_current(state)
-        found = {path: find_signature(self.root, path) for path in edited} if known else {"": None}
-        if not all(found.values()):
+        if not known:
             return None
+        signatures = ((path, find_signature(self.root, path)) for path in edited)
+        found = {path: signature for path, signature in signatures if signature}
 
         # Only a process that stays comes here, and a watcher has loaded the parsers.
         from lessons_kb.brain.index_entry import digest_files
@@ -227,10 +231,9 @@ class Layer(Index):
                 (entry,) = digest_files(
                     self.root, [path], settings.folders, settings.index.max_file_bytes
                 )
-                read[path] = signature or "", entry
+                read[path] = signature, entry
         self._read_edits = {path: read[path] for path in found}
-        if not self.show(entry for _signature, entry in self._read_edits.values()):
-            return None
+        self.show(entry for _signature, entry in self._read_edits.values())
         self.silent, self.stale = state.silent, ""
         return Refresh(files=count_files(state.manifest), changed=len(found))
 
