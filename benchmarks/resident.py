@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import clock
-from benchmarks.bench import BLOCK, Row, edit_one, make_row, time_fresh
+from benchmarks import clock, metrics
+from benchmarks.bench import BLOCK, INDEX, Row, edit_one, make_row, time_fresh
 from benchmarks.clock import Command
 from benchmarks.entries import (
     NotBuiltError,
@@ -21,8 +24,10 @@ from benchmarks.entries import (
     edit_event,
     peer,
     prompt_event,
+    run_code,
     tool_event,
 )
+from benchmarks.ours import own_brain
 from lessons_kb.service.start_daemon import RECORD_NAME, ask_daemon
 from lessons_kb.store.locate import state_home
 
@@ -36,6 +41,14 @@ _PATIENCE_SECONDS = 30.0
 _AT_ONCE = 16
 _BARE_CLIENT = (sys.executable, "-I", "-S", "-c", "pass")
 _ALONE = {"LESSONS_DAEMON": "0"}
+_CHECKOUT = """
+import sys
+from pathlib import Path
+for path in Path(sys.argv[1]).rglob("*.md"):
+    text = path.read_bytes()
+    path.unlink()
+    path.write_bytes(text + b"\\nAnother branch.\\n")
+"""
 _TRACE_LINE = (
     '  File "src/service/worker_{0}.py", line {0}, in handle_{0}\n    return run_{0}(job)\n'
 )
@@ -116,6 +129,26 @@ def measure_large(bench: Bench) -> list[Row]:
     note = f"{ticks / os.sysconf('SC_CLK_TCK') / 60:.3%} of a core"
     rows.append(make_row(f"daemon: idle, {cards}", [ticks], "ticks/min", target=6, note=note))
     return rows
+
+
+def measure_checkout(bench: Bench) -> list[Row]:
+    """Prompts while every card is written anew, as a checkout does; each must get its lesson."""
+    with tempfile.TemporaryDirectory(prefix="lessons-checkout-") as name:
+        folder = Path(shutil.copytree(bench.brain(bench.large), Path(name) / "brain"))
+        own_brain(folder)
+        clock.start(run_code(INDEX, str(folder), must_print="indexed"))
+        prompt = client(folder, prompt_event(bench.title(7)), must_print=BLOCK)
+        with running(prompt):
+            time.sleep(3)  # its watcher has looked at all files
+            quiet = [clock.start(prompt, number).seconds for number in range(bench.rounds)]
+            until, busy = time.monotonic() + (5 if bench.quick else 20), []
+            with subprocess.Popen([sys.executable, "-c", _CHECKOUT, str(folder)]):
+                while time.monotonic() < until:
+                    busy.append(clock.start(prompt).seconds * 1000)
+                    time.sleep(0.2)
+    note = f"{metrics.compute_spread(quiet).median * 1000:.0f} ms before"
+    row = f"hook: prompt while {bench.large:,} cards are written, daemon"
+    return [make_row(row, busy, "ms", target=100, note=note)]
 
 
 def measure_peer(bench: Bench) -> list[Row]:

@@ -27,6 +27,7 @@ SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "hook prompts": resident.measure_prompts,
     "hook tools": resident.measure_tools,
     "hook large": resident.measure_large,
+    "hook checkout": resident.measure_checkout,
     "peer": resident.measure_peer,
     "command": fresh.measure_command,
     "mcp": fresh.measure_mcp,

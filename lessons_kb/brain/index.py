@@ -166,23 +166,22 @@ class Index:
             return self.search_elsewhere(engine) if self.search_elsewhere else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
-    def show(self, entries: Iterable[Entry]) -> bool:
+    def show(self, entries: Iterable[Entry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
 
-        False, and nothing is done, where one is not an edited card of this commit.
+        What is not an edited card of this commit is left out.
         """
         edited: dict[int, Entry] = {}
         for entry in entries:
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
             if number == 0 or entry.card is None or (number < 0) != (entry.card.kind == NOTE):
-                return False
+                continue
             if digest != entry.digest:
                 edited[number] = entry
         if edited.keys() != self._edited.keys() or any(
             edited[number] is not self._edited[number] for number in edited
         ):
             self._edited, self._matcher = edited, None
-        return True
 
     def engine_directory(self, state: State) -> str:
         """Return where the engine of this state's generation lives."""

@@ -48,6 +48,9 @@ class Layer(Index):
         self._journal: Journal | None = None
         self._session_journal: Journal | None = None
         self._meaning: Meaning | None = None
+        self.behind = ""
+        """Why searches see none of what changed since the last commit, "" while they do: a
+        watcher of this process has found too much of it, and has it indexed beside them."""
         self._touched = False
         self._find_edited: Callable[[], frozenset[str] | None] | None = None
         self._read_edits: dict[str, tuple[str, Entry]] = {}
@@ -173,6 +176,9 @@ class Layer(Index):
         waiting for the disk would take as long as the rest of the answer.
         """
         indexed = self.state is not None and self.state.manifest
+        if indexed and self.behind:
+            self.stale = self.behind
+            return Refresh(files=count_files(indexed), stale=self.behind)
         patience = PATIENCE_SECONDS if indexed else FIRST_PATIENCE_SECONDS
         return self.show_edits() or self.refresh(
             limit=REFRESHED_FILES, first=FIRST_FILES, patience=patience
@@ -195,7 +201,10 @@ class Layer(Index):
         self.read(lambda one: one.reader)
 
     def show_edits(self) -> Refresh | None:
-        """Let searches see what was just edited; None where a scan has to tell what that is."""
+        """Let searches see what was just edited; None where a scan has to tell what that is.
+
+        A new card, and that one is gone, is seen when the watcher commits it, a moment later.
+        """
         with self.lock:
             shown = self._rebuilding(self._show_edits)
             if shown is None:
@@ -205,12 +214,13 @@ class Layer(Index):
     def _show_edits(self) -> Refresh | None:
         edited = self._find_edited() if self._find_edited is not None else None
         state = self.state
-        if not edited or state is None or self._touched or len(edited) > REFRESHED_FILES:
+        if not edited or state is None or self._touched:
             return None
         known = state.manifest.startswith(settings_signature(self.root)) and is_current(state)
-        found = {path: find_signature(self.root, path) for path in edited} if known else {"": None}
-        if not all(found.values()):
+        if not known:
             return None
+        signatures = ((path, find_signature(self.root, path)) for path in edited)
+        found = {path: signature for path, signature in signatures if signature}
 
         # Only a process that stays comes here, and a watcher has loaded the parsers.
         from lessons_kb.brain.index_entry import digest_files
@@ -221,10 +231,9 @@ class Layer(Index):
                 (entry,) = digest_files(
                     self.root, [path], settings.folders, settings.index.max_file_bytes
                 )
-                read[path] = signature or "", entry
+                read[path] = signature, entry
         self._read_edits = {path: read[path] for path in found}
-        if not self.show(entry for _signature, entry in self._read_edits.values()):
-            return None
+        self.show(entry for _signature, entry in self._read_edits.values())
         self.silent, self.stale = state.silent, ""
         return Refresh(files=count_files(state.manifest), changed=len(found))
 
@@ -241,7 +250,7 @@ class Layer(Index):
         except StorageError as error:
             return replace(done, stale=done.stale or str(error))
         waiting = f"{left} files are not encoded yet; run `lessons index`" if left else ""
-        return replace(done, stale=done.stale or waiting)
+        return replace(done, stale=done.stale or waiting, left=done.left + left)
 
     def read(self, work: Callable[[Layer], T]) -> T:
         """Return ``work(self)``, done while no other thread uses catalogue or engine.

@@ -48,6 +48,8 @@ class Refresh:
     seconds: float = 0.0
     stale: str = ""
     """Why files were left for the next run, "" if none were."""
+    left: int = 0
+    """How many of them the limit has cut off."""
 
 
 def refresh(
@@ -211,19 +213,18 @@ class _Run:
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
         todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
         done = {path: sig for path, sig in known.items() if path in seen.files}
-        stale = ""
+        waiting, stale = 0, ""
         if self.limit is not None and len(todo) > self.limit:
             # Those read a moment ago, too young to be vouched for, come last.
             todo.sort(key=lambda path: path in known and known[path].endswith("!"))
-            waiting = sum(
-                path not in known or known[path][-1] != "!" for path in todo[self.limit :]
-            )
-            stale = (
-                f"{waiting} changed files are not indexed yet; run `lessons index`"
-                if waiting
-                else ""
-            )
-            todo = todo[: self.limit]
+            new = sum(path not in known or known[path][-1] != "!" for path in todo)
+            # Where something is indexed, a part would only keep the answer waiting for the disk.
+            most = 0 if known and new > self.limit else self.limit
+            if waiting := max(new - most, 0):
+                stale = f"{waiting} changed files are not indexed yet; run `lessons index`"
+            if not most:
+                return Refresh(files=len(known), stale=stale, left=waiting)
+            todo = todo[:most]
         if todo or gone or not named or state.manifest != seen.manifest:
             next_number = catalogue.last_number() + 1
             entries: list[tuple[int, Entry]] = []
@@ -249,7 +250,13 @@ class _Run:
             state = self._commit(state, seen, entries, replaced, done)
             if self.limit is None:
                 self._compact(state)
-        return Refresh(files=len(seen.files), changed=len(todo), removed=len(gone), stale=stale)
+        return Refresh(
+            files=len(seen.files),
+            changed=len(todo),
+            removed=len(gone),
+            stale=stale,
+            left=waiting,
+        )
 
     def _digested(self, paths: list[str], settings: Settings) -> Iterator[list[Entry]]:
 

@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Sequence
 
 import lessons_kb.brain.index_entry  # noqa: F401 (loads the parsers before an edit has to wait for them)
-from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layer import FIRST_FILES, REFRESHED_FILES, Layer
+from lessons_kb.brain.refresh import Refresh
 from lessons_kb.errors import LessonsError
+from lessons_kb.process.detached import begin_index
 from lessons_kb.store.file_watcher import RESCAN, Watch
 from lessons_kb.store.mounts import is_network
 from lessons_kb.store.watcher_lease import Lease
@@ -25,6 +27,10 @@ _RENEWAL = 1.0
 """Seconds between two renewals of a lease that other processes believe."""
 _READ_AT_ONCE = 4
 """Edited files that are read as soon as they are seen: more at once are no person's edits."""
+_MANY = 16
+"""Edited files that no search waits for: they are a checkout, and each takes a millisecond."""
+_FOLLOW_SECONDS = 0.1
+"""Seconds between two looks at what a process of its own has committed."""
 _LAST_WORDS = 2.0
 """Seconds given to a watcher to finish what it writes."""
 
@@ -82,6 +88,8 @@ class _Watcher:
         self.edited: dict[str, int] = {}
         """Changed files that are not committed yet, each with the number of its last sign."""
         self.signs = 0
+        self.indexing = False
+        """A process of its own reads them."""
         self.sure = False
         """They are all that changed since the last commit."""
         self.unsure = 0
@@ -102,10 +110,16 @@ class _Watcher:
             if RESCAN in paths or self.lease.is_taken():
                 self.sure, self.unsure = False, self.signs
             few = self.sure and len(self.edited) <= _READ_AT_ONCE
+            self.tell_behind()
         self.lease.drop()
         if few:  # read by the time that a hook, which starts a process first, asks for it
             with contextlib.suppress(LessonsError):
                 self.layer.show_edits()
+
+    def tell_behind(self) -> None:
+        """Keep searches from looking at what changed where that is too much to read on the way."""
+        many = len(self.edited) > _MANY or self.indexing
+        self.layer.behind = "what has just changed is being indexed" if many else ""
 
     def find_edited(self) -> frozenset[str] | None:
         """Return the changed files that are not committed yet, None unless all are known."""
@@ -122,6 +136,7 @@ class _Watcher:
             with self.guard:
                 self.sure = False
             self.layer.follow_edits(None)
+            self.layer.behind = ""
             self.lease.drop()
             self.writer.close()
             self.ended.set()
@@ -136,10 +151,16 @@ class _Watcher:
         if only is None:
             self.refreshed = time.monotonic()
         try:
-            done = self.writer.refresh(leased=False, only=only)
+            done = self.writer.refresh(
+                leased=False, only=only, limit=REFRESHED_FILES, first=FIRST_FILES
+            )
+            beside = done.left > 0
+            if beside:
+                done = self.index_beside()
         except LessonsError as error:
             with self.guard:
                 self.sure = False
+                self.tell_behind()
             self.lease.drop()
             self.say(f"{self.layer.alias}: {error}")
             return
@@ -153,6 +174,7 @@ class _Watcher:
                 self.edited = {path: sign for path, sign in self.edited.items() if sign > signs}
                 if only is None:
                     self.sure = self.leasing and self.unsure <= signs
+            self.tell_behind()
         if done.stale:
             self.lease.drop()
         elif self.leasing and not self.watch.stopped:
@@ -160,10 +182,30 @@ class _Watcher:
         if done.changed or done.removed:
             with contextlib.suppress(LessonsError):
                 self.layer.follow()
-        if first:
+        if first or beside:
             self.say(f"{self.layer.alias}: {counted(done.files, 'file')}, up to date")
         elif done.changed or done.removed:
             self.say(f"{self.layer.alias}: {done.changed} changed, {done.removed} removed")
+
+    def index_beside(self) -> Refresh:
+        """Leave many files to a process of its own: this one has to answer meanwhile."""
+        with self.guard:
+            self.indexing = True
+            self.tell_behind()
+        failed: int | None = 1
+        try:
+            with contextlib.suppress(OSError):  # no process can be started: it is done here
+                process = begin_index(self.layer.root)
+                while process.poll() is None and not self.watch.stopped:
+                    time.sleep(_FOLLOW_SECONDS)
+                    with contextlib.suppress(LessonsError):
+                        self.layer.follow()
+                failed = process.returncode
+                threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
+        finally:
+            with self.guard:
+                self.indexing = False
+        return self.writer.refresh(leased=False, limit=None if failed else REFRESHED_FILES)
 
     def idle(self) -> None:
         lost = self.leasing and not self.lease.holds()

@@ -99,6 +99,8 @@ def find_headings(body: str) -> list[Heading]:
         seen = start
         lines.append(mark[0][1:])
         numbers.append(number)
+    if not doubtful and not any(line[0] in "`~" for line in lines):
+        return [_read_heading(*pair) for pair in zip(lines, numbers, strict=True)]
     tokens = _parser(("fence", "heading")).parse("\n".join(lines))
     fences = [token.map for token in tokens if token.type == "fence" and token.map]
     if {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
@@ -190,6 +192,15 @@ def _content(tokens: list[Token], place: int) -> str:
     if len(following) == 2 and following[1].type == "inline":  # noqa: PLR2004
         return following[1].content
     return ""
+
+
+def _read_heading(line: str, number: int) -> Heading:
+    """Return the heading that a line at the left margin is, as markdown-it reads it."""
+    level = 1 + line.startswith("##")
+    rest = line[level:].rstrip(" \t")
+    open_end = rest.rstrip("#")  # a row of # behind a space closes it
+    text = open_end if open_end.endswith((" ", "\t")) else rest
+    return Heading(level=level, text=plain_text(text.strip()), line=number, end=number + 1)
 
 
 def _headings(tokens: list[Token], numbers: Sequence[int]) -> list[Heading]:

@@ -8,9 +8,14 @@ import time
 import zlib
 from _thread import start_new_thread
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 _AGAIN_AFTER_SECONDS = 60.0
-_INDEX = "import sys; from lessons_kb.cli.main import main; sys.exit(main())"
+_INDEX = "import os, sys; hasattr(os, 'nice') and os.nice(10)"
+_INDEX += "; from lessons_kb.cli.main import main; sys.exit(main())"
 _DRAFTS = "import sys; from lessons_kb.session.make_drafts import draft_session as draft"
 _DRAFTS += "; draft(*sys.argv[1:])"
 
@@ -23,6 +28,11 @@ def start_index(root: str, cache: str) -> bool:
     """
     mark = os.path.join(cache, "index.started")
     return _start(mark, [_INDEX, "index", "--brain", root])
+
+
+def begin_index(root: str) -> subprocess.Popen[bytes]:
+    """Start ``lessons index`` of a brain in a session of its own, for whoever looks after it."""
+    return _begin([_INDEX, "index", "--brain", root], folder=None)
 
 
 def start_drafts(
@@ -41,24 +51,26 @@ def _start(mark: str, code: Sequence[str]) -> bool:
     try:
         if not _take(mark):
             return False
-
-        import subprocess  # few events start one
-
-        # -P: whatever lies in the working directory must never be imported.
-        command = [sys.executable, "-P", "-c", *code]
-        new_session = {"start_new_session": True} if os.name != "nt" else {"creationflags": 0x8}
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=os.path.dirname(os.path.dirname(mark)) or None,
-            **new_session,
-        )
+        process = _begin(code, folder=os.path.dirname(os.path.dirname(mark)) or None)
         start_new_thread(process.wait, ())  # a process that stays keeps no zombies
     except (OSError, ValueError):
         return False
     return True
+
+
+def _begin(code: Sequence[str], *, folder: str | None) -> subprocess.Popen[bytes]:
+    import subprocess  # few events start one
+
+    # -P: whatever lies in the working directory must never be imported.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", *code],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        start_new_session=os.name != "nt",
+        creationflags=0x8 if os.name == "nt" else 0,
+    )
 
 
 def _take(mark: str) -> bool:

@@ -42,15 +42,12 @@ def measure_background(terms: Sequence[str]) -> float:
     by_term, information = _background()
     passages = (max(len(terms), 1) / PASSAGE) ** SPREAD
     shared, told = [0.0] * len(information), [0.0] * len(information)
-    weights = [1.0] * len(information)
-    # The rarest term first, as `fade` adds up evidence.
-    for held in sorted(by_term[term] for term in by_term.keys() & set(terms)):
+    # The commonest term first: `fade` counts each less than the next rarer one.
+    for held in sorted((by_term[term] for term in by_term.keys() & set(terms)), reverse=True):
         nats, anywhere = -log(-expm1(log1p(-held.share) * passages)), held.nats
         for prompt in held.prompts:
-            weight = weights[prompt]
-            shared[prompt] += nats * weight
+            shared[prompt] = shared[prompt] * FADING + nats
             told[prompt] += anywhere
-            weights[prompt] = weight * FADING
     drawn = _NONE
     for prompt, nats in enumerate(told):
         if nats >= _LEAST:

@@ -43,6 +43,9 @@ MAX_REQUEST_BYTES = hook_client.MAX_EVENT_BYTES + 1_000_000
 MAX_WAITING = 64
 """Connections beyond are closed at once: their clients answer themselves."""
 WORKERS = 8
+SWITCH_SECONDS = 0.0005
+"""For how long one thread keeps the interpreter from another. An answer gives it up at each of
+its many reads; beside a watcher that follows a checkout it would wait 5 ms after each."""
 _PACKAGE = os.path.dirname(lessons_kb.__file__)
 STATUS, STOP = b"?status", b"?stop"
 """Sent in the place of an agent's name."""
@@ -50,6 +53,7 @@ STATUS, STOP = b"?status", b"?stop"
 
 def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
     """Serve until idle, outdated or stopped; return the exit status. Only one serves at a time."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
         path = _private_path(who)

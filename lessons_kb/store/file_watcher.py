@@ -250,11 +250,11 @@ class _Session:
 
     def relative(self, full: str) -> str | None:
         """Return a path inside the brain, None for the brain itself and what is left out."""
-        path = os.path.relpath(full, self.root).replace(os.sep, "/")
-        parts = path.split("/")
-        if path == "." or parts[0] == ".." or not _SKIPPED.isdisjoint(parts):
+        start = os.path.join(self.root, "")
+        parts = full.removeprefix(start).split(os.sep)
+        if not full.startswith(start) or not _SKIPPED.isdisjoint(parts):
             return None
-        return None if parts[-1].startswith(TEMP_PREFIX) else path
+        return None if parts[-1].startswith(TEMP_PREFIX) else "/".join(parts)
 
     def below(self, path: str) -> Iterator[str]:
         """Yield the files of a new folder: some came before it was watched."""

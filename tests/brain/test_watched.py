@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain.index_entry import digest_files
+from lessons_kb.brain.layer import REFRESHED_FILES
+from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.locks import hold_writer
 
+MANY = 4 * REFRESHED_FILES
 CARD = """---
 type: lesson
 title: {title}
@@ -108,6 +115,47 @@ def test_a_new_card_and_a_removed_one_are_seen(watched: Watched) -> None:
     watched.until(lambda: watched.titles("madagascar") == ["Madagascar"])
     (watched.root / "lessons/four.md").unlink()
     watched.until(lambda: watched.titles("madagascar") == [])
+
+
+def test_what_a_checkout_changes_is_read_by_another_process(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def digest(root: str, paths: list[str], *rest: Any) -> list[Entry]:
+        read.extend(paths)
+        return digest_files(root, paths, *rest)
+
+    monkeypatch.setattr("lessons_kb.brain.index_entry.digest_files", digest)
+    with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
+        assert not refused
+        for number in range(MANY):
+            watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
+        watched.until(lambda: "being indexed" in watched.layer.refresh_some().stale)
+        # Whoever asks meanwhile looks at no file, and gets what was committed.
+        assert watched.layer.refresh_some().changed == 0
+        assert "Lesson two" in watched.titles("plain text of two")
+        assert watched.titles("zebra7") == []
+    watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])
+    watched.until(lambda: watched.layer.refresh_some().stale == "")
+    assert len(read) < MANY
+    watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
+    watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
+
+
+@pytest.mark.parametrize("how", ["it fails", "none starts"])
+def test_without_another_process_all_is_indexed_here(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    def begin(_root: str) -> subprocess.Popen[str]:
+        if how == "none starts":
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+
+    monkeypatch.setattr("lessons_kb.brain.refresh_on_change.begin_index", begin)
+    for number in range(MANY):
+        watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
+    watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])
 
 
 def test_a_link_in_the_place_of_a_card_is_not_followed(watched: Watched) -> None:
