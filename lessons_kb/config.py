@@ -167,6 +167,8 @@ class Settings:
 
     project: str = ""
     """"" = the name of the git top-level folder."""
+    brain: str = ""
+    """A folder below that is the brain in place of the one with this file."""
     language: str = "en"
     folders: dict[str, str] = field(default_factory=lambda: dict(KNOWN_FOLDERS))
     """Folder → kind, the well-known ones included."""

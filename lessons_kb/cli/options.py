@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.errors import BrainNotFound, InputError
+from lessons_kb.errors import InputError
 from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
@@ -49,31 +50,22 @@ def open_brain() -> Brain:
     """
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+    from lessons_kb.store.locate import user_brain
 
     for name in options().brains:
         check_folder("--brain", name)
     if options().brains:
         return _kept(Brain.open(*options().brains))
     here = os.getcwd()
-    untrusted = look(here).untrusted
-    try:
-        brain = Brain.discover(here)
-    except BrainNotFound:
-        if hint := tell_unclaimed(here):
-            raise BrainNotFound(hint) from None
-        raise
+    found = look(here)
+    untrusted = found.untrusted
+    brain = Brain.discover(here)
     if untrusted:
-        say(tell_untrusted(untrusted))
+        say(tell_untrusted(untrusted, found.named))
         _told.update(untrusted)
-    elif not any(_holds(layer.root, here) for layer in brain.layers) and (
-        hint := tell_unclaimed(here)  # only the user's own brain holds here
-    ):
+    elif list(found.trusted) == [os.path.realpath(user_brain())] and (hint := tell_unclaimed(here)):
         say(hint)
     return _kept(brain)
-
-
-def _holds(root: str, folder: str) -> bool:
-    return f"{os.path.realpath(folder)}{os.sep}".startswith(root.rstrip(os.sep) + os.sep)
 
 
 def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:
@@ -113,9 +105,10 @@ def close_brains() -> None:
         first, *others = named
         more = f" and {counted(len(others), 'other folder')}" if others else ""
         inside = f"{os.path.realpath(os.curdir)}{os.sep}".startswith(first + os.sep)
+        shown = first if inside else os.path.relpath(first)
         say(
-            f"skipped {first if inside else os.path.relpath(first)}{more}: not trusted "
-            "(a separate repository or brain); `lessons trust DIR` trusts it"
+            f"skipped {shown}{more}: not trusted "
+            f"(a separate repository or brain); `lessons trust {shlex.quote(shown)}` trusts it"
         )
 
 
