@@ -82,7 +82,8 @@ class Index:
     engine: str = "tantivy"
     collection: str = ""
     """Name in a cluster of what ``lessons sync`` writes."""
-    max_files: int = 12_000
+    max_files: int = 50_000
+    """A hook without a daemon looks at so many files within half a second; see docs/figures.md."""
     max_file_bytes: int = 1_000_000
 
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.text.plurals import counted
 
 if TYPE_CHECKING:
@@ -97,6 +97,9 @@ def close_brains() -> None:
     while _open:
         brain = _open.pop()
         for layer in brain.layers:
+            with contextlib.suppress(LessonsError):  # the command has said what is wrong
+                if beyond := layer.tell_beyond():
+                    say(beyond)
             silent |= dict.fromkeys(os.path.join(layer.root, path) for path in layer.silent)
         brain.close()
     named = [path for path in silent if path not in _told]

@@ -151,7 +151,7 @@ def _with_trouble(
 def _with_faults(
     answer: Answer, open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
 ) -> Answer:
-    """Tell, once a session, which settings silence a brain."""
+    """Tell, once a session, which settings silence a brain or leave out files."""
     try:
         faults = open_session.find_faults() if _may_tell(hook_event, capabilities) else []
     except StorageError:  # what the index said of it is in the answer already
@@ -159,7 +159,7 @@ def _with_faults(
     session = f"{hook_event.agent} {hook_event.session}"
     often = hook_event.what in ("start", "prompt")
     lines = tuple(
-        f"Lessons: {fault}; until then this brain is silent"
+        f"Lessons: {fault}"
         for fault in faults
         if is_first(state_home(), f"fault {session} {fault}", unknown=often)
     )

@@ -300,3 +300,43 @@ def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path: pat
         assert found
         assert SAID in prompted(elsewhere, session, LESSONS_BRAIN=found[1])
         assert SAID in run(elsewhere, "list", LESSONS_BRAIN=found[1])
+
+
+# More cards than are indexed
+
+
+@pytest.mark.parametrize("command", ["add", "create", "import", "list", "preflight", "show"])
+def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(
+    tmp_path: pathlib.Path, command: str
+) -> None:
+    run(tmp_path, "init")
+    (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 3\n")
+    for n in range(2):
+        (tmp_path / f"lessons/old{n}.md").write_text(
+            f"---\ncreated: 2020-01-0{n + 1}\n---\n# Old {n}\n"
+        )
+    write_card(tmp_path)
+    told = f"{tmp_path}: 1 file skipped: more than max_files = 3; raise index.max_files"
+    assert "skipped" not in run(tmp_path, "list")
+    title = "Zebra crossings were painted twice"
+    if command == "import":
+        (tmp_path / "notes.txt").write_text(f"## Lessons\n\n- {title}: compare their ids first\n")
+        said = run(tmp_path, "import", "--yes", "notes.txt")
+    elif command == "create":
+        said = run(tmp_path, "create", title, "--no-edit")
+    else:
+        more = ("--why", "Two crews paint each crossing that the map shows twice")
+        do = ("--do", "Compare the ids of `crossings.csv` before painting", "--symptom", "a zebra")
+        said = run(tmp_path, "add", title, *more, *do, "--symptom", "paint a crossing")
+    assert told in said
+    assert title in run(tmp_path, "list")
+    assert SAID in run(tmp_path, "list")  # seen 5 times
+    if command in ("list", "preflight", "show"):
+        words = {"show": "old0", "preflight": PROMPT}.get(command)
+        assert told in run(tmp_path, command, *([words] if words else []))
+        answer = prompted(tmp_path)
+        assert SAID in answer
+        assert told in answer
+        assert told not in prompted(tmp_path)
+    (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 4\n")
+    assert "skipped" not in run(tmp_path, "list")
