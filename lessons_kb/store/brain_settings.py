@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError
@@ -10,6 +11,8 @@ from lessons_kb.store.locate import CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.text.globs import compile_globs
 from lessons_kb.text.sentence_patterns import check_pattern, check_sum
+
+_MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
 
 
 def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
@@ -37,7 +40,7 @@ def follow(root: str) -> str:
     real = os.path.realpath(root)
     try:
         text = _read(real, CONFIG_NAME)
-        if not any("brain" in line.partition("#")[0] for line in text.splitlines()):
+        if not _MAY_NAME.search(text):
             return real  # the usual case needs no parser
         named = _find_named(real, parse_settings(text)[0].brain)
     except ConfigError:

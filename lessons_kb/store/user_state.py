@@ -179,7 +179,8 @@ def list_marked(top: str) -> list[str]:
     home = git_home(top)
     folder = os.path.join(home, _MARK_FOLDER) if home is not None else ""
     try:
-        names = sorted(os.listdir(folder)) if folder else []
+        # Of most repositories only the top itself is a brain: no record need be read for it.
+        names = sorted({*os.listdir(folder)} - {_quote(os.sep)}) if folder else []
     except OSError:
         return []
     found = []
