@@ -82,7 +82,8 @@ class Index:
     engine: str = "tantivy"
     collection: str = ""
     """Name in a cluster of what ``lessons sync`` writes."""
-    max_files: int = 12_000
+    max_files: int = 50_000
+    """A hook without a daemon looks at so many files within half a second; see docs/figures.md."""
     max_file_bytes: int = 1_000_000
 
 
@@ -167,6 +168,8 @@ class Settings:
 
     project: str = ""
     """"" = the name of the git top-level folder."""
+    brain: str = ""
+    """A folder below that is the brain in place of the one with this file."""
     language: str = "en"
     folders: dict[str, str] = field(default_factory=lambda: dict(KNOWN_FOLDERS))
     """Folder → kind, the well-known ones included."""

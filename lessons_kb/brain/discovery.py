@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -12,8 +12,10 @@ from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
 from lessons_kb.store import locate, trust
+from lessons_kb.store.brain_settings import follow
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.store.user_state import list_marked
 from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.plurals import counted
 
@@ -41,6 +43,10 @@ class Discovery:
     """Root → alias."""
     untrusted: tuple[str, ...]
     """Roots that wait for ``lessons trust``, and folders with cards that no scan enters."""
+    named: tuple[str, ...] = ()
+    """Those of them that ``LESSONS_BRAIN`` names, which the project may have set."""
+    missing: str = ""
+    """What ``LESSONS_BRAIN`` names that is no folder, and what to do; "" if all are."""
 
 
 def look(
@@ -52,28 +58,37 @@ def look(
     hands on what its settings say, that is one that leads into the project. This holds for those
     that say where the user's own brain is, and where it is noted who is trusted.
     """
-    named = [part for part in environment.get(ENVIRONMENT, "").split(os.pathsep) if part]
-    for root in named:
-        if not os.path.isdir(root):
-            raise BrainNotFound(f"{ENVIRONMENT} names {root}, which is not a folder; correct it")
+    parts = map(os.path.expanduser, environment.get(ENVIRONMENT, "").split(os.pathsep))
+    named = {part: os.path.join(directory, part) for part in parts if part}
+    missing = [full for full in named.values() if not os.path.isdir(full)]
     around = locate.upwards(directory)
     project = locate.find_work_tree(around) or around[0]
     set_by_project = bool(named) and _is_set_around(around[0], project)
-    found = list(filter(locate.is_brain, around))
+    above = [follow(root) for root in filter(locate.is_brain, around)]
     is_trusted = cache(trust.is_trusted)  # one answer for each folder, whatever names it
-    vouched = not (in_agent and _is_moved(locate.state_home(), (project, *found)))
+    vouched = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
     trusted: list[str] = []
     untrusted: list[str] = []
-    for name in named:
-        root = os.path.realpath(name)
+    for name, full in named.items():
+        if full in missing:
+            continue
+        root = follow(full)
         inside = _is_inside(root, project)
         doubtful = set_by_project or (in_agent and (inside or not os.path.isabs(name)))
-        believed = not doubtful or (vouched and is_trusted(root))
+        believed = not doubtful or (vouched and any(map(is_trusted, _find_holders(root))))
         (trusted if believed else untrusted).append(root)
+    doubted = tuple(untrusted)
+    # What lies below a trusted brain is among its cards already.
+    held = [root for root in above if vouched and is_trusted(root)]
+    marked = [
+        root for root in list_marked(project) if not any(_is_inside(root, one) for one in held)
+    ]
+    nearer = [root for root in above if _is_inside(root, project)]
+    found = list(dict.fromkeys((*nearer, *marked, *above)))
     for root in found:
         (trusted if vouched and is_trusted(root) else untrusted).append(root)
-    if found and found[0] in trusted:
-        untrusted += _find_unread(directory, found[0])
+    if above and above[0] in trusted:
+        untrusted += _find_unread(directory, above[0])
     if not found:
         untrusted += _find_replaced(directory)
     own = os.path.realpath(locate.user_brain())
@@ -83,6 +98,8 @@ def look(
     return Discovery(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
+        named=doubted,
+        missing=_tell_missing(missing),
     )
 
 
@@ -128,20 +145,41 @@ def discover(
 ) -> Discovery:
     """Return ``look(directory)`` if it holds a trusted brain.
 
-    Raises Untrusted where brains were found but none is trusted, else BrainNotFound.
+    Raises Untrusted where brains were found but none is trusted, else BrainNotFound, and says
+    where there is one that does not hold here.
     """
-    return require(look(directory, environment, in_agent=in_agent))
+    found = look(directory, environment, in_agent=in_agent)
+    if found.missing:
+        raise BrainNotFound(found.missing)
+    if not found.trusted and not found.untrusted and (hint := tell_unclaimed(directory)):
+        raise BrainNotFound(hint)
+    return require(found)
 
 
 def require(found: Discovery) -> Discovery:
-    """Return what was found if it holds a trusted brain; else raise as ``discover`` does."""
+    """Return what was found if it holds a trusted brain; raises Untrusted and BrainNotFound."""
     if found.trusted:
         return found
     if found.untrusted:
-        raise Untrusted(untrusted_hint(found.untrusted))
+        raise Untrusted(untrusted_hint(found.untrusted, found.named))
     raise BrainNotFound(
-        "no brain here; create one with `lessons init` or choose one with --brain DIR"
+        found.missing
+        or "no brain here; create one with `lessons init` or choose one with --brain DIR"
     )
+
+
+def _tell_missing(paths: Sequence[str]) -> str:
+    """Say of the first path that is no folder what to do."""
+    if not paths:
+        return ""
+    import shlex  # not on the path of a hook where all is well
+
+    path = os.path.normpath(paths[0])
+    if os.path.lexists(path):
+        folder = os.path.dirname(path)
+        return f"{ENVIRONMENT} names {path}, which is not a folder; set it to one, such as {folder}"
+    init = f"`lessons init {shlex.quote(path)}`"
+    return f"{ENVIRONMENT} names {path}, which does not exist; run {init}, or correct the variable"
 
 
 _REASONS: Mapping[str, str] = {
@@ -152,7 +190,10 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-def untrusted_hint(roots: Sequence[str]) -> str:
+_NAMED = f"{ENVIRONMENT} names {{}}, and this project's own settings may have set it"
+
+
+def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
     """Say in one line why brains are silent, and what to do."""
     if (own := os.path.realpath(locate.user_brain())) in roots:
         return (
@@ -163,13 +204,18 @@ def untrusted_hint(roots: Sequence[str]) -> str:
             f"{', '.join(roots)} holds the folder that records trust; set "
             "LESSONS_STATE_HOME to a folder outside the project"
         )
-    reasons = ", ".join(_REASONS[trust.why_silent(root)].format(root) for root in roots)
-    return f"{reasons}; read its cards, then run `lessons trust {shell_word(roots[0])}`"
+    reasons = ", ".join(
+        (_NAMED if root in named else _REASONS[trust.why_silent(root)]).format(root)
+        for root in roots
+    )
+
+    commands = " and ".join(f"`lessons trust {shell_word(root)}`" for root in roots)
+    return f"{reasons}; read {'its' if len(roots) == 1 else 'their'} cards, then run {commands}"
 
 
-def tell_untrusted(roots: Sequence[str]) -> str:
+def tell_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:
     """Return the hint for a user who sees it; that a folder was replaced is said but once."""
-    hint = untrusted_hint(roots)
+    hint = untrusted_hint(roots, named)
     for root in roots:
         trust.note_told(root)
     return hint
@@ -206,8 +252,39 @@ def _has_cards(root: str) -> bool:
     return False
 
 
+def _find_holders(root: str) -> list[str]:
+    """List a folder and the brain or repository that has its cards among its own."""
+    outer = next(filter(locate.is_border, locate.upwards(root)), root)
+    return [root, outer] if follow(outer) == outer else [root]
+
+
+def tell_below(directory: str) -> str:
+    """Say which brain of a project does not hold in a folder of it, "" if none is found."""
+    around = locate.upwards(directory)
+    work_tree = locate.find_work_tree(around)
+    top = work_tree or around[0]
+    below = [root for root in locate.find_below(top) if root not in around]
+    if not below:
+        return ""
+    root = below[0]
+    more = f" (and {counted(len(below) - 1, 'other brain')})" if below[1:] else ""
+    if work_tree and not trust.is_trusted(root):
+        return (
+            f"the brain in {root}{more} does not hold here yet; read its cards, then run "
+            f"`lessons trust {shell_word(root)}`"
+        )
+    entry = f'brain = "{os.path.relpath(root, top).replace(os.sep, "/")}"'
+    return (
+        f"the brain in {root}{more} does not hold here; "
+        f"choose it with `--brain {shell_word(root)}`, or write {entry} into "
+        f"{os.path.join(top, locate.CONFIG_NAME)}"
+    )
+
+
 def tell_unclaimed(directory: str) -> str:
-    """Say which well-known folders of cards a project without a brain has, "" if it has none."""
+    """Say which brain does not hold here, or where a project has cards, "" if it has neither."""
+    if hint := tell_below(directory):
+        return hint
     around = locate.upwards(directory)
     top = locate.find_work_tree(around) or around[0]
     counts = count_cards_below(top)

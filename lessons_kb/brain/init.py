@@ -6,15 +6,29 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from lessons_kb.brain.discovery import count_cards_below, untrusted_hint
+from lessons_kb.brain.discovery import (
+    NO_VARIABLES,
+    count_cards_below,
+    look,
+    tell_below,
+    untrusted_hint,
+)
 from lessons_kb.brain.index_entry import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
+from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.store import trust as trusts
-from lessons_kb.store.brain_settings import read_ignored, read_settings
-from lessons_kb.store.locate import CACHE_NAME, CONFIG_NAME, find_brains, is_work_tree
+from lessons_kb.store.brain_settings import follow, read_ignored, read_settings
+from lessons_kb.store.locate import (
+    CACHE_NAME,
+    CONFIG_NAME,
+    find_below,
+    find_borders,
+    find_brains,
+    user_brain,
+)
 from lessons_kb.store.templates import read_template
 
 
@@ -27,7 +41,7 @@ def make_brain(
     ``confirm`` agrees, which is given the root and the number of its cards: to make a brain is
     not to have read what another has written. Raises Untrusted where there is nothing to make.
     """
-    root = os.path.realpath(folder)
+    root = follow(folder)
     made: list[str] = []
     new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
     trusted = trusts.is_trusted(root)
@@ -83,17 +97,28 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         raise BrainNotFound(f"{folder} is not a folder; give the folder of the brain")
     real = os.path.realpath(folder)
     roots = find_brains(real)
-    if roots and is_work_tree(real):
-        roots = [real]
+    if roots and (borders := find_borders(real, roots[0])):
+        roots = borders
+    if not roots and folder == os.curdir:
+        found = look(real, NO_VARIABLES)
+        holding = (*found.untrusted, *found.trusted)[:: -1 if revoke else 1]
+        roots = [root for root in holding if root != os.path.realpath(user_brain())]
+    elif not roots and not find_below(real) and scan_brain(real, DEFAULTS, ()).files:
+        roots = [real]  # what LESSONS_BRAIN names, and so the hint on it, needs no lessons.toml
     if not roots:
-        raise BrainNotFound(f"no brain in or above {folder}; create one with `lessons init`")
-    if revoke:
-        trusts.revoke(roots[0])
-    else:
-        trusts.trust(roots[0])
-    for outer in find_brains(os.path.dirname(roots[0])):
+        hint = tell_below(real) or "create one with `lessons init`"
+        raise BrainNotFound(f"no brain in or above {folder}; {hint}")
+    root = follow(roots[0])
+    around = find_brains(os.path.dirname(roots[0]))
+    # A brain above is asked whether it may enter the folder that names the other one.
+    for one in dict.fromkeys((root, roots[0]) if around else (root,)):
+        if revoke:
+            trusts.revoke(one)
+        else:
+            trusts.trust(one)
+    for outer in around:
         # What it holds of this one is another from now on, and no watcher can see that.
         if trusts.is_trusted(outer):
             with contextlib.suppress(LessonsError), contextlib.closing(Layer.open(outer)) as layer:
                 layer.refresh(leased=False)
-    return roots[0]
+    return root

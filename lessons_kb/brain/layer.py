@@ -16,7 +16,7 @@ from lessons_kb.model import as_data
 from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
-from lessons_kb.store.scan import count_files, find_signature, settings_signature
+from lessons_kb.store.scan import count_files, find_signature, settings_signature, tell_beyond
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.store.watcher_lease import drop_lease
@@ -51,7 +51,8 @@ class Layer(Index):
         self.behind = ""
         """Why searches see none of what changed since the last commit, "" while they do: a
         watcher of this process has found too much of it, and has it indexed beside them."""
-        self._touched = False
+        self._touched = 0
+        """Files that this process has written since the last refresh."""
         self._find_edited: Callable[[], frozenset[str] | None] | None = None
         self._read_edits: dict[str, tuple[str, Entry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
@@ -156,7 +157,7 @@ class Layer(Index):
                 if self._state is None or rebuild or progress is not None:
                     raise
                 done = Refresh(files=count_files(self._state.manifest), stale=str(error))
-            self._touched = self._touched and bool(done.stale)
+            self._touched = self._touched if done.stale else 0
             if self.meaning is not None:
                 done = self._encode_some(done, self.meaning, bounded=limit is not None)
             self.stale = done.stale
@@ -239,8 +240,22 @@ class Layer(Index):
 
     def touch(self) -> None:
         """Note that this process has just written a card: no watcher knows of it yet."""
-        self._touched = True
+        self._touched += 1
         drop_lease(self.cache)
+
+    def tell_beyond(self) -> str:
+        """Say that files are not indexed, counting those just written; "" if all are."""
+        state = self._state
+        if state is None:
+            return ""
+        limit = state.settings["index"]["max_files"]
+        if self._touched and count_files(state.manifest) + self._touched > limit:
+            self.refresh()
+            state = self._state or state
+        if not state.beyond[0]:
+            return ""
+        finding = tell_beyond(state.beyond[0], limit)
+        return f"{self.root}: {finding.message}; {finding.fix}"
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
         from lessons_kb.brain.embeddings import AT_ONCE, ON_THE_WAY

@@ -21,6 +21,7 @@ from lessons_kb.errors import BrainNotFound
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
 from lessons_kb.store import locate
+from lessons_kb.store.brain_settings import follow
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Layers:
         """
         if not roots:
             raise BrainNotFound("no brain given; use Brain.discover() to find one")
-        aliases = name_roots([os.path.realpath(root) for root in roots])
+        aliases = name_roots([follow(os.fspath(root)) for root in roots])
         layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
         return cls._of(layers, directory, project)
 

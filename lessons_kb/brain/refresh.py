@@ -72,9 +72,11 @@ def refresh(
             index.silent = state.silent
             return Refresh(files=scans.count_files(state.manifest))
         if only is None:
-            seen = scan_brain(index.root, settings_from_dict(state.settings), state.ignored)
+            settings = settings_from_dict(state.settings)
+            seen = scan_brain(index.root, settings, state.ignored, last=state)
             index.silent = seen.silent
-            if (seen.manifest, seen.silent) == (state.manifest, state.silent):
+            found = seen.manifest, seen.silent, seen.beyond
+            if found == (state.manifest, state.silent, state.beyond):
                 return Refresh(files=len(seen.files))
     lock = os.path.join(index.cache, "writer.lock")
     with hold_writer(lock, patience=patience, waiting=waiting) as refused:
@@ -99,14 +101,17 @@ def versions(engine: str) -> str:
     return " ".join(str(part) for part in parts)
 
 
-def scan_brain(root: str, settings: Settings, ignored: Iterable[tuple[str, bool]]) -> Scan:
-    """Scan ``root`` as its settings say."""
+def scan_brain(
+    root: str, settings: Settings, ignored: Iterable[tuple[str, bool]], *, last: State | None = None
+) -> Scan:
+    """Scan ``root`` as its settings say; ``last``: what was indexed of it."""
     return scans.scan(
         root,
         folders=settings.folders,
         ignored=ignored,
         max_files=settings.index.max_files,
         max_file_bytes=settings.index.max_file_bytes,
+        last=(last.manifest, last.beyond) if last is not None else ("", (0, 0)),
     )
 
 
@@ -139,10 +144,10 @@ class _Run:
         state = replace(state, settings=as_data(settings), ignored=ignored)
 
         started = time.time_ns()
-        seen = scan_brain(self.index.root, settings, ignored)
+        seen = scan_brain(self.index.root, settings, ignored, last=state)
         self.index.silent = seen.silent
-        named = state.silent == seen.silent
-        state = replace(state, silent=seen.silent)
+        named = (state.silent, state.beyond) == (seen.silent, seen.beyond)
+        state = replace(state, silent=seen.silent, beyond=seen.beyond)
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
         return self._apply(state, seen, settings, started, named=named)

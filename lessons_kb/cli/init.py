@@ -58,9 +58,10 @@ def init(
 
 def _command(root: str, *, user: bool) -> str:
     """Return how a card is added to a new brain from here."""
-    here = os.path.realpath(os.curdir)
-    inside = f"{here}{os.sep}".startswith(root + os.sep)
-    named = "" if inside or user else f" --brain {shell_word(os.path.relpath(root))}"
+    from lessons_kb.brain.discovery import look
+
+    nearest = next(iter(look(os.curdir).trusted), "") == root
+    named = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
     return f'lessons{named} add "what went wrong"'
 
 

@@ -55,12 +55,15 @@ def set_up(*, scope: str, shared: bool, dry_run: bool, undo: bool) -> None:
 
 
 def _roots() -> Sequence[str]:
-    from lessons_kb.store.locate import find_brains, user_brain
+    from lessons_kb.brain.discovery import look
+    from lessons_kb.store.locate import user_brain
 
     if options().brains:
         return options().brains
-    own = user_brain()
-    return find_brains(os.getcwd()) or ([own] if os.path.isdir(own) else [])
+    found = look(os.getcwd())
+    own = os.path.realpath(user_brain())
+    roots = (*found.trusted, *found.untrusted)
+    return [root for root in roots if root != own] or [root for root in roots if root == own]
 
 
 def _print(changes: Sequence[SharingChange], notes: Sequence[str], *, dry_run: bool) -> None:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.errors import BrainNotFound, InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.plurals import counted
 
@@ -50,31 +50,22 @@ def open_brain() -> Brain:
     """
     from lessons_kb.brain.brain import Brain
     from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+    from lessons_kb.store.locate import user_brain
 
     for name in options().brains:
         check_folder("--brain", name)
     if options().brains:
         return _kept(Brain.open(*options().brains))
     here = os.getcwd()
-    untrusted = look(here).untrusted
-    try:
-        brain = Brain.discover(here)
-    except BrainNotFound:
-        if hint := tell_unclaimed(here):
-            raise BrainNotFound(hint) from None
-        raise
+    found = look(here)
+    untrusted = found.untrusted
+    brain = Brain.discover(here)
     if untrusted:
-        say(tell_untrusted(untrusted))
+        say(tell_untrusted(untrusted, found.named))
         _told.update(untrusted)
-    elif not any(_holds(layer.root, here) for layer in brain.layers) and (
-        hint := tell_unclaimed(here)  # only the user's own brain holds here
-    ):
+    elif list(found.trusted) == [os.path.realpath(user_brain())] and (hint := tell_unclaimed(here)):
         say(hint)
     return _kept(brain)
-
-
-def _holds(root: str, folder: str) -> bool:
-    return f"{os.path.realpath(folder)}{os.sep}".startswith(root.rstrip(os.sep) + os.sep)
 
 
 def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:
@@ -106,6 +97,9 @@ def close_brains() -> None:
     while _open:
         brain = _open.pop()
         for layer in brain.layers:
+            with contextlib.suppress(LessonsError):  # the command has said what is wrong
+                if beyond := layer.tell_beyond():
+                    say(beyond)
             silent |= dict.fromkeys(os.path.join(layer.root, path) for path in layer.silent)
         brain.close()
     named = [path for path in silent if path not in _told]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain.discovery import ENVIRONMENT, Discovery, look_in_agent, tell_untrusted
+from lessons_kb.brain.discovery import (
+    Discovery,
+    look_in_agent,
+    tell_below,
+    tell_untrusted,
+)
 from lessons_kb.errors import (
     BrainNotFound,
     ConfigError,
@@ -17,7 +23,7 @@ from lessons_kb.errors import (
 )
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.open_session import OpenSession
-from lessons_kb.store.locate import state_home
+from lessons_kb.store.locate import state_home, user_brain
 from lessons_kb.store.session_roots import is_first
 
 if TYPE_CHECKING:
@@ -72,9 +78,10 @@ def respond(
             answer = Answer(trouble=f"{type(error).__name__}: {error}")
         answer = _with_trouble(answer, open_session, hook_event, capabilities)
         answer = _with_faults(answer, open_session, hook_event, capabilities)
-    except (BrainNotFound, Untrusted) as error:
+    except (BrainNotFound, Untrusted):
         # No brain is no trouble, unless the user has named one.
-        answer = Answer(trouble=str(error)) if ENVIRONMENT in str(error) else NOTHING
+        missing = open_session.found.missing
+        answer = Answer(trouble=missing) if missing else NOTHING
     finally:
         if not leave_open:
             open_session.close()
@@ -144,7 +151,7 @@ def _with_trouble(
 def _with_faults(
     answer: Answer, open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
 ) -> Answer:
-    """Tell, once a session, which settings silence a brain."""
+    """Tell, once a session, which settings silence a brain or leave out files."""
     try:
         faults = open_session.find_faults() if _may_tell(hook_event, capabilities) else []
     except StorageError:  # what the index said of it is in the answer already
@@ -152,7 +159,7 @@ def _with_faults(
     session = f"{hook_event.agent} {hook_event.session}"
     often = hook_event.what in ("start", "prompt")
     lines = tuple(
-        f"Lessons: {fault}; until then this brain is silent"
+        f"Lessons: {fault}"
         for fault in faults
         if is_first(state_home(), f"fault {session} {fault}", unknown=often)
     )
@@ -166,17 +173,21 @@ def _may_tell(hook_event: HookEvent, capabilities: Capabilities) -> bool:
 
 def _name_silent(open_session: OpenSession, hook_event: HookEvent) -> str:
     """Return a line on brains that were found and are silent, "" when it was said already."""
-    try:
-        silent = open_session.found.untrusted
-    except BrainNotFound:  # the user has named one: that is told elsewhere
-        return ""
-    if not silent:
-        return ""
-
     # Where the state cannot be written it is said at every prompt, which is better than never.
     often = hook_event.what in ("start", "prompt")
     session = f"{hook_event.agent} {hook_event.session}"
-    new = [
-        root for root in silent if is_first(state_home(), f"silent {session} {root}", unknown=often)
-    ]
-    return f"Lessons: {tell_untrusted(new)}" if new else ""
+
+    def is_new(what: str) -> bool:
+        return is_first(state_home(), f"silent {session} {what}", unknown=often)
+
+    found = open_session.found
+    if found.missing and is_new(found.missing):
+        return f"Lessons: {found.missing}"
+    if new := [root for root in found.untrusted if is_new(root)]:
+        return f"Lessons: {tell_untrusted(new, found.named)}"
+    if found.untrusted or hook_event.posted or not often:
+        return ""
+    if set(found.trusted) <= {os.path.realpath(user_brain())} and is_new("below"):
+        hint = tell_below(hook_event.directory)
+        return f"Lessons: {hint}" if hint else ""
+    return ""

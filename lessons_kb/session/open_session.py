@@ -102,9 +102,11 @@ class OpenSession:
         return "", ""
 
     def find_faults(self) -> list[str]:
-        """Return what makes the settings of each open brain unusable, with path and line."""
+        """Return what makes the settings of each open brain unusable, or leaves files out."""
         layers = self._brain.layers if self._brain is not None else ()
-        return [fault for layer in layers if (fault := layer.find_fault())]
+        faults = [fault for layer in layers if (fault := layer.find_fault())]
+        beyond = [told for layer in layers if (told := layer.tell_beyond())]
+        return [*(f"{fault}; until then this brain is silent" for fault in faults), *beyond]
 
     def close(self) -> None:
         """Close what was opened here."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError
@@ -10,6 +11,8 @@ from lessons_kb.store.locate import CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.text.globs import compile_globs
 from lessons_kb.text.sentence_patterns import check_pattern, check_sum
+
+_MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
 
 
 def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
@@ -19,9 +22,37 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
     """
     text = _read(root, CONFIG_NAME)
     settings, origins = parse_settings(text, name=CONFIG_NAME)
+    if settings.brain and not _find_named(root, settings.brain):
+        raise ConfigError(
+            f"{origins['brain']}: brain must be a folder below that of this file, "
+            f"not {settings.brain!r}"
+        )
     if settings.triggers.patterns:
         _check_patterns(settings.triggers.patterns, origins["triggers.patterns"], text)
     return settings, origins
+
+
+def follow(root: str) -> str:
+    """Return the brain that ``brain`` in the ``lessons.toml`` of a folder names, else the folder.
+
+    What cannot be used names none: `read_settings` says why.
+    """
+    real = os.path.realpath(root)
+    try:
+        text = _read(real, CONFIG_NAME)
+        if not _MAY_NAME.search(text):
+            return real  # the usual case needs no parser
+        named = _find_named(real, parse_settings(text)[0].brain)
+    except ConfigError:
+        return real
+    return follow(named) if named else real
+
+
+def _find_named(root: str, brain: str) -> str:
+    """Return the real path of a folder strictly below ``root``, "" if it is none."""
+    found = os.path.realpath(os.path.join(root, brain))
+    below = found.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    return found if below and os.path.isdir(found) else ""
 
 
 def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:

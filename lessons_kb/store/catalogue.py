@@ -24,7 +24,7 @@ from lessons_kb.store.disk import sqlite_error, storage_error
 from lessons_kb.store.mounts import is_network
 from lessons_kb.text.globs import get_hints, match_globs
 
-FORMAT = 10
+FORMAT = 11
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -105,6 +105,8 @@ class State:
     """``.lessonsignore`` compiled."""
     silent: tuple[str, ...] = ()
     """Folders left out because they are not trusted themselves."""
+    beyond: tuple[int, int] = (0, 0)
+    """``Scan.beyond``."""
     engine: str = ""
     """``Engine.stamp()`` of what was indexed last."""
     cards: int = 0
@@ -163,6 +165,7 @@ class Catalogue:
         data = json.loads(head)
         data["ignored"] = tuple((regex, include) for regex, include in data["ignored"])
         data["silent"] = tuple(data.get("silent", ()))
+        data["beyond"] = tuple(data["beyond"])
         return State(**data, manifest=manifest)
 
     def _read(self, key: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -22,6 +23,7 @@ STATE_HOME_VARIABLE = "LESSONS_STATE_HOME"
 """Overrides the state folder: for tests, containers and homes that cannot be written."""
 
 _MAX_GIT_BYTES = 65_536
+_MAX_DEPTH, _MAX_FOLDERS = 3, 1_000
 
 _XDG = {
     "state": ("XDG_STATE_HOME", "~/.local/state"),
@@ -45,6 +47,32 @@ def find_borders(cwd: str, brain: str) -> list[str]:
     folders = upwards(cwd)
     below = folders[: folders.index(brain)] if brain in folders else []
     return [folder for folder in below if is_border(folder)]
+
+
+def find_below(top: str) -> list[str]:
+    """List the brains up to three folders below ``top``; hidden folders and repositories are left.
+
+    Of a large tree only the first folders are looked at.
+    """
+    found: list[str] = []
+    level, looked = [top], 0
+    for _depth in range(_MAX_DEPTH + 1):
+        inner: list[str] = []
+        for folder in level[: _MAX_FOLDERS - looked]:
+            looked += 1
+            if folder != top and is_brain(folder):
+                found.append(folder)
+            elif folder == top or not is_border(folder):
+                with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                    inner += sorted(
+                        entry.path
+                        for entry in entries
+                        if entry.name[0] != "."
+                        and entry.name != "node_modules"
+                        and entry.is_dir(follow_symlinks=False)
+                    )
+        level = inner
+    return found
 
 
 def is_brain(folder: str) -> bool:

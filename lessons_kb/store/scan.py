@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import time
+import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from lessons_kb.errors import StorageError
 from lessons_kb.model import Finding
+from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import BORDERS, CONFIG_NAME, is_border
 from lessons_kb.store.trust import is_same, is_trusted
 from lessons_kb.text.globs import match_globs
+from lessons_kb.text.plurals import counted
 
 SUFFIXES = (".md", ".markdown")
 IGNORE_NAME = ".lessonsignore"
 _SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
 _BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
+_HEADER_BYTES = 4_096
+_OCCURRENCES = re.compile(rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})", re.MULTILINE)
+_DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re.MULTILINE)
 _SKIPPED_FOLDERS = frozenset({"node_modules"})
 
 
@@ -31,6 +40,8 @@ class Scan:
     findings: tuple[Finding, ...]
     silent: tuple[str, ...]
     """Folders left out because they are brains or repositories that this user does not trust."""
+    beyond: tuple[int, int] = (0, 0)
+    """How many files ``max_files`` leaves out, and a checksum of their names and signatures."""
 
 
 def scan(
@@ -40,13 +51,16 @@ def scan(
     ignored: Iterable[tuple[str, bool]] = (),
     max_files: int,
     max_file_bytes: int,
+    last: tuple[str, tuple[int, int]] = ("", (0, 0)),
 ) -> Scan:
     """List the ``*.md`` and ``*.markdown`` files below ``root``.
 
     ``folders`` are card folders: those behind a dot are entered all the same, and their files
-    come first where ``max_files`` cuts. ``ignored`` are compiled globs. No file is opened and no
-    link followed: a link to a file that may be read adds no second copy, for that file is listed
-    itself; its other name is ``Cards.find``'s business.
+    come first where ``max_files`` cuts: half of it for the newest, the rest for what was seen most
+    often. ``ignored`` are compiled globs. No link is followed: a link to a file that may be read
+    adds no second copy, for that file is listed itself; its other name is ``Cards.find``'s
+    business. No file is opened, unless more are left out, or others, than ``last``: manifest and
+    ``beyond`` of an earlier scan.
     The scan stops at brains and git work trees inside this one that are not trusted themselves,
     and at further work trees of this one.
     """
@@ -54,21 +68,20 @@ def scan(
     walk.run()
     walk.find_links()
     lines, findings = walk.lines, walk.findings
+    beyond = 0, 0
     if len(lines) > max_files:
-        lines, left_out = _cut(lines, folders, max_files)
-        findings.append(
-            Finding(
-                path=".",
-                line=0,
-                rule="too-many-files",
-                message=f"{left_out} files skipped: more than max_files = {max_files}",
-                fix=f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}",
-                level="error",
-            )
-        )
+        kept: Collection[str] = parse_manifest(last[0]).keys() if last[0] else ()
+        beyond = _sum_up(lines, kept)
+        if beyond != last[1] or len(kept) != max_files:
+            kept = frozenset(_choose(root, lines, folders, max_files, max_file_bytes))
+            beyond = _sum_up(lines, kept)
+        lines = {path: lines[path] for path in kept}
+        findings.append(tell_beyond(beyond[0], max_files))
     manifest = _manifest(settings_signature(root).split("\n"), lines)
     silent = tuple(sorted(walk.silent))
-    return Scan(files=lines, manifest=manifest, findings=tuple(findings), silent=silent)
+    return Scan(
+        files=lines, manifest=manifest, findings=tuple(findings), silent=silent, beyond=beyond
+    )
 
 
 def parse_manifest(manifest: str) -> dict[str, str]:
@@ -79,7 +92,6 @@ def parse_manifest(manifest: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=8)  # a manifest is a megabyte, and is asked about at every prompt
-@lru_cache(maxsize=4)
 def count_files(manifest: str) -> int:
     """Return how many files a manifest names."""
     return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2
@@ -332,17 +344,52 @@ _FIXES = {
 }
 
 
-def _cut(
-    lines: dict[str, str], folders: Collection[str], max_files: int
-) -> tuple[dict[str, str], int]:
+def tell_beyond(count: int, max_files: int) -> Finding:
+    """Return what is found of a brain that has more files than may be indexed."""
+    fix = f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}"
+    message = f"{counted(count, 'file')} skipped: more than max_files = {max_files}"
+    return Finding(path=".", line=0, rule="too-many-files", message=message, fix=fix, level="error")
+
+
+def _sum_up(lines: dict[str, str], kept: Collection[str]) -> tuple[int, int]:
+    left_out = sorted(path for path in lines if path not in kept)
+    text = "\n".join(f"{path}\t{lines[path]}" for path in left_out)
+    return len(left_out), zlib.crc32(text.encode())
+
+
+def _choose(
+    root: str, lines: dict[str, str], folders: Collection[str], max_files: int, max_bytes: int
+) -> list[str]:
+    """Return the files to keep: cards before notes, of either the newest, of cards others too."""
     names = {*folders, *(f"{f}s" for f in ("lesson", "playbook", "qa-finding"))}
+    cards = {p for p in lines if any(p.startswith(f + "/") or f"/{f}/" in p for f in names)}
+    counts: dict[str, int] = {}
+    days: dict[str, str] = {}
+    if len(cards) > max_files:  # a clone has made all files today: their headers know better
+        for path in cards:
+            counts[path], days[path] = _read_header(os.path.join(root, path), max_bytes)
 
-    def later(path: str) -> tuple[bool, str]:
-        in_card_folder = any(path.startswith(f + "/") or f"/{f}/" in path for f in names)
-        return not in_card_folder, path
+    def rank(path: str) -> tuple[bool, str, int, str]:
+        changed = int(lines[path].partition(".")[0])
+        day = days.get(path) or time.strftime("%Y-%m-%d", time.gmtime(changed // 10**9))
+        return path in cards, day, changed, path
 
-    kept = sorted(lines, key=later)[:max_files]
-    return {path: lines[path] for path in kept}, len(lines) - max_files
+    newest = sorted(lines, key=rank, reverse=True)
+    if not counts:
+        return newest[:max_files]
+    kept, rest = newest[: max_files // 2], newest[max_files // 2 : len(cards)]
+    rest.sort(key=lambda path: -counts[path])  # the newest of the same count first
+    return [*kept, *rest[: max_files - len(kept)]]
+
+
+def _read_header(path: str, limit: int) -> tuple[int, str]:
+    """Return how often a card was seen, and its last date, from the lines of its header."""
+    try:
+        head = read_regular(path, limit=limit, name=path)[:_HEADER_BYTES]
+    except (OSError, StorageError):
+        return 0, ""
+    count = _OCCURRENCES.search(head)
+    return int(count[1]) if count else 0, max(map(bytes.decode, _DATES.findall(head)), default="")
 
 
 def _signature_of(path: str) -> str:

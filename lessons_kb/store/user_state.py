@@ -175,6 +175,30 @@ def list_keys() -> list[str]:
         return []
 
 
+def list_marked(top: str) -> list[str]:
+    """List the folders of a work tree that marks in its git directory name, trusted or not.
+
+    All work trees of a repository have the same.
+    """
+    home = git_home(top)
+    folder = os.path.join(home, _MARK_FOLDER) if home is not None else ""
+    try:
+        # Of most repositories only the top itself is a brain: no record need be read for it.
+        names = sorted({*os.listdir(folder)} - {_quote(os.sep)}) if folder else []
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        record = read_record_of(_read_mark(os.path.join(folder, name))[0]) or {}
+        known = str(record.get("root", ""))  # wherever that was, its end is the path in here
+        ends = (known[at:] for at, character in enumerate(known) if character == os.sep)
+        if end := next((end for end in ends if _quote(end) == name), ""):
+            root = os.path.realpath(top + end)
+            if os.path.isdir(root) and find_work_tree(above(root)) == top:
+                found.append(root)
+    return found
+
+
 def _places(real: str) -> list[str]:
     """List where the mark of a brain may lie, the proper place first."""
     inside = os.path.join(real, CACHE_NAME, _MARK_NAME)

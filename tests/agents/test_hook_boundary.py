@@ -278,10 +278,10 @@ def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter) 
     assert "no answer within 0." in read_troubles()[-1].message
 
 
-def test_a_brain_that_was_named_and_is_gone_is_logged(project, enter) -> None:
-    said = enter("claude-code", prompt(project), LESSONS_BRAIN=str(project / "gone"))
-    assert said == ({}, "")
-    assert "names" in read_troubles()[-1].message
+def test_a_brain_that_was_named_and_is_gone_is_told_and_silences_no_other(project, enter) -> None:
+    answer, _line = enter("claude-code", prompt(project), LESSONS_BRAIN=str(project / "gone"))
+    assert f"names {project}/gone" in answer["systemMessage"]
+    assert "require an allowlist" in answer["hookSpecificOutput"]["additionalContext"]
 
 
 def test_an_error_in_the_settings_is_logged(project, enter) -> None:

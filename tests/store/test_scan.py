@@ -120,11 +120,31 @@ def test_beyond_max_files_card_folders_come_first_and_the_rest_is_counted(
     tmp_path: pathlib.Path,
 ) -> None:
     write(tmp_path, *(f"a{n}.md" for n in range(5)), "lessons/z.md", "docs/solutions/y.md")
+    for n in range(5):
+        os.utime(tmp_path / f"a{n}.md", (1_000_000_000 - n * 100_000,) * 2)
     found = look(tmp_path, max_files=4)
     assert sorted(found.files) == ["a0.md", "a1.md", "docs/solutions/y.md", "lessons/z.md"]
     assert [(f.rule, f.message) for f in found.findings] == [
         ("too-many-files", "3 files skipped: more than max_files = 4")
     ]
+
+
+def test_of_too_many_cards_the_newest_and_the_most_recurrent_stay(tmp_path: pathlib.Path) -> None:
+    cards = {"a": (9, "2020-01-01"), "b": (1, "2026-01-05"), "c": (1, "2020-01-02")}
+    cards |= {"d": (4, "2020-01-01"), "e": (1, "2026-01-04"), "f": (2, "2026-01-01")}
+    for name, (count, day) in cards.items():
+        text = f"---\noccurrences: {count}\nlast-seen: '{day}'\n---\n# {name}\n"
+        write(tmp_path, f"lessons/{name}.md", text=text)
+    write(tmp_path, "note.md")
+    found = look(tmp_path, max_files=4)
+    assert sorted(found.files) == [f"lessons/{name}.md" for name in "abde"]
+    last = found.manifest, found.beyond
+    assert look(tmp_path, max_files=4, last=last) == found
+    write(tmp_path, "lessons/new.md", text="# New\n")
+    assert "lessons/new.md" in look(tmp_path, max_files=4, last=last).files
+    (tmp_path / "lessons/c.md").write_text("---\noccurrences: 20\n---\n")
+    os.utime(tmp_path / "lessons/c.md", (1, 1))
+    assert "lessons/c.md" in look(tmp_path, max_files=4, last=last).files
 
 
 def test_equal_manifests_mean_nothing_changed(tmp_path: pathlib.Path) -> None:

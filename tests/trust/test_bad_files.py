@@ -136,6 +136,7 @@ def test_beyond_max_files_the_lessons_come_first(root: pathlib.Path) -> None:
         for number in range(count):
             (root / folder / f"{number}.md").write_text(f"# Note {number}\n")
     (root / "lessons/zebra.md").write_text(GOOD)
+    (root / "lessons.toml").write_text("[index]\nmax_files = 12000\n")
     brain = Brain.open(root)
     brain.refresh(workers=2)
     assert "lessons/zebra.md" in brain.preflight("mind the zebra crossing").text

@@ -22,7 +22,7 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
     """
     lines = collect((*environment_checks.CHECKS, server_check.check_server), directory)
     if brain is None:
-        waits = any(line.what == "trust" and line.level == "warning" for line in lines)
+        waits = any(line.what == "trust" for line in lines)
         return [*lines, _no_brain(directory, waits=waits)]
     for layer in brain.layers:
         lines.append(Health(level="ok", what="brain", detail=f"{layer.root} ({layer.alias})"))

@@ -27,7 +27,11 @@ _LITTLE = 200_000_000
 
 def check_trust(directory: str) -> Iterator[Health]:
     """Name the brains that were found and are silent."""
-    for root in look(directory).untrusted:
+    found = look(directory)
+    if found.missing:
+        detail, _, fix = found.missing.partition("; ")
+        yield Health(level="error", what="trust", detail=detail, fix=fix)
+    for root in found.untrusted:
         fix = f"read its cards, then run `lessons trust {root}`"
         yield Health(level="warning", what="trust", detail=f"{root} is not trusted", fix=fix)
 

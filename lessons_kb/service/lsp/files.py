@@ -121,7 +121,9 @@ class Files:
         try:
             found = self._workspace.look(folder)
             if found.untrusted:
-                self._tell(untrusted_hint(found.untrusted))
+                self._tell(untrusted_hint(found.untrusted, found.named))
+            if found.missing:
+                self._tell(found.missing)
             # One brain for all folders of a project: its patterns are compiled but once.
             around = [*self.folders, *found.trusted]
             inside = [one for one in around if _is_inside(folder + os.sep, one)]

@@ -1,0 +1,342 @@
+"""SPEC §2 from a user's seat: which brain holds in a folder, and what to type where none does.
+
+Real processes, real repositories; each message names a command, and a test types it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+CARD = """\
+---
+type: lesson
+title: Telegram remote execution must require an allowlist
+applies-to: [telegram, security]
+severity: high
+occurrences: 5
+---
+
+## Situation
+
+A command of the Telegram bot ran a shell script, and every member of the group could send it.
+
+## Root Cause
+
+The handler never looked at the sender.
+
+## Prevention Checklist
+
+- Reject every chat id that is not on the allowlist
+"""
+PROMPT = "Add a Telegram command that restarts the service through a shell script"
+SAID = "require an allowlist"
+ADVICE = re.compile(r"`(lessons (?:init|trust) [^`]+)`")
+
+
+def run(folder: pathlib.Path, *arguments: str, **variables: str) -> str:
+    """Return all that a command says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lessons_kb.cli.entry", *arguments],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def prompted(folder: pathlib.Path, session: str = "s", **variables: str) -> str:
+    """Return what the agent and its user get for a prompt."""
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": PROMPT}
+    done = subprocess.run(
+        [sys.executable, "-m", "lessons_kb.service.fallback", "claude-code"],
+        cwd=folder,
+        env=os.environ | variables,
+        input=json.dumps(event | {"cwd": str(folder)}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def type_advice(said: str, folder: pathlib.Path) -> None:
+    """Run the command that a message names, word for word, in another folder's shell."""
+    found = ADVICE.search(said)
+    assert found, said
+    run(folder, *shlex.split(found[1])[1:])
+
+
+def git(folder: pathlib.Path, *arguments: str) -> None:
+    name = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+    subprocess.run(["git", *name, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def write_card(folder: pathlib.Path, name: str = "lessons/telegram.md") -> pathlib.Path:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(CARD)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.endswith(("_PROJECT_DIR", "_SESSION_ID"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def repo(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A repository with a committed brain in ``docs/brain`` that this user has made."""
+    folder = tmp_path / "repo"
+    (folder / "src/deep").mkdir(parents=True)
+    (folder / "src/deep/code.py").write_text("")
+    git(folder, "init", "-q")
+    run(folder, "init", "docs/brain")
+    write_card(folder / "docs/brain")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "brain")
+    return folder
+
+
+# A brain below the top of its repository
+
+
+@pytest.mark.parametrize("place", [".", "src/deep", "docs", "work tree", "renamed", "submodule"])
+def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(
+    repo: pathlib.Path, tmp_path: pathlib.Path, place: str
+) -> None:
+    where = repo / place
+    if place == "work tree":
+        where = tmp_path / "other/src"
+        git(repo, "worktree", "add", "-q", str(tmp_path / "other"))
+    elif place == "renamed":
+        where = repo.rename(tmp_path / "renamed") / "src"
+    elif place == "submodule":
+        outer = tmp_path / "outer"
+        outer.mkdir()
+        git(outer, "init", "-q")
+        git(outer, "submodule", "add", "-q", str(repo), "inner")
+        assert SAID not in run(outer, "list")
+        assert "outer/inner" not in prompted(outer, "outer")  # a repository of its own
+        where = outer / "inner/src"
+        type_advice(run(where, "list"), tmp_path)
+    assert SAID in run(where, "list")
+    assert "/docs/brain" in run(where, "doctor")
+    assert SAID in prompted(where)
+    assert "lessons/telegram.md" in run(where, "bump", "telegram")
+
+
+def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo: pathlib.Path) -> None:
+    for name in ("packages/web", "."):
+        run(repo, "init", name)
+        run(repo, "trust", name)  # its cards below were there before
+        brains = re.findall(r"✓ brain: (\S+)", run(repo / "packages/web", "doctor"))
+        if name == ".":  # it lists what lies below it that is trusted
+            assert brains == [str(repo / "packages/web"), str(repo)]
+        else:
+            assert brains == [str(repo / "packages/web"), str(repo / "docs/brain")]
+    assert run(repo, "list").count(SAID) == 1
+
+
+@pytest.mark.parametrize("command", [("list",), ("preflight", PROMPT), ("doctor",), ("add", "x")])
+def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(
+    repo: pathlib.Path, tmp_path: pathlib.Path, command: tuple[str, ...]
+) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(repo), str(clone))
+    said = run(clone / "src", *command)
+    assert f"lessons trust {clone}/docs/brain" in said
+    told = prompted(clone)
+    assert SAID not in told
+    assert f"lessons trust {clone}/docs/brain" in told
+    assert prompted(clone).strip() == ""  # one line a session
+    type_advice(said, tmp_path)
+    assert SAID in prompted(clone)
+    assert SAID in run(clone / "src", "list")
+    run(clone / "src", "trust", "--revoke")
+    assert SAID not in prompted(clone, "later")
+    run(clone / "src", "trust")
+    assert SAID in prompted(clone, "latest")
+
+
+def test_what_took_the_place_of_a_brain_below_is_not_trusted(
+    repo: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    write_card(tmp_path / "elsewhere")
+    (repo / "docs/brain").rename(tmp_path / "away")
+    (repo / "docs/brain").symlink_to(tmp_path / "elsewhere")
+    assert SAID not in prompted(repo)
+    assert SAID not in run(repo, "list")
+
+
+def test_a_brain_below_a_folder_without_git_is_named(tmp_path: pathlib.Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    run(project, "init", "docs/brain")
+    write_card(project / "docs/brain")
+    for said in (run(project, "list"), json.loads(prompted(project))["systemMessage"]):
+        assert f"--brain {project}/docs/brain" in said
+    entry = re.search(r'write (brain = "[^"]+") into (\S+)', said)
+    assert entry
+    pathlib.Path(entry[2]).write_text(entry[1])
+    assert SAID in run(project, "list")
+    assert SAID in prompted(project)
+
+
+@pytest.mark.parametrize("outer", [False, True])
+def test_an_entry_at_the_top_names_the_brain(
+    repo: pathlib.Path, tmp_path: pathlib.Path, *, outer: bool
+) -> None:
+    if outer:
+        run(tmp_path, "init")
+    (repo / "lessons.toml").write_text('brain = "docs/brain"\n')
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "entry")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(repo), str(clone))
+    for folder in (clone, clone / "src"):
+        assert "lessons trust" in prompted(folder, f"before {folder}")
+    run(clone, "trust")
+    for folder in (clone, clone / "src", clone / "docs/brain"):
+        assert SAID in prompted(folder, f"after {folder}")
+        assert "clone: not trusted" not in run(folder, "list")
+    assert SAID in run(tmp_path, "--brain", str(clone), "list")
+
+
+@pytest.mark.parametrize("value", ["docs/brian", "../elsewhere", "/", "."])
+def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(
+    repo: pathlib.Path, tmp_path: pathlib.Path, value: str
+) -> None:
+    write_card(tmp_path / "elsewhere")
+    (repo / "lessons.toml").write_text(f'# top\nbrain = "{value}"\n')
+    run(repo, "trust")
+    assert f"lessons.toml:2: brain must be a folder below that of this file, not '{value}'" in run(
+        repo, "list"
+    )
+    told = prompted(repo)
+    assert "lessons.toml:2: brain must be a folder below" in told
+
+
+# What LESSONS_BRAIN names
+
+
+@pytest.mark.parametrize("kind", ["cards", "relative", "in a brain", "in a repository in one"])
+def test_the_trust_that_a_named_folder_asks_for_is_enough(
+    tmp_path: pathlib.Path, kind: str
+) -> None:
+    project = tmp_path / "project"
+    named = project / "cards"
+    project.mkdir()
+    git(project, "init", "-q")
+    if kind.startswith("in a"):
+        (project / "lessons.toml").write_text("")
+    if kind == "in a repository in one":
+        named = project / "vendor/x/cards"
+        (project / "vendor/x").mkdir(parents=True)
+        git(project / "vendor/x", "init", "-q")
+    write_card(named, "telegram.md")
+    variable = "cards" if kind == "relative" else str(named)
+    told = prompted(project, LESSONS_BRAIN=variable)
+    assert SAID not in told
+    assert "LESSONS_BRAIN names" in told
+    type_advice(told, tmp_path)
+    again = prompted(project, "again", LESSONS_BRAIN=variable)
+    assert SAID in again
+    assert f"lessons trust {named}" not in again
+    assert SAID in run(project, "list", LESSONS_BRAIN=variable)
+
+
+def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path: pathlib.Path) -> None:
+    run(tmp_path, "init")
+    write_card(tmp_path)
+    answer = prompted(tmp_path, LESSONS_BRAIN=str(tmp_path / "lessons"))
+    assert SAID in answer
+    assert "lessons trust" not in answer
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_a_missing_folder_is_told_once_a_session_and_can_be_made(
+    tmp_path: pathlib.Path, *, other: bool
+) -> None:
+    if other:
+        run(tmp_path, "init")
+        write_card(tmp_path)
+    gone = str(tmp_path / "no such")
+    told = prompted(tmp_path, LESSONS_BRAIN=gone)
+    assert f"LESSONS_BRAIN names {gone}, which does not exist" in told
+    assert (SAID in told) is other
+    assert "LESSONS_BRAIN" not in prompted(tmp_path, LESSONS_BRAIN=gone)
+    for command in ("list", "doctor"):
+        assert f"LESSONS_BRAIN names {gone}, which does not exist" in run(
+            tmp_path, command, LESSONS_BRAIN=gone
+        )
+    type_advice(told, tmp_path)
+    write_card(tmp_path / "no such")
+    answer = prompted(tmp_path, "later", LESSONS_BRAIN=gone)
+    assert SAID in answer
+    assert "LESSONS_BRAIN" not in answer
+
+
+def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path: pathlib.Path) -> None:
+    write_card(tmp_path / "cards", "telegram.md")
+    file = tmp_path / "cards/telegram.md"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for session, said in (
+        ("hook", prompted(elsewhere, LESSONS_BRAIN=str(file))),
+        ("command", run(elsewhere, "list", LESSONS_BRAIN=str(file))),
+    ):
+        found = re.search(r"is not a folder; set it to one, such as ([^\s\"]+)", said)
+        assert found
+        assert SAID in prompted(elsewhere, session, LESSONS_BRAIN=found[1])
+        assert SAID in run(elsewhere, "list", LESSONS_BRAIN=found[1])
+
+
+# More cards than are indexed
+
+
+@pytest.mark.parametrize("command", ["add", "create", "import", "list", "preflight", "show"])
+def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(
+    tmp_path: pathlib.Path, command: str
+) -> None:
+    run(tmp_path, "init")
+    (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 3\n")
+    for n in range(2):
+        (tmp_path / f"lessons/old{n}.md").write_text(
+            f"---\ncreated: 2020-01-0{n + 1}\n---\n# Old {n}\n"
+        )
+    write_card(tmp_path)
+    told = f"{tmp_path}: 1 file skipped: more than max_files = 3; raise index.max_files"
+    assert "skipped" not in run(tmp_path, "list")
+    title = "Zebra crossings were painted twice"
+    if command == "import":
+        (tmp_path / "notes.txt").write_text(f"## Lessons\n\n- {title}: compare their ids first\n")
+        said = run(tmp_path, "import", "--yes", "notes.txt")
+    elif command == "create":
+        said = run(tmp_path, "create", title, "--no-edit")
+    else:
+        more = ("--why", "Two crews paint each crossing that the map shows twice")
+        do = ("--do", "Compare the ids of `crossings.csv` before painting", "--symptom", "a zebra")
+        said = run(tmp_path, "add", title, *more, *do, "--symptom", "paint a crossing")
+    assert told in said
+    assert title in run(tmp_path, "list")
+    assert SAID in run(tmp_path, "list")  # seen 5 times
+    if command in ("list", "preflight", "show"):
+        words = {"show": "old0", "preflight": PROMPT}.get(command)
+        assert told in run(tmp_path, command, *([words] if words else []))
+        answer = prompted(tmp_path)
+        assert SAID in answer
+        assert told in answer
+        assert told not in prompted(tmp_path)
+    (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 4\n")
+    assert "skipped" not in run(tmp_path, "list")
