@@ -124,6 +124,64 @@ def test_nothing_below_store_does_io(path: pathlib.Path) -> None:
         assert not called.endswith(clocks), f"line {node.lineno}: {called} reads a clock"
 
 
+STARTS_PROCESSES = {
+    "process/git.py": 1,  # silent for too long, git is ended
+    "process/process_tree.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
+    "process/detached.py": 1,  # ends itself
+    "process/editor.py": 1,  # the user's, who is waited for
+    "service/start_daemon.py": 1,  # leaves when it is idle
+}
+"""How many calls start a process, and what ends it."""
+
+
+def test_every_process_has_an_end() -> None:
+    found: dict[str, int] = {}
+    for path, name in zip(FILES, NAMES, strict=True):
+        calls = (ast.unparse(n.func) for n in ast.walk(tree(path)) if isinstance(n, ast.Call))
+        count = sum(call.startswith(("subprocess.", "os.spawn", "os.system")) for call in calls)
+        if count:
+            found[name.replace("\\", "/")] = count
+    assert found == STARTS_PROCESSES
+
+
+OPEN_UNGUARDED = {
+    "cli/options.py": "a file that the user names may be a pipe, such as <(command)",
+    "data/__init__.py": "a resource of the package",
+    "process/git.py": "is looked at first, and never waits",
+    "process/installation.py": "the interpreter's own",
+    "process/process_tree.py": "/proc",
+    "search": "an engine's own folder, a model's files",
+    "service/daemon.py": "/proc",
+    "service/start_daemon.py": "/proc",
+    "store/disk.py": "the one door",
+    "store/locks.py": "/proc, and a lock's file",
+    "store/mounts.py": "/proc",
+    "store/replace_file.py": "asks for a lease, reads through the door",
+    "store/agent_settings.py": "writes a temporary file of git's",
+    "store/templates.py": "a resource of the package",
+    "store/watcher_lease.py": "/proc",
+}
+"""Files that open others to read them and do not go through ``store.disk.open_regular``."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_a_file_is_opened_to_be_read_in_one_place(path: pathlib.Path) -> None:
+    if inside(path, tuple(OPEN_UNGUARDED)) or path.name == "hook_client.py":
+        return
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call):
+            call = ast.unparse(node)
+            writes = "'wb'" in call or "'x" in call or "O_WRONLY" in call or "O_CREAT" in call
+            opens = call.startswith(("open(", "os.open(")) or call.endswith((".read_bytes()",))
+            assert (
+                not opens
+                or writes
+                or "flags" in call
+                or "os.devnull" in call
+                or ("O_DIRECTORY" in call)
+            ), f"line {node.lineno}: {call}"
+
+
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_every_public_name_says_what_it_promises(path: pathlib.Path) -> None:
     module = tree(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.detect_in_change import Detected, find_detected, read_text
@@ -15,6 +15,7 @@ from lessons_kb.detect.propose import Proposal, count_matches, propose
 from lessons_kb.errors import GitError
 from lessons_kb.model import Card, Pattern
 from lessons_kb.process.git import list_files
+from lessons_kb.store.locate import git_top
 from lessons_kb.store.scan import SUFFIXES
 
 
@@ -95,11 +96,14 @@ def _placed(directory: str, diff: str) -> list[Change]:
     ]
 
 
-def list_tree(directory: str, paths: Sequence[str] = ()) -> list[str]:
+def list_tree(
+    directory: str, paths: Sequence[str] = (), *, tell: Callable[[str], object] = bool
+) -> list[str]:
     """Return the project's files, or those within ``paths``, from its root; ignored ones left out.
 
     Without git every file counts that is not hidden. No link is followed: a repository may hold
-    one that leads to a private file. A file that is named counts, whatever it is.
+    one that leads to a private file. A file that is named counts, whatever it is. ``tell`` is told
+    of a repository that git refuses: there, too, every file counts.
     """
     named = [path for path in paths if os.path.isfile(os.path.join(directory, path))]
     folders = [path for path in paths if path not in named]
@@ -107,7 +111,9 @@ def list_tree(directory: str, paths: Sequence[str] = ()) -> list[str]:
         return sorted(set(named))
     try:
         found = list_files(directory, [path for path in folders if path != "."])
-    except GitError:
+    except GitError as error:
+        if git_top(directory) is not None:
+            tell(f"{error}. Ignored files are looked at as well")
         found = list(_walk(directory, folders or ["."]))
     root = os.path.realpath(directory)
     whole = (

@@ -276,7 +276,7 @@ def tell_below(directory: str) -> str:
     entry = f'brain = "{os.path.relpath(root, top).replace(os.sep, "/")}"'
     return (
         f"the brain in {root}{more} does not hold here; "
-        f"choose it with `--brain {shell_word(root)}`, or write {entry} into "
+        f"choose it, as in `lessons --brain {shell_word(root)} list`, or write {entry} into "
         f"{os.path.join(top, locate.CONFIG_NAME)}"
     )
 

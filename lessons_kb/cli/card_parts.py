@@ -131,7 +131,10 @@ def say_missing(error: Incomplete, title: str) -> None:
         option = options.get(line, "") if title != STDIN else ""
         say(f"  {option}: {line}" if option else f"  {line}")
     if title != STDIN:
-        say(f"or run `lessons create {shell_word(title)}`, and fill in the card that it writes")
+        chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
+        say(
+            f"or run `lessons {chosen}create {shell_word(title)}`, and fill in the card that it writes"
+        )
 
 
 def _read_card(details: Mapping[str, Any]) -> str:

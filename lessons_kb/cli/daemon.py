@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lessons_kb.cli.options import check_choice, options, print_json
+from lessons_kb.errors import StorageError
 
 ACTIONS = ("run", "status", "stop")
 
@@ -28,13 +29,18 @@ def daemon(
         if start_daemon.ask_daemon(STATUS) is not None:
             print("the daemon is already running; see `lessons daemon status`")
             return
-        raise typer.Exit(serve())
+        if serve():
+            raise StorageError(
+                start_daemon.find_obstacle() or start_daemon.read_record().get("error", "")
+            )
+        return
     answer = start_daemon.ask_daemon(STATUS if action == "status" else STOP)
     if options().json:
         print_json(answer)
-    elif answer is None:
-        print("the daemon is not running; the next hook starts it")
-    elif action == "stop":
+    elif answer is not None and action == "stop":
         print("the daemon is stopping")
     else:
-        print(start_daemon.describe(answer))
+        found = start_daemon.find_daemon()
+        print(found.detail if answer else f"daemon: {found.detail}")
+        if found.fix:
+            print(f"  → {found.fix}")

@@ -79,9 +79,8 @@ def detect(
             say("the change is too long; only its first part was looked at")
         found = detect_diff(brain, change.text)
     else:
-        found = list(
-            detect_files(brain, list_tree(brain.directory, _from_root(brain, paths or ())))
-        )
+        files = list_tree(brain.directory, _from_root(brain, paths or ()), tell=say)
+        found = list(detect_files(brain, files))
     _print_found(brain, found, form)
     if found and not exit_zero:
         raise typer.Exit(1)

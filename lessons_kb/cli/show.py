@@ -8,6 +8,7 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json
 from lessons_kb.model import as_data
+from lessons_kb.store.disk import open_regular
 from lessons_kb.text.sanitize import clean
 
 
@@ -23,5 +24,5 @@ def show(
         card = as_data(document.card) if document.card else {}
         print_json({**card, "file": path, "body": document.body})
         return
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         print(clean(file.read().decode("utf-8", "replace")).rstrip("\n"))

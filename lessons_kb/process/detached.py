@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     import subprocess
 
 _AGAIN_AFTER_SECONDS = 60.0
-_INDEX = "import os, sys; hasattr(os, 'nice') and os.nice(10)"
-_INDEX += "; from lessons_kb.cli.main import main; sys.exit(main())"
-_DRAFTS = "import sys; from lessons_kb.session.make_drafts import draft_session as draft"
+_END = "import faulthandler; faulthandler.dump_traceback_later({}, exit=True); "
+"""The end of work that hangs: nobody sees it, and it may hold a lock."""
+_INDEX = (
+    _END.format(4 * 3600)
+    + "import os, sys; hasattr(os, 'nice') and os.nice(10)"
+    + "; from lessons_kb.cli.main import main; sys.exit(main())"
+)
+_DRAFTS = (
+    _END.format(900)
+    + "import sys; from lessons_kb.session.make_drafts import draft_session as draft"
+)
 _DRAFTS += "; draft(*sys.argv[1:])"
 
 

@@ -15,19 +15,28 @@ import stat
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import IO
 
 from lessons_kb.errors import GitError
 from lessons_kb.process.find_program import find_program
+from lessons_kb.process.process_tree import end_tree
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
 _MAX_UNTRACKED = 500
 _MAX_UNTRACKED_BYTES = 200_000
 """Of one file; a larger one is named without its text."""
-_SECONDS = 30.0
+_SECONDS = {"rev-parse": 10.0, "config": 10.0, "check-attr": 10.0, "log": 120.0, "rev-list": 120.0}
+_USUAL_SECONDS = 30.0
+"""How long git may be silent, by its command: what only looks something up is done at once, and a
+walk through a history prints nothing before it has its order."""
+_READ_BY_GIT = (
+    *(".gitattributes", ".gitignore", ".git/HEAD", ".git/config", ".git/index"),
+    *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude"),
+)
 
 _SAFE = (
     *("-c", "core.fsmonitor=false"),
@@ -111,35 +120,110 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     return sorted(name for part in found.split(b"\0") if (name := decode(part)))
 
 
+class Run:
+    """A run of git, and what it prints; GitError and the end of it when it is silent too long."""
+
+    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes], what: str) -> None:
+        self._process = process
+        self._errors = errors
+        self._what = what
+        self._seconds = _SECONDS.get(what, _USUAL_SECONDS)
+        self._late = threading.Event()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return what comes next, ``size`` bytes unless it ends before."""
+        timer = threading.Timer(self._seconds, self._end_late)
+        timer.daemon = True
+        try:
+            timer.start()
+            data = self._process.stdout.read(size) if self._process.stdout else b""
+        finally:
+            timer.cancel()
+        if self._late.is_set():
+            raise self._silence()
+        return data
+
+    def wait(self) -> int:
+        """Return its exit code."""
+        try:
+            return self._process.wait(self._seconds)
+        except subprocess.TimeoutExpired:
+            raise self._silence() from None
+
+    def error(self) -> str:
+        """Return what it wrote to stderr."""
+        self._errors.seek(0)
+        return self._errors.read(10_000).decode("utf-8", "replace")
+
+    def end(self) -> None:
+        """End it at once, with all it started."""
+        if self._process.poll() is None:
+            end_tree(self._process.pid)
+
+    def _end_late(self) -> None:
+        self._late.set()
+        self.end()
+
+    def _silence(self) -> GitError:
+        return GitError(
+            f"git {self._what} gave no answer in {self._seconds:.0f} seconds; "
+            "run `git status` to see what it waits for"
+        )
+
+
 @contextlib.contextmanager
 def spawned(
-    git: str, cwd: str, arguments: Sequence[str], *, given: IO[bytes] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Lend a run of git, which ends with the loan; ``given`` is its input."""
+    git: str,
+    cwd: str,
+    arguments: Sequence[str],
+    *,
+    given: IO[bytes] | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Run]:
+    """Lend a run of git in ``cwd``, which ends with the loan; ``given`` is its input.
+
+    The repository there starts no program of its own. Raises GitError.
+    """
+    _refuse_fifos(cwd)
     kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
-    with subprocess.Popen(
-        [git, "--no-pager", *_SAFE, *arguments],
-        cwd=cwd,
-        env=kept | _ENVIRONMENT,
-        stdin=given or subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    with tempfile.TemporaryFile() as errors:
+        # In our own group: whoever ends that, as a terminal and agents do, ends git as well.
+        process = subprocess.Popen(
+            [git, "--no-pager", *_SAFE, *arguments],
+            cwd=cwd,
+            env={**kept, **_ENVIRONMENT, **environment},
+            stdin=given or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        with process:
+            run = Run(process, errors, arguments[0])
+            try:
+                yield run
+            finally:
+                run.end()
+
+
+def _refuse_fifos(cwd: str) -> None:
+    """Raise GitError for a FIFO where git reads a file: it would wait for a writer."""
+    for folder in _upwards(cwd):
+        for name in _READ_BY_GIT:
+            path = os.path.join(folder, name)
+            with contextlib.suppress(OSError, ValueError):
+                if stat.S_ISFIFO(os.stat(path).st_mode):
+                    raise GitError(f"{path} is a FIFO, on which git would wait; remove it")
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return
 
 
 def read_head(cwd: str) -> str:
     """Return the hash of HEAD; GitError where there is no git, no repository or no commit."""
-    repository = Repository(find_git(""), cwd)
-    return repository.ask("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
+    return Repository(find_git(), cwd).commit()
 
 
 def leads_to_head(cwd: str, commit: str) -> bool:
     """Tell whether HEAD is a commit, by its hash, or descends from it."""
-    return Repository(find_git(""), cwd).leads(commit)
+    return Repository(find_git(), cwd).leads(commit)
 
 
 def find_git(else_: str = "") -> str:
@@ -164,10 +248,18 @@ class Repository:
             raise GitError(f"{cwd}: its core.worktree points elsewhere; unset it")
 
     def head(self) -> str:
-        """Return HEAD, or the empty tree before the first commit."""
+        """Return HEAD, or the empty tree before the first commit; GitError for a broken HEAD."""
         if self.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}").code == 0:
             return "HEAD"
+        if _UNBORN not in (error := self.run("log", "--max-count=1").error):
+            raise GitError(explain(error, self.cwd))
         return self.ask("hash-object", "-t", "tree", "--stdin").decode().strip()
+
+    def commit(self) -> str:
+        """Return the hash of HEAD; GitError before the first commit."""
+        if self.head() != "HEAD":
+            raise GitError(f"{self.cwd} has no commit yet; commit something first")
+        return self.ask("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
 
     def leads(self, commit: str) -> bool:
         """Tell whether a commit, by its hash, leads to HEAD."""
@@ -218,6 +310,8 @@ class Repository:
     def untracked(self, paths: Sequence[str]) -> list[bytes]:
         """List untracked files that are not ignored, the first 500."""
         done = self.run("ls-files", "--others", "--exclude-standard", "-z", "--", *paths)
+        if done.code and not done.truncated:
+            raise GitError(explain(done.error, self.cwd))
         names = done.output.split(b"\0")[:-1]
         return [name for name in names if not name.endswith(b"/")][:_MAX_UNTRACKED]
 
@@ -260,6 +354,8 @@ class Repository:
     def ask(self, *arguments: str, **environment: str) -> bytes:
         """Return what git prints; GitError when it fails."""
         done = self.run(*arguments, **environment)
+        if done.truncated:
+            raise GitError(f"{self.cwd}: git {arguments[0]} printed too much; name fewer files")
         if done.code:
             raise GitError(explain(done.error, self.cwd))
         return done.output
@@ -272,42 +368,15 @@ class Repository:
 def run_git(git: str, cwd: str, *arguments: str, **environment: str) -> Done:
     """Run git in ``cwd`` so that the repository there starts no program of its own.
 
-    Raises GitError after 30 seconds; what it prints is cut at MAX_BYTES.
+    Raises GitError when git is silent for too long; what it prints is cut at MAX_BYTES.
     """
-    kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
-    command = [git, "--no-pager", *_SAFE, *arguments]
-    with (
-        tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            command,
-            cwd=cwd,
-            env=kept | _ENVIRONMENT | environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        ) as process,
-    ):
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(_SECONDS, end)
-        timer.start()
-        try:
-            output = process.stdout.read(MAX_BYTES + 1) if process.stdout else b""
-            truncated = len(output) > MAX_BYTES
-            if truncated:
-                process.kill()
-            code = process.wait()
-        finally:
-            timer.cancel()
-            process.kill()
-        if late.is_set():
-            raise GitError(f"git took more than {_SECONDS:.0f} seconds; use a smaller range")
-        errors.seek(0)
-        error = errors.read(10_000).decode("utf-8", "replace")
+    with spawned(git, cwd, arguments, environment=environment) as run:
+        output = run.read(MAX_BYTES + 1)
+        truncated = len(output) > MAX_BYTES
+        if truncated:
+            run.end()
+        code = run.wait()
+        error = run.error()
     return Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
 
 
@@ -321,26 +390,31 @@ class Done:
     error: str
 
 
+def _upwards(cwd: str) -> Iterator[str]:
+    folder, below = os.path.realpath(cwd), ""
+    while folder != below:
+        yield folder
+        folder, below = os.path.dirname(folder), folder
+
+
 def _nearest_work_tree(cwd: str) -> str | None:
-    folder = os.path.realpath(cwd)
-    while True:
+    for folder in _upwards(cwd):
         mark = os.path.join(folder, ".git")
         if os.path.isfile(mark) or os.path.isfile(os.path.join(mark, "HEAD")):
             return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
+    return None
 
 
+_UNBORN = "does not have any commits yet"
 _EXPLAINED = (
-    ("not a git repository", "not in a git repository; run this inside one"),
     ("must be run in a work tree", "not in a work tree; run this inside one"),
-    ("dubious ownership", "the repository belongs to another user; see git's safe.directory"),
+    ("cannot use bare repository", "a bare repository, without files; run this in a clone of it"),
     ("no merge base", "no common ancestor in this clone; fetch more history"),
     ("bad revision", "unknown revision; give a commit, a..b or a...b"),
     ("ambiguous argument", "unknown revision; give a commit, a..b or a...b"),
 )
+_ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
+"""How git says to trust a repository that belongs to another user."""
 
 
 def explain(error: str, what: str) -> str:
@@ -348,8 +422,20 @@ def explain(error: str, what: str) -> str:
     for words, fix in _EXPLAINED:
         if words in error:
             return f"{what}: {fix}"
-    first = next((line for line in error.splitlines() if line.strip()), "git failed")
-    return f"{what}: {first.removeprefix('fatal: ').strip()}; try the same with git"
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    fatal = next((line for line in lines if line.startswith("fatal: ")), "")
+    told = (fatal or next(iter(lines), "git failed")).partition("fatal: ")[2 if fatal else 0]
+    fix = "try the same with git"
+    if advice := _ADVISED.search(error):
+        fix = f"if you trust it, run `{advice[0].strip()}`"
+    elif "not a git repository" in error:
+        mark = next(
+            (m for f in _upwards(what) if os.path.lexists(m := os.path.join(f, ".git"))), ""
+        )
+        if not mark:
+            return f"{what}: not in a git repository; run this inside one"
+        fix = f"{mark} is damaged: restore its HEAD, refs and objects, or clone again"
+    return f"{what}: {told}; {fix}"
 
 
 def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:

@@ -73,7 +73,7 @@ class Branch:
         It is the branch's last one, or HEAD where the branch is not there yet or all of it has
         been merged. Raises GitError in a repository without commits.
         """
-        head, tip = self._head(), self.tip()
+        head, tip = self._repository.commit(), self.tip()
         merged = not tip or self._run_ok("merge-base", "--is-ancestor", tip, head)
         return head if merged else tip
 
@@ -96,7 +96,7 @@ class Branch:
 
     def find_unmerged(self, folder: str) -> list[str]:
         """Return the files below a folder ("" = all) that the branch adds to HEAD or changes."""
-        head, tip = self._head(), self.tip()
+        head, tip = self._repository.commit(), self.tip()
         if not tip:
             return []
         done = self._repository.run("merge-base", head, tip)
@@ -154,12 +154,6 @@ class Branch:
         if (entry := self.find_entry(self.tip(), path)) is not None:
             told = f"{entry.mode},{entry.blob},{path}"
             self._repository.ask("update-index", "--add", "--cacheinfo", told)
-
-    def _head(self) -> str:
-        try:
-            return self._repository.ask("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
-        except GitError:
-            raise GitError(f"{self.top} has no commit yet; make the first one") from None
 
     def _run_ok(self, *arguments: str) -> bool:
         return self._repository.run(*arguments).code == 0

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
 
 from lessons_kb.errors import GitError
-from lessons_kb.process.git import FORM, MAX_BYTES, Repository, decode, find_git, spawned
+from lessons_kb.process.git import (
+    FORM,
+    MAX_BYTES,
+    Repository,
+    Run,
+    decode,
+    explain,
+    find_git,
+    spawned,
+)
 
 _MAX_GAPS = 50
 """Commits in a row that cannot be read; a clone without any content has no others."""
@@ -46,15 +53,14 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
     than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
     run. Raises GitError where there is no git, no repository or no commit.
     """
-    repository = Repository(find_git(""), cwd)
-    if repository.head() != "HEAD":
-        raise GitError("no commits yet; commit something first")
+    repository = Repository(find_git(), cwd)
+    repository.commit()
     options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
     form = f"--format=tformat:%x00{_COMMIT}%H %cs"
     bound = (f"--max-count={most}",) if most else ()
     revisions = (f"{since}..HEAD",) if since and repository.leads(since) else ("HEAD",)
     command = ("log", *options, *bound, form, *FORM, "--end-of-options", *revisions)
-    with _started(repository.git, repository.cwd, command) as output:
+    with spawned(repository.git, repository.cwd, command) as output:
         for part in _split_commits(output):
             head, _, patch = part.partition(b"\n")
             name, _, date = decode(head).partition(" ")
@@ -80,13 +86,15 @@ def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
     ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
     no commit.
     """
-    repository = Repository(find_git(""), cwd)
-    if repository.head() != "HEAD":
-        raise GitError("no commits yet; commit something first")
+    repository = Repository(find_git(), cwd)
+    repository.commit()
     dated = [f"--since={since}"] if since else []
     command = ("rev-list", "--no-merges", *dated, "--end-of-options", "HEAD")
-    with _started(repository.git, repository.cwd, command) as output:
-        return output.read().decode().split()
+    with spawned(repository.git, repository.cwd, command) as output:
+        found = output.read().decode().split()
+        if output.wait():
+            raise GitError(explain(output.error(), cwd))
+        return found
 
 
 def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
@@ -96,7 +104,7 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
     the rest is asked for again, until 500 in a row cannot be read. Raises GitError where there is
     no content at all.
     """
-    repository = Repository(find_git(""), cwd)
+    repository = Repository(find_git(), cwd)
     place, gaps, size, read = 0, 0, len(commits), 0
     while place < len(commits):
         held: Patch | None = None
@@ -105,13 +113,13 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
         with tempfile.TemporaryFile() as ids:
             ids.write("\n".join(wanted).encode())
             ids.seek(0)
-            with spawned(repository.git, repository.cwd, _PATCHES, given=ids) as process:
-                for part in _split_commits(process.stdout) if process.stdout else ():
+            with spawned(repository.git, repository.cwd, _PATCHES, given=ids) as run:
+                for part in _split_commits(run):
                     if held is not None:
                         yield held
                         place, read = place + 1, read + 1
                     held = _read_patch(part)
-                whole = process.wait() == 0
+                whole, error = run.wait() == 0, run.error()
         if whole:
             place, gaps, size, read = end, 0, len(commits), read + 1
             if held is not None:
@@ -121,14 +129,14 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
         else:
             place, gaps, size = place + 1, gaps + 1, len(commits)
         if gaps > _MAX_GAPS and not read:
-            raise GitError("this clone lacks the content of its history; fetch it whole")
+            raise GitError(f"{explain(error, cwd)}, or fetch the whole history again")
         if gaps > 10 * _MAX_GAPS:
             return
 
 
 def read_commit(cwd: str, commit: str) -> str:
     """Return the patch of one commit as a unified diff. Raises GitError."""
-    repository = Repository(find_git(""), cwd)
+    repository = Repository(find_git(), cwd)
     form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *FORM)
     return decode(repository.ask(*form, "--end-of-options", commit))
 
@@ -143,7 +151,7 @@ def _read_patch(part: bytes) -> Patch:
     )
 
 
-def _split_commits(output: IO[bytes]) -> Iterator[bytes]:
+def _split_commits(output: Run) -> Iterator[bytes]:
     """Yield what stands between the marks of commits; of one too long a little more than fits."""
     mark = b"\0" + _COMMIT.encode()
     rest, begun = b"", False
@@ -157,11 +165,3 @@ def _split_commits(output: IO[bytes]) -> Iterator[bytes]:
             rest = rest[: MAX_BYTES + 1] + rest[-len(mark) :]
     if begun:
         yield rest
-
-
-@contextlib.contextmanager
-def _started(git: str, cwd: str, arguments: Sequence[str]) -> Iterator[IO[bytes]]:
-    """Lend what a run of git prints while it prints it; the run ends with the loan."""
-    with spawned(git, cwd, arguments) as process:
-        if process.stdout is not None:
-            yield process.stdout

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 
 from lessons_kb.errors import GitError
-from lessons_kb.process.git import MAX_BYTES, Done, find_git, run_git
+from lessons_kb.process.git import MAX_BYTES, Done, explain, find_git, run_git
 
 SCOPES = {"user": "--global", "project": "--local"}
 """Where a driver is configured: for every repository of this user, or for one clone."""
@@ -45,15 +45,17 @@ def find_attributes_file(cwd: str) -> str:
     """Return the path of the clone's own attributes, which are not part of any commit."""
     done = run_git(find_git(), cwd, "rev-parse", "--git-path", "info/attributes")
     if done.code:
-        raise GitError(f"{cwd} is not in a git repository; run `git init` first")
+        raise GitError(explain(done.error, cwd))
     return os.path.join(cwd, os.fsdecode(done.output.rstrip(b"\n")))
 
 
 def read_merge_attribute(cwd: str, path: str) -> str:
     """Return which driver git merges ``path`` (relative to ``cwd``) with; "" for its own."""
     done = run_git(find_git(), cwd, "check-attr", "-z", "merge", "--", path)
+    if done.code:
+        raise GitError(explain(done.error, cwd))
     value = done.output.split(b"\0")[2:3]
-    if done.code or not value or value[0] in (b"unspecified", b"set", b"unset"):
+    if not value or value[0] in (b"unspecified", b"set", b"unset"):
         return ""
     return os.fsdecode(value[0])
 
@@ -66,6 +68,8 @@ def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | No
     where = [SCOPES[scope]] if scope else []
     key = f"merge.{name}.driver"
     done = run_git(find_git(), cwd, "config", *where, "--show-origin", "-z", "--get", key)
+    if done.code not in (0, 1):  # 1: not configured
+        raise GitError(explain(done.error, cwd))
     if done.code:
         return None, ""
     origin, command = os.fsdecode(done.output).split("\0")[:2]

@@ -6,9 +6,10 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+_TASKKILL_SECONDS = 10.0
 _DEAD = ("Z", "X", "x")
 
 
@@ -34,7 +35,7 @@ def start_session(command: list[str], *, terminal: int | None = None, **options:
 def signal_session(session: int, number: int) -> None:
     """Send a signal to every process of a session; one that is gone is no error."""
     if os.name == "nt":
-        _end_tree(session)
+        end_tree(session)
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, number)
@@ -60,11 +61,15 @@ def is_alive(session: int) -> bool:
 
 def _members(session: int) -> list[tuple[int, int]]:
     """Return (process, group) of each living process of a session, as far as the system tells."""
-    found: list[tuple[int, int]] = []
+    return [(process, group) for process, _, group, its in _living() if its == session]
+
+
+def _living() -> Iterator[tuple[int, int, int, int]]:
+    """Yield (process, parent, group, session) of each living process; none without /proc."""
     try:
         names = os.listdir("/proc")
     except OSError:
-        return found
+        return
     for name in names:
         if name.isdecimal():
             try:
@@ -72,20 +77,32 @@ def _members(session: int) -> list[tuple[int, int]]:
                     fields = file.read().rpartition(b")")[2].split()
             except OSError:
                 continue
-            state, _parent, group, its_session = fields[:4]
-            if int(its_session) == session and state.decode() not in _DEAD:
-                found.append((int(name), int(group)))
-    return found
+            if fields[0].decode() not in _DEAD:
+                parent, group, session = map(int, fields[1:4])
+                yield int(name), parent, group, session
 
 
-def _end_tree(process: int) -> None:
-    subprocess.run(
-        ["taskkill", "/F", "/T", "/PID", str(process)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
+def end_tree(process: int) -> None:
+    """Kill a process and what it has started, as far as the system tells what that is."""
+    if os.name != "nt":
+        found = [process]
+        for one in found:  # grows
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGSTOP)  # or it would start more while we look
+            found += [child for child, parent, _, _ in _living() if parent == one]
+        for one in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, KILL)
+        return
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            ["taskkill", "/F", "/T", "/PID", str(process)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=_TASKKILL_SECONDS,
+        )
 
 
 STOP = getattr(signal, "SIGTERM", 15)

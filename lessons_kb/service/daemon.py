@@ -31,12 +31,14 @@ from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import LessonsError
 from lessons_kb.service.hook_event import MODULES, answer_event
-from lessons_kb.service.start_daemon import FIRST_ASKED, note_failure, note_start
+from lessons_kb.service.start_daemon import FIRST_ASKED, find_obstacle, note_failure, note_start
 from lessons_kb.session.dispatch import HANDLERS
 from lessons_kb.store.hook_log import log_trouble
 from lessons_kb.text.redact import redact
 
 IDLE_SECONDS = 900.0
+SOCKET_SECONDS = 3.0
+"""From one look at our socket to the next: whatever cleans up /tmp may take it away."""
 LOOK_AGAIN_SECONDS = 1.0
 """From one look at all of our own package files to the next: it takes as long as an answer."""
 MAX_REQUEST_BYTES = hook_client.MAX_EVENT_BYTES + 1_000_000
@@ -62,7 +64,8 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
                 return 0
             return _Daemon(who, path, idle_seconds).run()
     except (OSError, LessonsError) as error:
-        note_failure(f"{type(error).__name__}: {error}")
+        if not find_obstacle():
+            note_failure(f"{type(error).__name__}: {error}")
         log_trouble("daemon", "start", str(error))
         return 1
 
@@ -108,24 +111,33 @@ class _Daemon:
             if asked := os.environ.pop(FIRST_ASKED, ""):
                 self._pool.submit(self._open_first, *json.loads(asked))
             try:
-                self._accept(listener)
+                self._accept(listener, inode)
             finally:
-                with contextlib.suppress(OSError):
-                    if os.stat(self._path).st_ino == inode:
-                        os.unlink(self._path)
+                if self._has(inode):
+                    os.unlink(self._path)
                 self._pool.shutdown()
                 self._workspace.close()
         return 0
 
-    def _accept(self, listener: socket.socket) -> None:
-        listener.settimeout(self._idle)
+    def _has(self, inode: int) -> bool:
+        """Tell whether the socket still stands where clients look for it."""
+        with contextlib.suppress(OSError):
+            return os.stat(self._path).st_ino == inode
+        return False
+
+    def _accept(self, listener: socket.socket, inode: int) -> None:
+        listener.settimeout(min(self._idle, SOCKET_SECONDS))
+        asked = time.monotonic()
         while not self._leaving.is_set():
             try:
                 connection, _address = listener.accept()
             except TimeoutError:
-                return
+                if time.monotonic() - asked >= self._idle or not self._has(inode):
+                    return
+                continue
             except InterruptedError:
                 continue
+            asked = time.monotonic()
             if self._waiting.acquire(blocking=False):
                 self._pool.submit(self._converse, connection)
             else:
@@ -309,7 +321,8 @@ def _lock(path: str) -> int | None:
 def _unlock(path: str, lock: int) -> None:
     """Take the lock's file away while it is held; whoever has opened it looks again."""
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{path}.lock")
+        if os.path.samestat(os.fstat(lock), os.stat(f"{path}.lock")):
+            os.unlink(f"{path}.lock")
     os.close(lock)
 
 

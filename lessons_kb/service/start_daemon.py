@@ -30,6 +30,8 @@ _KEPT_VARIABLES = (
     *("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
     *("HF_HOME", "HF_HUB_CACHE"),
 )
+_TRIES = 10
+"""How often a daemon that is busy is asked anew."""
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
 """Tells a daemon in which directory its first events will come, and the brain named there."""
 _SPARING = {"MALLOC_ARENA_MAX": "2"}
@@ -65,6 +67,8 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
     It opens the brain of ``directory`` before it is asked. The daemon's lock keeps it to one.
     Never raises: the next hook tries again.
     """
+    if find_obstacle():  # counts as no failure: the first hook after it is gone starts it
+        return False
     record = read_record()
     pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
     if abs(time.time() - record.get("tried", 0.0)) < pause:
@@ -93,26 +97,94 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
 
 def ask_daemon(request: bytes) -> dict[str, Any] | None:
     """Return the running daemon's answer to ``?status`` or ``?stop``, None without a daemon."""
+    for _ in range(_TRIES):
+        try:
+            answer = hook_client.ask(hook_client.identity(dict(os.environb)), request)
+            found: dict[str, Any] | None = json.loads(answer[0])
+        except TimeoutError:  # it is busy
+            continue
+        except (OSError, ValueError, IndexError):
+            return None
+        return found
+    return None
+
+
+def find_obstacle() -> str:
+    """Return what keeps the daemon from having a socket, and what to do; "" for nothing."""
+    with contextlib.suppress(OSError):
+        hook_client.socket_path(b"")
+        return ""
+    place = f"/tmp/lessons-{os.getuid()}"  # noqa: S108 (owner and mode are checked)
     try:
-        answer = hook_client.ask(hook_client.identity(dict(os.environb)), request)
-        found: dict[str, Any] | None = json.loads(answer[0])
-    except (OSError, ValueError, IndexError):
-        return None
-    return found
+        owner = os.lstat(place).st_uid
+    except OSError:  # the daemon makes it
+        return ""
+    if owner == os.getuid():
+        return f"{place} is not a folder of yours alone; run `rm -r {place}`"
+    import pwd
+
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = f"the user {owner}"
+    return f"{place} belongs to {name}; they or root must remove it"
 
 
 def check_daemon(environment: Mapping[str, str]) -> list[Health]:
     """Return the doctor's line on the daemon; none where it is turned off."""
-    if environment.get("LESSONS_DAEMON") == "0":
-        return []
+    return [] if environment.get("LESSONS_DAEMON") == "0" else [find_daemon()]
+
+
+def find_daemon() -> Health:
+    """Return in one line how the daemon does, or why there is none."""
     if (status := ask_daemon(b"?status")) is not None:
-        return [Health(level="ok", what="daemon", detail=describe(status))]
+        return Health(level="ok", what="daemon", detail=describe(status))
+    if os.environ.get("LESSONS_DAEMON") == "0":
+        return Health(level="ok", what="daemon", detail="turned off by LESSONS_DAEMON=0")
+    if obstacle := find_obstacle():
+        detail = f"cannot start: {obstacle}"
+        fix = "hooks answer without it; the next one after that starts it"
+        return Health(level="warning", what="daemon", detail=detail, fix=fix)
+    mine, others = _find_holders()
+    if mine:
+        detail = f"running as pid {mine}, but does not answer"
+        fix = f"if its socket was removed, it ends within seconds; else run `kill {mine}`"
+        return Health(level="warning", what="daemon", detail=detail, fix=fix)
     record = read_record()
     if failures := record.get("failures", 0):
         detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
-        return [Health(level="warning", what="daemon", detail=detail, fix=fix)]
-    return [Health(level="ok", what="daemon", detail="not running; the next hook starts it")]
+        return Health(level="warning", what="daemon", detail=detail, fix=fix)
+    detail = "not running; the next hook starts it"
+    if others:
+        pids = ", ".join(map(str, others))
+        detail += f" (pid {pids} answers for another installation, HOME or XDG folder)"
+    return Health(level="ok", what="daemon", detail=detail)
+
+
+def _find_holders() -> tuple[int, list[int]]:
+    """Return the process that holds our daemon's lock, 0 without one, and those of others.
+
+    Only Linux tells.
+    """
+    try:
+        path = hook_client.socket_path(hook_client.identity(dict(os.environb)))
+        with open("/proc/locks", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+        files = {
+            entry.inode(): entry.path
+            for entry in os.scandir(os.path.dirname(path))
+            if entry.name.endswith(".sock.lock")
+        }
+    except OSError:
+        return 0, []
+    held = {
+        files[inode]: int(row[4])
+        for row in rows
+        if row[1] == "FLOCK" and (inode := int(row[5].rpartition(":")[2])) in files
+    }
+    mine = held.pop(f"{path}.lock", 0)
+    return mine, sorted(held.values())
 
 
 def describe(status: Mapping[str, Any]) -> str:

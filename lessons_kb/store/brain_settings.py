@@ -6,7 +6,8 @@ import os
 import re
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
-from lessons_kb.errors import ConfigError, InputError
+from lessons_kb.errors import ConfigError, InputError, StorageError
+from lessons_kb.store.disk import open_regular
 from lessons_kb.store.locate import CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.text.globs import compile_globs
@@ -85,10 +86,10 @@ def _place_of(pattern: str, where: str, text: str) -> str:
 def _read(root: str, name: str) -> str:
     path = os.path.join(root, name)
     try:
-        if not os.path.isfile(path):  # a FIFO would keep us waiting
-            return ""
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_CONFIG_BYTES + 1)
+    except (FileNotFoundError, StorageError):
+        return ""
     except OSError as error:
         raise ConfigError(f"{name}: {error.strerror}; grant yourself read access") from None
     if len(data) > MAX_CONFIG_BYTES:

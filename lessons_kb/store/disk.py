@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
+from typing import BinaryIO
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.text.escape_controls import shell_word
@@ -164,14 +165,12 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
         resolve(root, path)
     full = os.path.join(root, path)
     for _ in range(_READ_TRIES):
-        file = _open_regular(full, path)
-        try:
+        with open_regular(full, name=path) as opened:
+            file = opened.fileno()
             if _is_at(file, full) or os.path.samestat(
                 os.fstat(file), os.lstat(resolve(root, path))
             ):
                 return _read_all(file, limit, path)
-        finally:
-            os.close(file)
     raise StorageError(f"{shown(path)}: changed while being read; run this again")
 
 
@@ -180,11 +179,24 @@ def read_regular(full: str, *, limit: int, name: str) -> bytes:
 
     Raises OSError, or StorageError for anything but a regular file of at most ``limit`` bytes.
     """
-    file = _open_regular(full, name)
+    with open_regular(full, name=name) as file:
+        return _read_all(file.fileno(), limit, name)
+
+
+def open_regular(full: str, *, name: str = "") -> BinaryIO:
+    """Open a regular file to be read; never waits for a FIFO, starts no device.
+
+    Raises OSError, or StorageError, which calls the file ``name``, for anything else.
+    """
+    # Looked at before it is opened: opening a device may do something.
+    _check_regular(os.stat(full), name or full)
+    file = os.fdopen(os.open(full, _READ), "rb")
     try:
-        return _read_all(file, limit, name)
-    finally:
-        os.close(file)
+        _check_regular(os.fstat(file.fileno()), name or full)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def write_temp(
@@ -281,18 +293,6 @@ def _is_at(file: int, full: str) -> bool:
         return os.readlink(f"/proc/self/fd/{file}") == full
     except OSError:
         return False
-
-
-def _open_regular(full: str, name: str) -> int:
-    # Looked at before it is opened: opening a device may do something.
-    _check_regular(os.stat(full), name)
-    file = os.open(full, _READ)
-    try:
-        _check_regular(os.fstat(file), name)
-    except BaseException:
-        os.close(file)
-        raise
-    return file
 
 
 def _check_regular(info: os.stat_result, name: str) -> None:

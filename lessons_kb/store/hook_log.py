@@ -6,6 +6,8 @@ import os
 import time
 from dataclasses import dataclass
 
+from lessons_kb.errors import StorageError
+from lessons_kb.store.disk import open_regular
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.user_state import make_private, write_private
 
@@ -38,6 +40,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
         make_private(folder)
         path = os.path.join(folder, LOG_NAME)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        flags |= getattr(os, "O_NONBLOCK", 0)  # a FIFO is refused at once
         file = os.open(path, flags, 0o600)
         try:
             os.write(file, line)
@@ -53,9 +56,9 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
 def read_troubles(limit: int = 20) -> list[Trouble]:
     """Return the newest lines, oldest first; none when there is no log."""
     try:
-        with open(os.path.join(state_home(), LOG_NAME), "rb") as file:
+        with open_regular(os.path.join(state_home(), LOG_NAME)) as file:
             lines = file.read(2 * MAX_LOG_BYTES).decode("utf-8", "replace").splitlines()
-    except OSError:
+    except (OSError, StorageError):
         return []
     parts = [line.split("\t", 3) for line in lines]
     return [
@@ -66,7 +69,7 @@ def read_troubles(limit: int = 20) -> list[Trouble]:
 
 
 def _shorten(path: str) -> None:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         file.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
         kept = file.read()
     write_private(path, kept[kept.find(b"\n") + 1 :])

@@ -9,7 +9,13 @@ from typing import Any
 from urllib.parse import quote
 
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.store.disk import read_regular, replace_whole, shown, storage_error
+from lessons_kb.store.disk import (
+    open_regular,
+    read_regular,
+    replace_whole,
+    shown,
+    storage_error,
+)
 
 MAX_TEXT_BYTES = 20_000_000
 MAX_LINE_BYTES = 20_000_000
@@ -32,9 +38,7 @@ def read_source(path: str) -> str:
 def read_head(path: str, size: int) -> bytes:
     """Return the first bytes of a file; raise InputError or StorageError."""
     try:
-        if not os.path.isfile(path):
-            read_regular(path, limit=0, name=path)  # says what it is instead
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return file.read(size)
     except OSError as error:
         raise storage_error(error, path) from None
@@ -56,9 +60,7 @@ def read_source_lines(path: str) -> Iterator[tuple[int, str]]:
 def read_byte_lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield (line number, line without its end); of a line too long the first MAX_LINE_BYTES."""
     try:
-        if not os.path.isfile(path):
-            read_regular(path, limit=0, name=path)  # says what it is instead
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             number, rest, cut = 1, b"", False
             while chunk := file.read(_CHUNK_BYTES):
                 first, *others = chunk.split(b"\n")

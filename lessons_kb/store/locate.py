@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from lessons_kb.errors import StorageError
+from lessons_kb.store.disk import open_regular
 
 USER_SETTINGS_NAME = "settings.toml"
 CONFIG_NAME = "lessons.toml"
@@ -182,11 +183,9 @@ def above(folder: str) -> list[str]:
 def _read_line(path: str) -> str:
     """Return the first line of a small file of git's, "" where there is none."""
     try:
-        if not os.path.isfile(path):  # a FIFO would keep us waiting
-            return ""
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return os.fsdecode(file.read(_MAX_GIT_BYTES).partition(b"\n")[0]).strip()
-    except (OSError, ValueError):
+    except (OSError, ValueError, StorageError):
         return ""
 
 
@@ -194,11 +193,9 @@ def _core_worktree(config: str) -> str:
     """Return ``core.worktree`` as git itself writes it, "" where there is none."""
     section, found = "", ""
     try:
-        if not os.path.isfile(config):
-            return ""
-        with open(config, "rb") as file:
+        with open_regular(config) as file:
             lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).splitlines()
-    except OSError:
+    except (OSError, StorageError):
         return ""
     for line in map(str.strip, lines):
         if line.startswith("["):

@@ -10,6 +10,7 @@ import time
 import zlib
 
 from lessons_kb.errors import StorageError
+from lessons_kb.store.disk import open_regular
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.user_state import make_private
 
@@ -30,10 +31,10 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     name = _name(session)
     path = os.path.join(folder, name)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             pinned = os.fsdecode(file.read(_MAX_BYTES))
         return pinned if not look or os.path.isdir(pinned) else directory
-    except OSError:
+    except (OSError, StorageError):
         pass
     try:
         make_private(folder)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 
 import pytest
 
 from lessons_kb.errors import GitError
 from lessons_kb.process import git as module
-from lessons_kb.process.git import read_diff
+from lessons_kb.process.git import list_files, read_diff, read_head
+from lessons_kb.process.git_history import list_commits
 
 
 @pytest.fixture(autouse=True)
@@ -250,14 +252,20 @@ def test_a_bare_repository(tmp_path):
     one_line(error)
 
 
-def test_git_that_never_ends_is_ended(repo, monkeypatch, tmp_path):
+@pytest.mark.parametrize("read", [read_diff, read_head, list_files, list_commits])
+def test_git_that_never_ends_is_ended(repo, monkeypatch, tmp_path, read):
     fake = tmp_path / "bin" / "git"
-    write(fake, "#!/bin/sh\nexec sleep 60\n")
+    os.mkfifo(tmp_path / "held")
+    held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
+    write(fake, f"#!/bin/sh\nexec 3> '{tmp_path}/held'\nsleep 600 &\nwait\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(module, "_SECONDS", 0.2)
-    with pytest.raises(GitError, match="more than"):
-        read_diff(str(repo))
+    monkeypatch.setattr(module, "_SECONDS", {"rev-parse": 0.5})
+    with pytest.raises(GitError, match="git rev-parse gave no answer"):
+        read(str(repo))
+    assert select.select([held], [], [], 60)[0]  # ended, and all it started: nobody holds it
+    assert os.read(held, 1) == b""
+    os.close(held)
 
 
 # A hostile repository: each case first proves that plain git would have run the program

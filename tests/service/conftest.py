@@ -72,7 +72,7 @@ class Installation:
     def lessons(self, *words: str) -> str:
         return self.run(*words).stdout
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [self.python, "-I", "-m", "lessons_kb.cli.main", *words],
             capture_output=True,
@@ -80,7 +80,7 @@ class Installation:
             env=self.environment,
             cwd="/",
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
         return done
 
     def status(self) -> dict[str, Any] | None:

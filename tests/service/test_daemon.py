@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import ctypes
 import os
 import pathlib
 import shutil
@@ -9,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -94,7 +97,7 @@ def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
     installation.wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
     assert not os.path.exists(f"{path}.lock")
-    assert "daemon is not running" in installation.lessons("daemon", "status")
+    assert "daemon: not running" in installation.lessons("daemon", "status")
 
 
 def test_the_next_one_cleans_up_after_those_that_were_killed(installation: Installation) -> None:
@@ -252,6 +255,85 @@ def test_another_user_is_refused(installation: Installation) -> None:
     command = [sys.executable, "-I", "-c", code, path]
     outside = subprocess.run(command, capture_output=True, text=True)
     assert "PermissionError" in outside.stderr or "Permission denied" in outside.stderr
+
+
+PLACE = f"/tmp/lessons-{os.getuid() if sys.platform != 'win32' else 0}"
+
+
+def in_own_mounts(work: Callable[[], None]) -> None:
+    """Do something where what is mounted is seen by nobody else; raise what it raises."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("needs the right to mount")
+
+    def run() -> None:
+        # Of this thread alone, and of what it starts.
+        assert ctypes.CDLL(None, use_errno=True).unshare(0x20000) == 0, "CLONE_NEWNS"
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+        work()
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(run).result()
+
+
+@pytest.mark.parametrize(
+    ("owner", "mode", "said"),
+    [(65534, 0o700, "belongs to nobody; they or root"), (0, 0o755, f"run `rm -r {PLACE}`")],
+)
+def test_what_stands_in_the_sockets_place_is_named_and_its_end_noticed(
+    installation: Installation, tmp_path: pathlib.Path, owner: int, mode: int, said: str
+) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir(mode=0o700)
+    foreign.chmod(mode)
+    os.chown(foreign, owner, -1)
+    os.makedirs(PLACE, mode=0o700, exist_ok=True)
+
+    def work() -> None:
+        subprocess.run(["mount", "--bind", foreign, PLACE], check=True)
+        for number in range(5):  # as many as failed starts would end in a pause
+            assert LESSON in installation.prompt(f"{number}")
+        told = installation.lessons("daemon", "status")
+        assert said in told
+        assert said in installation.lessons("doctor")
+        tried = installation.run("daemon", code=2)
+        assert said in tried.stderr
+        assert installation.pids() == []
+        subprocess.run(["umount", PLACE], check=True)
+        installation.start()
+        assert "pid" in installation.lessons("daemon", "status")
+
+    in_own_mounts(work)
+
+
+def test_one_whose_socket_was_removed_is_named_and_replaced(installation: Installation) -> None:
+    installation.start()
+    old = installation.pids()
+    os.kill(old[0], signal.SIGSTOP)  # so that it cannot notice yet
+    os.unlink(socket_of(installation))
+    assert f"running as pid {old[0]}" in installation.lessons("daemon", "status")
+    os.kill(old[0], signal.SIGCONT)
+    installation.wait_until(lambda: installation.pids() == [])
+    assert installation.start()["pid"] != old[0]
+
+
+def test_one_that_is_busy_is_not_called_absent(installation: Installation) -> None:
+    installation.start()
+    pid = installation.pids()[0]
+    os.kill(pid, signal.SIGSTOP)
+    assert f"running as pid {pid}" in installation.lessons("daemon", "status")
+    os.kill(pid, signal.SIGCONT)
+    assert f"pid {pid}, up" in installation.lessons("daemon", "status")
+
+
+def test_one_that_answers_for_other_folders_is_named(
+    installation: Installation, tmp_path: pathlib.Path
+) -> None:
+    installation.start()
+    pid = installation.pids()[0]
+    installation.environment["XDG_STATE_HOME"] = str(tmp_path / "other")
+    told = installation.lessons("daemon", "status")
+    assert "not running" in told
+    assert str(pid) in told
 
 
 def test_nothing_is_answered_to_what_is_no_request(installation: Installation) -> None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from lessons_kb.store.import_files import read_byte_lines
+from lessons_kb.errors import StorageError
+from lessons_kb.store.import_files import read_byte_lines, read_head
 from lessons_kb.transcripts.entries import Entry
 from lessons_kb.transcripts.opencode import read_part
 from lessons_kb.transcripts.reader import (
@@ -64,14 +65,12 @@ def find_sources(directory: str, *, everywhere: bool = False) -> list[Source]:
 def read_entries(source: Source) -> Iterator[Entry]:
     """Yield what the record of a session tells. Raises StorageError, sqlite3.Error, OSError."""
     if source.agent == SPECSTORY:
-        with open(source.path, encoding="utf-8", errors="replace") as file:
-            text = file.read(MAX_LINE_BYTES)
+        text = read_head(source.path, MAX_LINE_BYTES).decode("utf-8", "replace")
         yield from read_export(text, session=os.path.basename(source.path))
     elif source.agent == OPENCODE:
         yield from _read_opencode(source)
     elif source.path.endswith(".json"):
-        with open(source.path, "rb") as file:
-            data = file.read(MAX_LINE_BYTES)
+        data = read_head(source.path, MAX_LINE_BYTES)
         yield from _feed(Transcript(source.agent), iter([data]))
     else:
         transcript = Transcript(source.agent, subagent=_SUBAGENT in source.path)
@@ -102,8 +101,7 @@ def _source(agent: str, path: str, cwd: str = "") -> Source:
 
 def _peek_cwd(path: str) -> str:
     """Return the folder in which a session began, "" where its begin does not say."""
-    with open(path, "rb") as file:
-        match = _CWD.search(file.read(_PEEK))
+    match = _CWD.search(read_head(path, _PEEK))
     if match is None:
         return ""
     try:
@@ -114,7 +112,7 @@ def _peek_cwd(path: str) -> str:
 
 def _files(agent: str, pattern: str, directory: str, *, everywhere: bool) -> Iterator[Source]:
     for path in glob.iglob(pattern, recursive=True):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, StorageError):
             cwd = _peek_cwd(path)
             if everywhere or (cwd and is_inside(cwd, directory)):
                 yield _source(agent, path, cwd)
@@ -158,9 +156,8 @@ def _gemini(directory: str, everywhere: bool) -> Iterator[Source]:
 
 def _read_line(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(4_096).strip()
-    except OSError:
+        return read_head(path, 4_096).decode("utf-8", "replace").strip()
+    except StorageError:
         return ""
 
 
@@ -240,9 +237,8 @@ def _open_readonly(path: str) -> sqlite3.Connection:
 
 def _read_json(path: str) -> dict[str, Any]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return _parse(file.read(MAX_LINE_BYTES))
-    except OSError:
+        return _parse(read_head(path, MAX_LINE_BYTES).decode("utf-8", "replace"))
+    except StorageError:
         return {}
 
 
