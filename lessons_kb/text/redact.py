@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from typing import Any
 
 from lessons_kb.data import Table, read_table
+from lessons_kb.text.linear_regex import compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]
@@ -37,6 +39,9 @@ _SAMPLE = 300
 _BEFORE_STEM = 12
 _AFTER_STEM = 8
 """A name begins and ends at most so far from its stem."""
+_RANDOM = -1.0
+_MEMORY = 8 << 20
+"""Bytes for the program and the state of one pattern of RE2."""
 _MARK_ROOM = 60
 _PASSES = 5
 """A secret taken out may bare the one before it; a text without any costs one pass."""
@@ -48,7 +53,7 @@ _ESCAPED = 0xE000
 _QUOTE = "[\"'`\ue000-\ue00f]"
 _SPELLED = (
     r"(?P<first>[\[\\%&<\"'`^\x1b«hidden»])(?:"  # a set of characters in front makes it fast
-    r"(?<=\[)(?P<taken>redacted [a-z ]{1,30}\])"
+    r"(?<=\[)(?P<taken>redacted [a-z0-9 ]{1,60}\])"
     r"|(?<=\\)(?P<slashes>\\{0,6})(?:(?P<quote>[\"'])|(?P<line>[nr])|(?P<tab>t)|(?P<slash>/))"
     r"|(?:(?<=\\)\\{0,6}u00|(?<=%))(?P<code>2[27bBfF]|3[aAdD]|40)"
     r"|(?:(?<=\\)|(?<=[ \t][`^]))(?P<continued>\r?\n[ \t]{0,40})"
@@ -146,7 +151,7 @@ def _redact_once(text: str) -> str:
     lower = view.text.lower()
     if len(lower) != len(view.text):  # a capital whose small letter is two
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in view.text)
-    spans = list(_by_form(view.text, lower))
+    spans = list(_by_form(view.text))
     shown = view.text
     for start, end, _ in spans:  # what a form gave away announces nothing more
         shown = f"{shown[:start]}{_TAKEN * (end - start)}{shown[end:]}"
@@ -216,26 +221,26 @@ def _merged(spans: list[Span], view: str) -> list[Span]:
     return merged
 
 
-def _by_form(view: str, lower: str) -> Iterator[Span]:
+def _by_form(view: str) -> Iterator[Span]:
     """Find what its form gives away, and what is too random for a name."""
-    tried = {form for hint, form in _hints()[0] if hint in lower}
-    tried.update(form for hint, form in _hints()[1] if hint in view)
-    forms = _forms()
-    for form in sorted(tried):
-        kind, _, pattern = forms[form]
-        compiled = _compiled(pattern)
-        groups = compiled.groupindex
-        group = next((name for name in ("secret", "random") if name in groups), 0)
-        for found in compiled.finditer(view):
-            if group != "random" or (not _is_identity(found) and _is_random(found["random"])):
-                start, end = found.span(group)
+    forms, hints, find_hints = _forms()
+    for number in sorted({hints[hint] for hint in find_hints(view.encode())}):
+        kind, bits, pattern = forms[number]
+        for found in pattern.finditer(view):
+            groups = range(1, pattern.groups + 1)
+            start, end = found.span(next((g for g in groups if found.start(g) >= 0), 0))
+            secret = view[start:end]
+            if bits != _RANDOM:
+                is_secret = not bits or _bits(secret) >= bits
+            else:
+                is_secret = not _is_identity(view[:start]) and _is_random(secret)
+            if is_secret:
                 yield start, end, kind
 
 
-def _is_identity(found: re.Match[str]) -> bool:
-    """Tell whether the last word before is ``contentHash``'s or ``REQUEST_ID``'s."""
-    before = found.string[max(found.start() - 60, 0) : found.start()]
-    name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,4}\Z", before)
+def _is_identity(before: str) -> bool:
+    """Tell whether the last word is ``contentHash``'s or ``REQUEST_ID``'s."""
+    name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,6}\Z", before[-60:])
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else []
     return bool(words) and words[-1].lower() in _words("identities")
 
@@ -247,9 +252,13 @@ def _is_random(run: str) -> bool:
     if len(piece) < _MIN_PIECE or set(classes) != {"digit", "lower", "upper"}:
         return False
     changes = sum(a != b for a, b in pairwise(classes))
-    shares = [run.count(char, 0, _SAMPLE) / len(run[:_SAMPLE]) for char in set(run[:_SAMPLE])]
-    entropy = -sum(share * math.log2(share) for share in shares)
-    return changes >= _MIN_CHANGES * (len(piece) - 1) and entropy >= _MIN_ENTROPY
+    return changes >= _MIN_CHANGES * (len(piece) - 1) and _bits(run[:_SAMPLE]) >= _MIN_ENTROPY
+
+
+def _bits(run: str) -> float:
+    """Return the entropy of a character."""
+    shares = [run.count(char) / len(run) for char in set(run)]
+    return -sum(share * math.log2(share) for share in shares)
 
 
 def _by_name(view: str, lower: str) -> Iterator[Span]:
@@ -528,25 +537,29 @@ def _rules() -> Table:
 
 
 @lru_cache(maxsize=1)
-def _forms() -> list[tuple[str, list[str], str]]:
-    """Return (kind, hints, pattern) of each form."""
+def _forms() -> tuple[list[tuple[str, float, Any]], list[int], Callable[[bytes], list[int]]]:
+    """Return (kind, bits, pattern) of each form; each hint's form; what finds hints in a text.
+
+    A hint without capitals stands in a text in any case. ``bits`` are what a character has at
+    least, _RANDOM where only what looks random is a secret.
+    """
     fragments = {f"«{name}»": "".join(lines) for name, lines in _rules()["fragments"]}
-    forms = []
+    forms: list[tuple[str, float, Any]] = []
+    hints: list[tuple[str, int]] = []
     for head, lines in _rules()["forms"]:
-        kind, *hints = (part.strip() for part in head.split("|"))
+        kind, *words = (part.strip() for part in head.split("|"))
         pattern = "".join(lines)
         for name, fragment in fragments.items():
             pattern = pattern.replace(name, fragment)
-        forms.append((kind, hints, pattern))
-    return forms
-
-
-@lru_cache(maxsize=1)
-def _hints() -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """Return (hint, number of its form): those in any case, then those with capitals or none."""
-    hints = [(hint, number) for number, form in enumerate(_forms()) for hint in form[1]]
-    lower = [one for one in hints if one[0].islower()]
-    return lower, [one for one in hints if not one[0].islower()]
+        cased = (f"(?i:{re.escape(word)})" if word.islower() else re.escape(word) for word in words)
+        hints += [(word, len(forms)) for word in cased]
+        forms.append((kind, _RANDOM if "<random>" in pattern else 0, re.compile(pattern)))
+    for head, lines in read_table("vendor_secrets.txt")["vendors"]:
+        kind, bits, *words = head.split(" | ")
+        hints += [(f"(?i:{re.escape(word)})", len(forms)) for word in words]
+        forms.append((kind, float(bits), compile_regex(lines[0], max_memory=_MEMORY)))
+    find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
+    return forms, [number for _, number in hints], find
 
 
 @lru_cache(maxsize=1)
