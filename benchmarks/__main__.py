@@ -85,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--rules", metavar="FILE", help="gitleaks.toml: make the table")
             command.add_argument("--version", help="which version of gitleaks it is from")
         if name in ("tables", "mine", "redaction"):
-            command.add_argument("folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each")
+            command.add_argument(
+                "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
+            )
         if name == "replay":
             command.add_argument(
                 "folders",

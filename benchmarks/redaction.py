@@ -43,13 +43,14 @@ _LEFT_OUT = re.compile(
     r"|.*-(?:client-id|public-key|account-id)"  # no secrets
 )
 _CHANGES = (
-    (r"(?:[\x60'\"\s;]|\\[nr]|$)", r"(?:[^\w=-]|$)"),  # "&", ")" and "," end a value, too
-    (r"[\x60'\"\s=]", "[\\x60'\"\\x{e000}-\\x{e00f}\\s=]"),  # escaped quotes of the view
-    (r"[\s'\"]{0,3}", "[\\s'\"\\x{e000}-\\x{e00f}]{0,3}"),
+    (r"""(?:[\x60'"\s;]|\\[nr]|$)""", r"(?:[^\w=-]|$)"),  # "&", ")" and "," end a value, too
+    # Escaped quotes of the view are quotes.
+    (r"""[\x60'"\s=]""", r"""[\x60'"\x{e000}-\x{e00f}\s=]"""),
+    (r"""[\s'"]{0,3}""", r"""[\s'"\x{e000}-\x{e00f}]{0,3}"""),
     ("(login|token)", "(?:login|token)"),  # the first group is the secret
     (r"[\w.-]{0,50}?", ""),  # what stands before a name decides nothing
-    (r"(?:^|[\\'\"\x60\s>=:(,)])", r"(?:^|[^\w~.])"),
-    (r"(?:$|[\\'\"\x60\s<),])", r"(?:$|[^\w~])"),
+    (r"""(?:^|[\\'"\x60\s>=:(,)])""", r"(?:^|[^\w~.])"),
+    (r"""(?:$|[\\'"\x60\s<),])""", r"(?:$|[^\w~])"),
 )
 _MEMORY = 8 << 20
 _FIXTURES = re.compile(r"(?i)(?:^|/)(?:tests?|fixtures?|detect_secrets|testdata|__snapshots__)/")
@@ -68,15 +69,19 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def _write_table(source: Path, version: str) -> int:
     rules = tomllib.loads(source.read_text("utf-8"))["rules"]
     records = []
+    seen = Counter(dict.fromkeys((old for old, _ in _CHANGES), 0))
     for rule in rules:
         if "regex" not in rule or _LEFT_OUT.fullmatch(rule["id"]):
             continue
         pattern = rule["regex"]
         for old, new in _CHANGES:
+            seen[old] += old in pattern
             pattern = pattern.replace(old, new)
         compile_regex(pattern, max_memory=_MEMORY)
         head = [rule["id"].replace("-", " "), str(rule.get("entropy", 0)), *rule["keywords"]]
         records.append(f"{' | '.join(head)}\n  {pattern}\n")
+    if unused := [old for old, count in seen.items() if not count]:
+        raise DataError(f"no rule holds {unused[0]} any more; see _CHANGES")
     licence = (source.resolve().parents[1] / "LICENSE").read_text("utf-8")
     notice = "".join(f"# {line}".rstrip() + "\n" for line in licence.splitlines())
     _TABLE.write_text(_HEAD.format(version=version) + "".join(records) + "\n" + notice, "utf-8")

@@ -55,6 +55,7 @@ _SPELLED = (
     r"(?P<first>[\[\\%&<\"'`^\x1b«hidden»])(?:"  # a set of characters in front makes it fast
     r"(?<=\[)(?P<taken>redacted [a-z0-9 ]{1,60}\])"
     r"|(?<=\\)(?P<slashes>\\{0,6})(?:(?P<quote>[\"'])|(?P<line>[nr])|(?P<tab>t)|(?P<slash>/))"
+    r"|(?<=\\)\\{0,6}u(?P<letter>(?!00|[dD][89a-fA-F])[0-9a-fA-F]{4})"
     r"|(?:(?<=\\)\\{0,6}u00|(?<=%))(?P<code>2[27bBfF]|3[aAdD]|40)"
     r"|(?:(?<=\\)|(?<=[ \t][`^]))(?P<continued>\r?\n[ \t]{0,40})"
     r"|(?P<triple>(?<=\")\"\"\s{0,40}|(?<=')''\s{0,40})"
@@ -78,7 +79,7 @@ _LINK = (
     r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})"
     r"|[ \t]{0,20}(?:(?:Some|Just|Secret(?:Str)?)\((?=[\"'\ue000-\ue00f]))?))"
     # name="…" value="…"
-    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z])"
+    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z_.])"
     rf"(?i:(?:parameter)?value|default){_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
     rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?"
     r"|</[\w:]{1,30}>\s{0,20}<[\w:]{1,30}>)"
@@ -118,6 +119,23 @@ def redact(text: str) -> str:
         if text == before:
             break
     return text
+
+
+@lru_cache(maxsize=2_048)
+def redact_short(text: str) -> str:
+    """Return ``redact(text)``, remembered: for names and paths that come again and again."""
+    return redact(text)
+
+
+def redact_data(value: Any) -> Any:
+    """Return JSON data, every text of it redacted, keys too."""
+    if isinstance(value, str):
+        return redact_short(value) if len(value) <= _SAMPLE else redact(value)
+    if isinstance(value, dict):
+        return {redact_short(str(key)): redact_data(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_data(item) for item in value]
+    return value
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -196,6 +214,8 @@ def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
             plain = _TAKEN
         elif kind == "quote":
             plain = chr(_ESCAPED + 2 * len(found["slashes"]) + (found["quote"] == "'"))
+        elif kind == "letter":
+            plain = chr(int(found["letter"], 16))
         elif kind == "code":
             plain = chr(int(found["code"], 16))
             plain = chr(_ESCAPED + (plain == "'")) if plain in "\"'" else plain
@@ -448,7 +468,7 @@ def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _is_quoted_secret(value: str, kind: str) -> bool:
-    bare = value.strip()
+    bare = value.strip().replace("\x0b", "")  # an escape among the signs of a key
     if _is_placeholder(bare):
         return False
     words = bare.lower().replace(",", " ").replace(".", " ").split()
@@ -548,18 +568,25 @@ def _forms() -> tuple[list[tuple[str, float, Any]], list[int], Callable[[bytes],
     hints: list[tuple[str, int]] = []
     for head, lines in _rules()["forms"]:
         kind, *words = (part.strip() for part in head.split("|"))
-        pattern = "".join(lines)
+        # A letter in front lets the search skip to it.
+        pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", "".join(lines))
         for name, fragment in fragments.items():
             pattern = pattern.replace(name, fragment)
-        cased = (f"(?i:{re.escape(word)})" if word.islower() else re.escape(word) for word in words)
-        hints += [(word, len(forms)) for word in cased]
+        hints += [(_hint(word), len(forms)) for word in words]
         forms.append((kind, _RANDOM if "<random>" in pattern else 0, re.compile(pattern)))
     for head, lines in read_table("vendor_secrets.txt")["vendors"]:
         kind, bits, *words = head.split(" | ")
-        hints += [(f"(?i:{re.escape(word)})", len(forms)) for word in words]
+        hints += [(_hint(word), len(forms)) for word in words]
         forms.append((kind, float(bits), compile_regex(lines[0], max_memory=_MEMORY)))
     find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
     return forms, [number for _, number in hints], find
+
+
+def _hint(word: str) -> str:
+    """Return the pattern of a hint: itself a pattern between slashes, else a word."""
+    if word.startswith("/") and word.endswith("/"):
+        return word[1:-1]
+    return f"(?i:{re.escape(word)})" if word.islower() else re.escape(word)
 
 
 @lru_cache(maxsize=1)

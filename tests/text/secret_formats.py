@@ -9,7 +9,7 @@ import base64
 import json
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 LOWER, UPPER, DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.digits
 ALNUM, HEX = string.ascii_letters + DIGITS, "0123456789abcdef"
@@ -41,11 +41,17 @@ def _jwt(dice: random.Random) -> str:
     return ".".join(text.rstrip("=") for text in texts) + "." + _of(43, SAFE)(dice)
 
 
+def _snowflake(dice: random.Random) -> str:
+    return base64.b64encode(f"1{_digits(17)(dice)}".encode()).decode()
+
+
 def _basic(dice: random.Random) -> str:
     return base64.b64encode(f"kim:{_of(15)(dice)}".encode()).decode()
 
 
-_UUID = _joined(_of(8, HEX), "-", _of(4, HEX), "-", _of(4, HEX), "-", _of(4, HEX), "-", _of(12, HEX))
+_UUID = _joined(
+    _of(8, HEX), "-", _of(4, HEX), "-", _of(4, HEX), "-", _of(4, HEX), "-", _of(12, HEX)
+)
 PASSWORD = _joined(_of(5), "!", _of(5))
 """As people choose them: nothing in it tells."""
 
@@ -68,18 +74,24 @@ FORMATS: dict[str, tuple[str, Maker]] = {
     "1password service account": ("@@", _of(400, before="ops_eyJ")),
     "1password secret key": (
         "@@",
-        _joined("A3-", _of(6, UPPER + DIGITS), "-", _of(11, UPPER + DIGITS), "-")
-        if False
-        else _joined(
-            "A3-", _of(6, UPPER + DIGITS), "-", _of(11, UPPER + DIGITS), "-", _of(5, UPPER + DIGITS),
-            "-", _of(5, UPPER + DIGITS),
+        _joined(
+            "A3-",
+            _of(6, UPPER + DIGITS),
+            "-",
+            _of(11, UPPER + DIGITS),
+            "-",
+            _of(5, UPPER + DIGITS),
+            "-",
+            _of(5, UPPER + DIGITS),
+            "-",
+            _of(5, UPPER + DIGITS),
         ),
     ),
     "pinecone": ("@@", _joined("pcsk_", _of(5), "_", _of(63))),
     "okta": ("Authorization: SSWS @@", _of(40, SAFE, before="00")),
     "okta alone": ("curl -H 'x: SSWS @@'", _of(40, SAFE, before="00")),
     "braintree": ("@@", _joined("access_token$production$", _of(16, LOW), "$", _of(32, HEX))),
-    "discord bot": ("@@", _joined(_of(23, before="M"), ".", _of(6), ".", _of(38, SAFE))),
+    "discord bot": ("@@", _joined(_snowflake, ".", _of(6), ".", _of(38, SAFE))),
     "discord webhook": (
         "https://discord.com/api/webhooks/@@",
         _joined(_digits(18), "/", _of(68, SAFE)),
@@ -92,7 +104,13 @@ FORMATS: dict[str, tuple[str, Maker]] = {
     "slack app": ("@@", _joined("xapp-1-", _of(11), "-", _digits(13), "-", _of(64, HEX))),
     "slack webhook": (
         "https://hooks.slack.com/services/@@",
-        _joined(_of(9, UPPER + DIGITS, before="T"), "/", _of(9, UPPER + DIGITS, before="B"), "/", _of(24)),
+        _joined(
+            _of(9, UPPER + DIGITS, before="T"),
+            "/",
+            _of(9, UPPER + DIGITS, before="B"),
+            "/",
+            _of(24),
+        ),
     ),
     "aws access key": ("@@", _of(16, UPPER + "234567", before="AKIA")),
     "aws session key": ("@@", _of(16, UPPER + "234567", before="ASIA")),
@@ -207,7 +225,7 @@ FORMATS: dict[str, tuple[str, Maker]] = {
     "requests auth": ('requests.get(url, auth=("kim", "@@"))', PASSWORD),
     "paramiko": ('ssh.connect("h", 22, "kim", "@@")', PASSWORD),
     "flask": ("app.secret_key = b'@@'", PASSWORD),
-    "flask escapes": ("app.secret_key = b'_5#y2L\\xec]@@/'", PASSWORD),
+    "flask escapes": ("app.secret_key = b'_5#y2L\"F4Q8z\\n\\xec]@@/'", PASSWORD),
     "django": ("SECRET_KEY = 'django-insecure-@@'", _of(50, LOW + "#%^*(-_=+")),
     "korean 비번": ("비번: @@", PASSWORD),
     "korean 비번은": ("서버 비번은 @@ 입니다", PASSWORD),
@@ -253,7 +271,7 @@ CHANNELS: dict[str, Callable[[str], str]] = {
     "diff removed": _diff("-"),
     "diff added": _diff("+"),
     "diff context": _diff(" "),
-    "path": lambda text: f"app/{text.replace('/', '_')}/x.py",
+    "path": lambda text: f"app/{text}/x.py",
     "json": lambda text: json.dumps({"a": 1, "text": text, "z": [text]}),
     "json in json": lambda text: json.dumps({"body": json.dumps({"text": text})}),
     "yaml": lambda text: f"env:\n  - {text}\n  - x: 1\n",
@@ -271,10 +289,10 @@ def made(name: str, seed: int) -> tuple[str, str]:
     return frame.replace("@@", secret, 1), secret
 
 
-def left_of(secret: str, kept: str) -> str:
+def left_of(secret: str, kept: Container[str]) -> str:
     """Return a part of a secret that was kept, "" if none was.
 
-    Eight characters in a row are a part, those of its public beginning left out.
+    ``kept`` is a text, or all its pieces of eight characters. Eight characters in a row are a part, those of its public beginning left out.
     """
     body = secret[max(len(secret) - 24, len(secret) // 3) :] if len(secret) > 16 else secret
     size = min(8, len(body))
