@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ from lessons_kb.text.linear_regex import compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]
+Form = tuple[str, float, Callable[[], Any]]
 Row = list[tuple[int, int]]
 """Where each cell of a row of a table begins and ends."""
 
@@ -68,6 +69,11 @@ _SPELLED = (
     r"|\s{0,40}\n\s{0,40}(?:[+.&][ \t]{0,9})?|)[rbfu]?(?P=first)(?=[^\s\"'`,;:)\]}])))"
 )
 _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
+_FAR = (
+    # name="…" value="…"
+    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z_.])"
+    rf"(?i:(?:parameter)?value|default){_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
+)
 _LINK = (
     # name: type = …
     rf"[ \t]{{0,4}}:[ \t]{{0,20}}&?[A-Za-z][\w.\[\]|]{{0,40}}[ \t]{{1,4}}=(?!=)[ \t]{{0,20}}"
@@ -78,15 +84,14 @@ _LINK = (
     r"(?:[ \t]{0,9}(?P<block>[|>][+-]?\d?[ \t]{0,9}[\n\x0b]\s{1,40})"
     r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})"
     r"|[ \t]{0,20}(?:(?:Some|Just|Secret(?:Str)?)\((?=[\"'\ue000-\ue00f]))?))"
-    # name="…" value="…"
-    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z_.])"
-    rf"(?i:(?:parameter)?value|default){_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
-    rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?"
+    + _FAR
+    + rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?"
     r"|</[\w:]{1,30}>\s{0,20}<[\w:]{1,30}>)"
     rf"|(?P<comma>{_QUOTE},\s{{0,20}}|\()"
     r"|(?P<cell>[*_`]{0,3}[ \t]{0,40}[|│┃][ \t]{0,40}`?)"
     r"|(?P<blank>[ \t]{1,20}(?:(?:is|was)[ \t]{1,4})?)"
 )
+_NEAR = _LINK.replace(_FAR, "")
 _QUOTED = rf"[rbfuLRBFU@]{{0,2}}(?P<mark>{_QUOTE})(?P<value>(?:(?!(?P=mark))[^\n]){{1,8000}})"
 _BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
 _MORE = r"[\w+/=~.-]*+"
@@ -245,7 +250,8 @@ def _by_form(view: str) -> Iterator[Span]:
     """Find what its form gives away, and what is too random for a name."""
     forms, hints, find_hints = _forms()
     for number in sorted({hints[hint] for hint in find_hints(view.encode())}):
-        kind, bits, pattern = forms[number]
+        kind, bits, compiled = forms[number]
+        pattern = compiled()
         for found in pattern.finditer(view):
             groups = range(1, pattern.groups + 1)
             start, end = found.span(next((g for g in groups if found.start(g) >= 0), 0))
@@ -298,10 +304,12 @@ def _by_name(view: str, lower: str) -> Iterator[Span]:
             start, line_end = _line_around(view, name.start, line_end)
             rows = _ruled_rows(view, start, line_end) or _separated_rows(view, start, line_end)
             line_end = max(line_end, (yield from _by_column(view, rows)))
-        link = None if name.speaks_about else _compiled(_LINK).match(view, name.end)
-        span = link and (_quoted(name, link) or _bare(name, link))
-        if span and span[1] > span[0]:
-            yield *span, name.kind
+        span = None
+        for pattern in () if name.speaks_about else (_LINK, _NEAR):
+            link = _compiled(pattern).match(view, name.end)
+            span = link and (_quoted(name, link) or _bare(name, link))
+            if span and span[1] > span[0]:
+                yield *span, name.kind
         place = span[1] if span else name.end
         seen = max(seen, place)
 
@@ -551,20 +559,27 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+@lru_cache(maxsize=256)
+def _compiled_linear(pattern: str) -> Any:
+    return compile_regex(pattern, max_memory=_MEMORY)
+
+
 @lru_cache(maxsize=1)
 def _rules() -> Table:
     return read_table("secrets.txt")
 
 
 @lru_cache(maxsize=1)
-def _forms() -> tuple[list[tuple[str, float, Any]], list[int], Callable[[bytes], list[int]]]:
-    """Return (kind, bits, pattern) of each form; each hint's form; what finds hints in a text.
+def _forms() -> tuple[
+    list[tuple[str, float, Callable[[], Any]]], list[int], Callable[[bytes], list[int]]
+]:
+    """Return (kind, bits, what compiles its pattern) of each form; each hint's form; what finds hints in a text.
 
     A hint without capitals stands in a text in any case. ``bits`` are what a character has at
     least, _RANDOM where only what looks random is a secret.
     """
     fragments = {f"«{name}»": "".join(lines) for name, lines in _rules()["fragments"]}
-    forms: list[tuple[str, float, Any]] = []
+    forms: list[Form] = []
     hints: list[tuple[str, int]] = []
     for head, lines in _rules()["forms"]:
         kind, *words = (part.strip() for part in head.split("|"))
@@ -573,11 +588,13 @@ def _forms() -> tuple[list[tuple[str, float, Any]], list[int], Callable[[bytes],
         for name, fragment in fragments.items():
             pattern = pattern.replace(name, fragment)
         hints += [(_hint(word), len(forms)) for word in words]
-        forms.append((kind, _RANDOM if "<random>" in pattern else 0, re.compile(pattern)))
+        compiled = partial(_compiled, pattern)
+        forms.append((kind, _RANDOM if "<random>" in pattern else 0, compiled))
     for head, lines in read_table("vendor_secrets.txt")["vendors"]:
         kind, bits, *words = head.split(" | ")
         hints += [(_hint(word), len(forms)) for word in words]
-        forms.append((kind, float(bits), compile_regex(lines[0], max_memory=_MEMORY)))
+        compiled = partial(_compiled_linear, lines[0])
+        forms.append((kind, float(bits), compiled))
     find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
     return forms, [number for _, number in hints], find
 

@@ -24,7 +24,7 @@ from lessons_kb.store.server_backoff import note_failure
 from lessons_kb.store.trash import new_entry, trash_dir
 from lessons_kb.store.user_state import state_dir
 from tests.agents.conftest import card
-from tests.text.secret_formats import CHANNELS, FORMATS, left_of, made
+from tests.text.secret_formats import CHANNELS, FORMATS, PART, left_of, made
 from tests.text.test_secret_kinds import SECRETS, filled
 
 
@@ -189,8 +189,8 @@ def files_of(*folders: pathlib.Path) -> str:
 
 
 def left_in(kept: str, secrets: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Return which secrets are in a text, by every sequence of eight of its characters."""
-    known = {kept[i : i + 8] for i in range(len(kept) - 7)}
+    """Return which secrets are in a text, by all its pieces."""
+    known = {kept[i : i + PART] for i in range(len(kept) - PART + 1)}
     left = {}
     for name, secret in secrets.items():
         if part := left_of(secret, known):

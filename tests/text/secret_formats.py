@@ -55,6 +55,9 @@ _UUID = _joined(
 PASSWORD = _joined(_of(5), "!", _of(5))
 """As people choose them: nothing in it tells."""
 
+PART = 11
+"""Characters in a row that are a part of a secret: of eight, some stand in a hash by chance."""
+
 FORMATS: dict[str, tuple[str, Maker]] = {
     # vendors' tokens: their form tells
     "github classic": ("@@", _of(36, before="ghp_")),
@@ -292,9 +295,8 @@ def made(name: str, seed: int) -> tuple[str, str]:
 def left_of(secret: str, kept: Container[str]) -> str:
     """Return a part of a secret that was kept, "" if none was.
 
-    ``kept`` is a text, or all its pieces of eight characters. Eight characters in a row are a part, those of its public beginning left out.
+    ``kept`` is a text, or all its pieces of PART characters; a token's public beginning is no part.
     """
     body = secret[max(len(secret) - 24, len(secret) // 3) :] if len(secret) > 16 else secret
-    size = min(8, len(body))
-    parts = (body[i : i + size] for i in range(len(body) - size + 1))
+    parts = (body[i : i + PART] for i in range(len(body) - PART + 1))
     return next((part for part in parts if part in kept), "")

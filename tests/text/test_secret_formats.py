@@ -9,7 +9,7 @@ import string
 import pytest
 
 from lessons_kb.text.redact import redact, redact_data
-from tests.text.secret_formats import CHANNELS, FORMATS, left_of, made
+from tests.text.secret_formats import CHANNELS, FORMATS, PASSWORD, left_of, made
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -41,6 +41,19 @@ def test_keys_and_texts_of_data_are_redacted() -> None:
     assert secret not in kept
     assert kept.count("redacted github") == 4
     assert redact_data({"a": [1, None, True]}) == {"a": [1, None, True]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '비번은 @@ 입니다\nsymptoms: ["VALUE=서버"]',
+        'password x\nvalue="your password is @@ now"',
+        "password x\nvalue = y\nthe password is @@ now",
+    ],
+)
+def test_a_value_further_on_hides_none_that_is_near(text: str) -> None:
+    secret = PASSWORD(random.Random(3))
+    assert not left_of(secret, redact(text.replace("@@", secret)))
 
 
 def test_what_only_looks_like_a_format_stays() -> None:
