@@ -570,10 +570,8 @@ def _rules() -> Table:
 
 
 @lru_cache(maxsize=1)
-def _forms() -> tuple[
-    list[tuple[str, float, Callable[[], Any]]], list[int], Callable[[bytes], list[int]]
-]:
-    """Return (kind, bits, what compiles its pattern) of each form; each hint's form; what finds hints in a text.
+def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int]]]:
+    """Return (kind, bits, what compiles its pattern) of each form, each hint's form, the search.
 
     A hint without capitals stands in a text in any case. ``bits`` are what a character has at
     least, _RANDOM where only what looks random is a secret.
