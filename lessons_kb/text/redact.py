@@ -51,54 +51,9 @@ _TAKEN = "\0"
 """What the view shows in the place of a secret already taken out."""
 _ESCAPED = 0xE000
 """The view's first escaped quote: one character for each kind of quote and depth."""
-_QUOTE = "[\"'`\ue000-\ue00f]"
-_SPELLED = (
-    r"(?P<first>[\[\\%&<\"'`^\x1b«hidden»])(?:"  # a set of characters in front makes it fast
-    r"(?<=\[)(?P<taken>redacted [a-z0-9 ]{1,60}\])"
-    r"|(?<=\\)(?P<slashes>\\{0,6})(?:(?P<quote>[\"'])|(?P<line>[nr])|(?P<tab>t)|(?P<slash>/))"
-    r"|(?<=\\)\\{0,6}u(?P<letter>(?!00|[dD][89a-fA-F])[0-9a-fA-F]{4})"
-    r"|(?:(?<=\\)\\{0,6}u00|(?<=%))(?P<code>2[27bBfF]|3[aAdD]|40)"
-    r"|(?:(?<=\\)|(?<=[ \t][`^]))(?P<continued>\r?\n[ \t]{0,40})"
-    r"|(?P<triple>(?<=\")\"\"\s{0,40}|(?<=')''\s{0,40})"
-    r"|(?P<section>(?<=<)!\[CDATA\[)"
-    r"|(?<=&)(?P<entity>quot|apos|#0?3[49]);"
-    # colours, what tput and hyperlinks print
-    r"|(?<=\x1b)(?P<colour>\[[0-9;:]{0,20}[mK]|\([0-9AB]|\]8;[^\x07\x1b\n]{0,400}(?:\x07|\x1b\\))"
-    # "a" + "b", "a" on one line and "b" on the next, 'a''b'
-    r"|(?<=[^\s\"'`=(\[{,:][\"'])(?P<joined>(?:[ \t]{0,9}(?:\+|\.\.?|&[ \t]{0,3}_?)\s{0,40}"
-    r"|\s{0,40}\n\s{0,40}(?:[+.&][ \t]{0,9})?|)[rbfu]?(?P=first)(?=[^\s\"'`,;:)\]}])))"
-)
 _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
-_FAR = (
-    # name="…" value="…"
-    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z_.])"
-    rf"(?i:(?:parameter)?value|default){_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
-)
-_LINK = (
-    # name: type = …
-    rf"[ \t]{{0,4}}:[ \t]{{0,20}}&?[A-Za-z][\w.\[\]|]{{0,40}}[ \t]{{1,4}}=(?!=)[ \t]{{0,20}}"
-    # "name": {…, "value": "…"}
-    rf"|{_QUOTE}[ \t]{{0,4}}:[ \t]{{0,4}}\{{\s{{0,20}}[^{{}}<>]{{0,300}}?"
-    rf"{_QUOTE}value{_QUOTE}[ \t]{{0,4}}:\s{{0,9}}"
-    rf"|(?P<sign>{_QUOTE}?\]?[ \t]{{0,20}}(?P<symbol>=>|:=|===?|!==?|=|:)"
-    r"(?:[ \t]{0,9}(?P<block>[|>][+-]?\d?[ \t]{0,9}[\n\x0b]\s{1,40})"
-    r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})"
-    r"|[ \t]{0,20}(?:(?:Some|Just|Secret(?:Str)?)\((?=[\"'\ue000-\ue00f]))?))"
-    + _FAR
-    + rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?"
-    r"|</[\w:]{1,30}>\s{0,20}<[\w:]{1,30}>)"
-    rf"|(?P<comma>{_QUOTE},\s{{0,20}}|\()"
-    r"|(?P<cell>[*_`]{0,3}[ \t]{0,40}[|│┃][ \t]{0,40}`?)"
-    r"|(?P<blank>[ \t]{1,20}(?:(?:is|was)[ \t]{1,4})?)"
-)
-_NEAR = _LINK.replace(_FAR, "")
-_QUOTED = rf"[rbfuLRBFU@]{{0,2}}(?P<mark>{_QUOTE})(?P<value>(?:(?!(?P=mark))[^\n]){{1,8000}})"
 _BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
 _MORE = r"[\w+/=~.-]*+"
-_BARE_ENDS = (
-    rf"[&;,|](?=[\w.%-]{{1,60}}[=:])|{_QUOTE}(?=[\s,;:)\]}}]|$)"
-    r"|[\"'`,;:)\]}>\ue000-\ue00f]{1,20}$"
-)
 _UNBROKEN = r"[^\s=()\[\]{}<>]+"
 _RULE = re.compile(r"[\s|│┃+:=─━┄┼╪╇├┤┌┐└┘╞╡┬┴-]*")
 _SEPARATORS = "│┃|\t,"
@@ -212,7 +167,7 @@ class _View:
 def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, plain) of each place that its last reader reads otherwise."""
     hidden = re.escape(find_hidden(text))
-    pattern = _SPELLED.replace("«hidden»", hidden) + (f"|[{hidden}]" if hidden else "")
+    pattern = _syntax("spelled").replace("«hidden»", hidden) + (f"|[{hidden}]" if hidden else "")
     for found in _compiled(pattern).finditer(text):
         kind, plain = found.lastgroup, ""
         if kind == "taken":
@@ -305,7 +260,7 @@ def _by_name(view: str, lower: str) -> Iterator[Span]:
             rows = _ruled_rows(view, start, line_end) or _separated_rows(view, start, line_end)
             line_end = max(line_end, (yield from _by_column(view, rows)))
         span = None
-        for pattern in () if name.speaks_about else (_LINK, _NEAR):
+        for pattern in () if name.speaks_about else (_syntax("link"), _syntax("link", near=True)):
             link = _compiled(pattern).match(view, name.end)
             span = link and (_quoted(name, link) or _bare(name, link))
             if span and span[1] > span[0]:
@@ -464,7 +419,7 @@ def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
         block = re.compile(rf"[^\n\x0b]+(?:[\n\x0b]{indent}[^\n\x0b]+)*+").match(view, start)
         sure = block and indent and _is_quoted_secret(block[0].strip("\"'"), kind)
         return block.span() if block and sure else None
-    value = _compiled(_QUOTED).match(view, start)
+    value = _compiled(_syntax("quoted")).match(view, start)
     spoken = (link["sign"] or "").strip(" ") == ":"  # 'Password: ', the quote closes
     if value is None or (spoken and value["value"][0] in ",;:)]}+ "):
         return None
@@ -497,7 +452,7 @@ def _bare(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
     chunk = value[0]
     if link["tag"]:
         chunk = chunk.partition("<")[0]
-    elif cut := _compiled(_BARE_ENDS).search(chunk):
+    elif cut := _compiled(_syntax("ends")).search(chunk):
         chunk = chunk[: cut.start()]
     end = start + len(chunk)
     follows = re.compile(r"[ \t]{1,4}[A-Za-z]").match(view, end) is not None
@@ -576,15 +531,13 @@ def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int]]]:
     A hint without capitals stands in a text in any case. ``bits`` are what a character has at
     least, _RANDOM where only what looks random is a secret.
     """
-    fragments = {f"«{name}»": "".join(lines) for name, lines in _rules()["fragments"]}
     forms: list[Form] = []
     hints: list[tuple[str, int]] = []
     for head, lines in _rules()["forms"]:
         kind, *words = (part.strip() for part in head.split("|"))
         # A letter in front lets the search skip to it.
         pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", "".join(lines))
-        for name, fragment in fragments.items():
-            pattern = pattern.replace(name, fragment)
+        pattern = _filled(pattern)
         hints += [(_hint(word), len(forms)) for word in words]
         compiled = partial(_compiled, pattern)
         forms.append((kind, _RANDOM if "<random>" in pattern else 0, compiled))
@@ -595,6 +548,19 @@ def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int]]]:
         forms.append((kind, float(bits), compiled))
     find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
     return forms, [number for _, number in hints], find
+
+
+def _filled(pattern: str) -> str:
+    """Return a pattern with the fragments that it names."""
+    for name, lines in _rules()["fragments"]:
+        pattern = pattern.replace(f"«{name}»", "".join(lines))
+    return pattern
+
+
+@lru_cache(maxsize=8)
+def _syntax(name: str, *, near: bool = False) -> str:
+    body = "".join(dict(_rules()["syntax"])[name])
+    return _filled(body.replace("«far»", "") if near else body)
 
 
 def _hint(word: str) -> str:
