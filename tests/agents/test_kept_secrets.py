@@ -80,8 +80,8 @@ def by_hooks(texts: Lines, project: pathlib.Path) -> None:
         call = {"session_id": f"s{number % 9}", "cwd": str(project), "tool_use_id": f"t{number}"}
         if channel == "prompt":
             call |= {"hook_event_name": "UserPromptSubmit", "prompt": text}
-        elif channel in ("path", "diff removed", "diff added"):
-            path = f"{text}.py" if channel == "path" else "x.py"
+        elif channel in ("path", "path made shorter", "diff removed", "diff added"):
+            path = f"{text}.py" if "path" in channel else "x.py"
             change = {"old_string": text, "new_string": "x", "file_path": str(project / path)}
             call |= {"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_input": change}
             call |= {"tool_response": {}}
@@ -103,7 +103,7 @@ def by_drafts(texts: Lines, project: pathlib.Path) -> None:
     for number, (channel, text) in enumerate(texts):
         # A title of its own for each, or it is the same draft.
         title = f"Number {number} went wrong"
-        if channel == "path":
+        if "path" in channel:
             brain.drafts.propose(title, paths=(text,))
         else:
             brain.drafts.propose(f"{title}: {text}", symptoms=(text,), example=text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import posixpath
 import random
 import string
 from collections.abc import Callable, Container
@@ -275,6 +276,7 @@ CHANNELS: dict[str, Callable[[str], str]] = {
     "diff added": _diff("+"),
     "diff context": _diff(" "),
     "path": lambda text: f"app/{text}/x.py",
+    "path made shorter": lambda text: posixpath.normpath(f"app/./{text}/x.py"),
     "json": lambda text: json.dumps({"a": 1, "text": text, "z": [text]}),
     "json in json": lambda text: json.dumps({"body": json.dumps({"text": text})}),
     "yaml": lambda text: f"env:\n  - {text}\n  - x: 1\n",
