@@ -28,6 +28,7 @@ _WORK = {
     "serve": "two servers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
     "tables": "make the gate's data files from clones of public repositories",
+    "redaction": "make the table of vendors' secrets; false alarms on code, and time",
     "detect": "patterns learnt from fixes, beside a linter's verdict on other projects",
     "trust": "races, kills, bad files, fuzzing, full disks, a hostile repository",
 }
@@ -80,8 +81,13 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--judged", metavar="FILE", help="lines `yes REGEX` or `no REGEX` over a find"
             )
-        if name in ("tables", "mine"):
-            command.add_argument("folders", nargs="*", metavar="FOLDER", help="a clone each")
+        if name == "redaction":
+            command.add_argument("--rules", metavar="FILE", help="gitleaks.toml: make the table")
+            command.add_argument("--version", help="which version of gitleaks it is from")
+        if name in ("tables", "mine", "redaction"):
+            command.add_argument(
+                "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
+            )
         if name == "replay":
             command.add_argument(
                 "folders",

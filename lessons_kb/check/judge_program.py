@@ -8,26 +8,31 @@ from dataclasses import replace
 
 from lessons_kb.errors import InputError
 from lessons_kb.model import ANSWER, CONTRADICTED, DENIED, OPEN, SHOWN, Check, CheckedItem, Evidence
+from lessons_kb.text.redact import redact
 
 MAX_TEXT = 100_000
 """Characters of the answer, and of each edit and command."""
 
 
 def format_request(check: Check, answer: str, evidence: Evidence) -> str:
-    """Return what the program reads: items, answer, edits and commands as JSON."""
+    """Return what the program reads, without secrets: items, answer, edits, commands as JSON."""
     request = {
         "items": [
             {"id": str(number), "card": item.card.title, "item": item.item, "state": item.state}
             for number, item in enumerate(check.items, 1)
         ],
-        "answer": answer[:MAX_TEXT],
+        "answer": redact(answer)[:MAX_TEXT],
         "edits": [
-            {"path": edit.path, "text": edit.text[:MAX_TEXT], "before": edit.before[:MAX_TEXT]}
+            {
+                "path": redact(edit.path),
+                "text": redact(edit.text)[:MAX_TEXT],
+                "before": redact(edit.before)[:MAX_TEXT],
+            }
             for edit in evidence.edits
             if not edit.earlier
         ],
         "commands": [
-            {"line": command.line[:MAX_TEXT], "failed": command.failed}
+            {"line": redact(command.line)[:MAX_TEXT], "failed": command.failed}
             for command in evidence.commands
             if not command.earlier
         ],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lessons_kb.cli.options import check_choice, say
+from lessons_kb.cli.options import options as chosen_options
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.learn.quality_gate import MISSING
 from lessons_kb.model import KINDS, PATTERNS, Card, Pattern
@@ -131,9 +132,10 @@ def say_missing(error: Incomplete, title: str) -> None:
         option = options.get(line, "") if title != STDIN else ""
         say(f"  {option}: {line}" if option else f"  {line}")
     if title != STDIN:
-        chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
+        chosen = "".join(f"--brain {shell_word(one)} " for one in chosen_options().brains)
         say(
-            f"or run `lessons {chosen}create {shell_word(title)}`, and fill in the card that it writes"
+            f"or run `lessons {chosen}create {shell_word(title)}`, "
+            "and fill in the card that it writes"
         )
 
 

@@ -24,6 +24,7 @@ from lessons_kb.report.charts import (
     place_whisker,
     share_width,
 )
+from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
 
 ROWS = 20
@@ -142,7 +143,7 @@ def build_page(
     shown as text, whatever it holds.
     """
     make = _Rows(overview, link, rows)
-    return _compile(template).render(
+    page = _compile(template).render(
         style_hash=style_hash(template),
         home=home,
         brain=clean_line(brain),
@@ -164,6 +165,7 @@ def build_page(
         },
         totals=_totals(overview),
     )
+    return redact(page)
 
 
 def describe(overview: Overview, *, scope: str = "") -> str:

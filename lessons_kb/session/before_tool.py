@@ -46,7 +46,7 @@ from lessons_kb.session.state import (
 )
 from lessons_kb.session.turn_lessons import describe, find_sure, give
 from lessons_kb.store.scan import signature
-from lessons_kb.text.redact import excerpt
+from lessons_kb.text.redact import excerpt, redact_short
 
 _CHANGES = ("edit", "create", "remove")
 _COMMANDS = ("command", "test")
@@ -405,7 +405,7 @@ def _keys(found: Guarding) -> list[str]:
 
 
 def _key(layer: Layer, card: Card, file: str) -> str:
-    return f"{layer.alias}:{card.id}:{file}"[:300]
+    return f"{layer.alias}:{card.id}:{redact_short(file)}"[:300]
 
 
 def _marks(detected: Iterable[Detected]) -> list[str]:

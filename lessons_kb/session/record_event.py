@@ -36,8 +36,12 @@ Seen = tuple[Event, Event, str]
 
 
 def prepared(events: Iterable[tuple[Event, str]]) -> list[Seen]:
-    """Return (event, part) with each event as it will be written: this takes its time."""
-    return [(event, prepare(event), part) for event, part in events]
+    """Return (event, part) with each event as it will be written: this takes its time.
+
+    The guards keep paths: they see them as the journal does.
+    """
+    rows = [(event, prepare(event), part) for event, part in events]
+    return [(replace(event, targets=row.targets), row, part) for event, row, part in rows]
 
 
 def see(

@@ -19,6 +19,7 @@ from lessons_kb.store.locks import locked
 from lessons_kb.store.replace_file import exchange, rename_new
 from lessons_kb.store.trash import put_aside
 from lessons_kb.store.user_state import make_private, state_dir, write_private
+from lessons_kb.text.redact import redact_data
 
 _FOLDER = "drafts"
 _TEXT, _FACTS = ".md", ".json"
@@ -99,7 +100,9 @@ class DraftFolder:
     def note(self, name: str, facts: Mapping[str, Any]) -> None:
         """Write what is known of a draft; its text stays."""
         make_private(self._folder)
-        data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+        data = json.dumps(redact_data(facts), ensure_ascii=False, indent=1).encode(
+            "utf-8", "replace"
+        )
         write_private(os.path.join(self._folder, name + _FACTS), data)
 
     def settle(

@@ -11,7 +11,7 @@ from typing import Any
 
 from lessons_kb.model import Event
 from lessons_kb.store.database import Database
-from lessons_kb.text.redact import excerpt, redact
+from lessons_kb.text.redact import excerpt, redact_short
 
 MAX_TEXT_CHARS = 8_000
 MAX_OUTPUT_CHARS = 8_000
@@ -145,14 +145,17 @@ class Events:
 
 def prepare(event: Event) -> Event:
     """Return an event as it is written: without secrets, bounded in size."""
-    targets = tuple(redact(target)[:MAX_TARGET_CHARS] for target in event.targets[:MAX_TARGETS])
+    targets = tuple(
+        redact_short(target)[:MAX_TARGET_CHARS] for target in event.targets[:MAX_TARGETS]
+    )
     return replace(
         event,
         session=event.session[:_MAX_NAME_CHARS],
         id=event.id[:_MAX_NAME_CHARS],
         agent=event.agent[:_MAX_NAME_CHARS],
+        scope=redact_short(event.scope),
         stage=event.stage[:_MAX_NAME_CHARS] if event.stage else event.stage,
-        tool=event.tool[:_MAX_NAME_CHARS],
+        tool=redact_short(event.tool)[:_MAX_NAME_CHARS],
         targets=targets,
         arguments=event.arguments[:_MAX_NAME_CHARS],
         text=excerpt(event.text, MAX_TEXT_CHARS),
@@ -171,7 +174,7 @@ def _redacted(value: Any) -> Any:
     if isinstance(value, str):
         return excerpt(value, MAX_OUTPUT_CHARS)
     if isinstance(value, dict):
-        return {str(key): _redacted(item) for key, item in value.items()}
+        return {redact_short(str(key)): _redacted(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_redacted(item) for item in value]
     return value

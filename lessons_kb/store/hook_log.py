@@ -10,6 +10,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import open_regular
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.user_state import make_private, write_private
+from lessons_kb.text.redact import redact
 
 LOG_NAME = "hook.log"
 MAX_LOG_BYTES = 128_000
@@ -33,9 +34,9 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
     Never raises: whoever logs has trouble enough.
     """
     fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
-    clean = (" ".join(field.split())[:_MAX_LINE_CHARS] for field in fields)
-    line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
     try:
+        clean = (" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields)
+        line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
         folder = state_home()
         make_private(folder)
         path = os.path.join(folder, LOG_NAME)

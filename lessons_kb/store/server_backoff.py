@@ -14,6 +14,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import read_regular
 from lessons_kb.store.locate import state_home
 from lessons_kb.store.user_state import make_private
+from lessons_kb.text.redact import redact
 
 SECONDS = 30.0
 """For how long a server is left alone after it failed."""
@@ -33,7 +34,7 @@ def read_backoff(url: str) -> str:
 
 def note_failure(url: str, why: str) -> None:
     """Leave a server alone for a while; never raises."""
-    data = json.dumps({"url": url, "at": time.time(), "why": why[:_MAX_CHARS]}).encode()
+    data = json.dumps({"url": url, "at": time.time(), "why": redact(why)[:_MAX_CHARS]}).encode()
     with contextlib.suppress(OSError, StorageError):
         make_private(state_home())
         # Not synced to the disk: a lost note costs one prompt its time.

@@ -40,6 +40,7 @@ from lessons_kb.store.locks import locked
 from lessons_kb.store.replace_file import is_being_written, rename_new
 from lessons_kb.store.user_state import make_private, state_dir, write_private
 from lessons_kb.text.escape_controls import shell_word
+from lessons_kb.text.redact import redact
 
 CARD = "card"
 MAX_BYTES = 1 << 30
@@ -83,7 +84,7 @@ def new_entry(
     entry = os.path.join(kind, f"{time.time_ns():020d}-{os.urandom(4).hex()}")
     make_private(entry)
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    meta: dict[str, Any] = {"path": path, "when": when, "why": why}
+    meta: dict[str, Any] = {"path": redact(path), "when": when, "why": redact(why)}
     if link is not None:
         meta["link"] = link
     if expected is not None:

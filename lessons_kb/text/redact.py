@@ -10,14 +10,17 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Generator, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Generator, Iterator
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
+from typing import Any
 
 from lessons_kb.data import Table, read_table
+from lessons_kb.text.linear_regex import compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]
+Form = tuple[str, float, Callable[[], Any]]
 Row = list[tuple[int, int]]
 """Where each cell of a row of a table begins and ends."""
 
@@ -37,6 +40,9 @@ _SAMPLE = 300
 _BEFORE_STEM = 12
 _AFTER_STEM = 8
 """A name begins and ends at most so far from its stem."""
+_RANDOM = -1.0
+_MEMORY = 8 << 20
+"""Bytes for the program and the state of one pattern of RE2."""
 _MARK_ROOM = 60
 _PASSES = 5
 """A secret taken out may bare the one before it; a text without any costs one pass."""
@@ -45,49 +51,9 @@ _TAKEN = "\0"
 """What the view shows in the place of a secret already taken out."""
 _ESCAPED = 0xE000
 """The view's first escaped quote: one character for each kind of quote and depth."""
-_QUOTE = "[\"'`\ue000-\ue00f]"
-_SPELLED = (
-    r"(?P<first>[\[\\%&<\"'`^\x1b«hidden»])(?:"  # a set of characters in front makes it fast
-    r"(?<=\[)(?P<taken>redacted [a-z ]{1,30}\])"
-    r"|(?<=\\)(?P<slashes>\\{0,6})(?:(?P<quote>[\"'])|(?P<line>[nr])|(?P<tab>t)|(?P<slash>/))"
-    r"|(?:(?<=\\)\\{0,6}u00|(?<=%))(?P<code>2[27bBfF]|3[aAdD]|40)"
-    r"|(?:(?<=\\)|(?<=[ \t][`^]))(?P<continued>\r?\n[ \t]{0,40})"
-    r"|(?P<triple>(?<=\")\"\"\s{0,40}|(?<=')''\s{0,40})"
-    r"|(?P<section>(?<=<)!\[CDATA\[)"
-    r"|(?<=&)(?P<entity>quot|apos|#0?3[49]);"
-    # colours, what tput and hyperlinks print
-    r"|(?<=\x1b)(?P<colour>\[[0-9;:]{0,20}[mK]|\([0-9AB]|\]8;[^\x07\x1b\n]{0,400}(?:\x07|\x1b\\))"
-    # "a" + "b", "a" on one line and "b" on the next, 'a''b'
-    r"|(?<=[^\s\"'`=(\[{,:][\"'])(?P<joined>(?:[ \t]{0,9}(?:\+|\.\.?|&[ \t]{0,3}_?)\s{0,40}"
-    r"|\s{0,40}\n\s{0,40}(?:[+.&][ \t]{0,9})?|)[rbfu]?(?P=first)(?=[^\s\"'`,;:)\]}])))"
-)
 _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
-_LINK = (
-    # name: type = …
-    rf"[ \t]{{0,4}}:[ \t]{{0,20}}&?[A-Za-z][\w.\[\]|]{{0,40}}[ \t]{{1,4}}=(?!=)[ \t]{{0,20}}"
-    # "name": {…, "value": "…"}
-    rf"|{_QUOTE}[ \t]{{0,4}}:[ \t]{{0,4}}\{{\s{{0,20}}[^{{}}<>]{{0,300}}?"
-    rf"{_QUOTE}value{_QUOTE}[ \t]{{0,4}}:\s{{0,9}}"
-    rf"|(?P<sign>{_QUOTE}?\]?[ \t]{{0,20}}(?P<symbol>=>|:=|===?|!==?|=|:)"
-    r"(?:[ \t]{0,9}(?P<block>[|>][+-]?\d?[ \t]{0,9}[\n\x0b]\s{1,40})"
-    r"|[ \t]{0,9}(?P<next>[(\[]?[ \t]{0,9}\r?[\n\x0b]\s{0,40})"
-    r"|[ \t]{0,20}(?:(?:Some|Just|Secret(?:Str)?)\((?=[\"'\ue000-\ue00f]))?))"
-    # name="…" value="…"
-    rf"|(?P<far>{_QUOTE}?(?:[,;\s]|[ \t]{{0,4}}\{{)[^{{}}<>]{{0,300}}?(?<![A-Za-z])"
-    rf"(?i:(?:parameter)?value|default){_QUOTE}?[ \t]{{0,20}}[:=]\s{{0,9}})"
-    rf"|(?P<tag>{_QUOTE}?(?:[ \t][^<>\n]{{0,100}})?>(?:\s{{0,9}}<(?:value|string)>)?"
-    r"|</[\w:]{1,30}>\s{0,20}<[\w:]{1,30}>)"
-    rf"|(?P<comma>{_QUOTE},\s{{0,20}}|\()"
-    r"|(?P<cell>[*_`]{0,3}[ \t]{0,40}[|│┃][ \t]{0,40}`?)"
-    r"|(?P<blank>[ \t]{1,20}(?:(?:is|was)[ \t]{1,4})?)"
-)
-_QUOTED = rf"[rbfuLRBFU@]{{0,2}}(?P<mark>{_QUOTE})(?P<value>(?:(?!(?P=mark))[^\n]){{1,8000}})"
 _BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
 _MORE = r"[\w+/=~.-]*+"
-_BARE_ENDS = (
-    rf"[&;,|](?=[\w.%-]{{1,60}}[=:])|{_QUOTE}(?=[\s,;:)\]}}]|$)"
-    r"|[\"'`,;:)\]}>\ue000-\ue00f]{1,20}$"
-)
 _UNBROKEN = r"[^\s=()\[\]{}<>]+"
 _RULE = re.compile(r"[\s|│┃+:=─━┄┼╪╇├┤┌┐└┘╞╡┬┴-]*")
 _SEPARATORS = "│┃|\t,"
@@ -113,6 +79,23 @@ def redact(text: str) -> str:
         if text == before:
             break
     return text
+
+
+@lru_cache(maxsize=2_048)
+def redact_short(text: str) -> str:
+    """Return ``redact(text)``, remembered: for names and paths that come again and again."""
+    return redact(text)
+
+
+def redact_data(value: Any) -> Any:
+    """Return JSON data, every text of it redacted, keys too."""
+    if isinstance(value, str):
+        return redact_short(value) if len(value) <= _SAMPLE else redact(value)
+    if isinstance(value, dict):
+        return {redact_short(str(key)): redact_data(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_data(item) for item in value]
+    return value
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -146,7 +129,7 @@ def _redact_once(text: str) -> str:
     lower = view.text.lower()
     if len(lower) != len(view.text):  # a capital whose small letter is two
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in view.text)
-    spans = list(_by_form(view.text, lower))
+    spans = list(_by_form(view.text))
     shown = view.text
     for start, end, _ in spans:  # what a form gave away announces nothing more
         shown = f"{shown[:start]}{_TAKEN * (end - start)}{shown[end:]}"
@@ -184,13 +167,15 @@ class _View:
 def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, plain) of each place that its last reader reads otherwise."""
     hidden = re.escape(find_hidden(text))
-    pattern = _SPELLED.replace("«hidden»", hidden) + (f"|[{hidden}]" if hidden else "")
+    pattern = _syntax("spelled").replace("«hidden»", hidden) + (f"|[{hidden}]" if hidden else "")
     for found in _compiled(pattern).finditer(text):
         kind, plain = found.lastgroup, ""
         if kind == "taken":
             plain = _TAKEN
         elif kind == "quote":
             plain = chr(_ESCAPED + 2 * len(found["slashes"]) + (found["quote"] == "'"))
+        elif kind == "letter":
+            plain = chr(int(found["letter"], 16))
         elif kind == "code":
             plain = chr(int(found["code"], 16))
             plain = chr(_ESCAPED + (plain == "'")) if plain in "\"'" else plain
@@ -216,26 +201,27 @@ def _merged(spans: list[Span], view: str) -> list[Span]:
     return merged
 
 
-def _by_form(view: str, lower: str) -> Iterator[Span]:
+def _by_form(view: str) -> Iterator[Span]:
     """Find what its form gives away, and what is too random for a name."""
-    tried = {form for hint, form in _hints()[0] if hint in lower}
-    tried.update(form for hint, form in _hints()[1] if hint in view)
-    forms = _forms()
-    for form in sorted(tried):
-        kind, _, pattern = forms[form]
-        compiled = _compiled(pattern)
-        groups = compiled.groupindex
-        group = next((name for name in ("secret", "random") if name in groups), 0)
-        for found in compiled.finditer(view):
-            if group != "random" or (not _is_identity(found) and _is_random(found["random"])):
-                start, end = found.span(group)
+    forms, hints, find_hints = _forms()
+    for number in sorted({hints[hint] for hint in find_hints(view.encode())}):
+        kind, bits, compiled = forms[number]
+        pattern = compiled()
+        for found in pattern.finditer(view):
+            groups = range(1, pattern.groups + 1)
+            start, end = found.span(next((g for g in groups if found.start(g) >= 0), 0))
+            secret = view[start:end]
+            if bits != _RANDOM:
+                is_secret = not bits or _bits(secret) >= bits
+            else:
+                is_secret = not _is_identity(view[:start]) and _is_random(secret)
+            if is_secret:
                 yield start, end, kind
 
 
-def _is_identity(found: re.Match[str]) -> bool:
-    """Tell whether the last word before is ``contentHash``'s or ``REQUEST_ID``'s."""
-    before = found.string[max(found.start() - 60, 0) : found.start()]
-    name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,4}\Z", before)
+def _is_identity(before: str) -> bool:
+    """Tell whether the last word is ``contentHash``'s or ``REQUEST_ID``'s."""
+    name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,6}\Z", before[-60:])
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else []
     return bool(words) and words[-1].lower() in _words("identities")
 
@@ -247,9 +233,13 @@ def _is_random(run: str) -> bool:
     if len(piece) < _MIN_PIECE or set(classes) != {"digit", "lower", "upper"}:
         return False
     changes = sum(a != b for a, b in pairwise(classes))
-    shares = [run.count(char, 0, _SAMPLE) / len(run[:_SAMPLE]) for char in set(run[:_SAMPLE])]
-    entropy = -sum(share * math.log2(share) for share in shares)
-    return changes >= _MIN_CHANGES * (len(piece) - 1) and entropy >= _MIN_ENTROPY
+    return changes >= _MIN_CHANGES * (len(piece) - 1) and _bits(run[:_SAMPLE]) >= _MIN_ENTROPY
+
+
+def _bits(run: str) -> float:
+    """Return the entropy of a character."""
+    shares = [run.count(char) / len(run) for char in set(run)]
+    return -sum(share * math.log2(share) for share in shares)
 
 
 def _by_name(view: str, lower: str) -> Iterator[Span]:
@@ -269,10 +259,12 @@ def _by_name(view: str, lower: str) -> Iterator[Span]:
             start, line_end = _line_around(view, name.start, line_end)
             rows = _ruled_rows(view, start, line_end) or _separated_rows(view, start, line_end)
             line_end = max(line_end, (yield from _by_column(view, rows)))
-        link = None if name.speaks_about else _compiled(_LINK).match(view, name.end)
-        span = link and (_quoted(name, link) or _bare(name, link))
-        if span and span[1] > span[0]:
-            yield *span, name.kind
+        span = None
+        for pattern in () if name.speaks_about else (_syntax("link"), _syntax("link", near=True)):
+            link = _compiled(pattern).match(view, name.end)
+            span = link and (_quoted(name, link) or _bare(name, link))
+            if span and span[1] > span[0]:
+                yield *span, name.kind
         place = span[1] if span else name.end
         seen = max(seen, place)
 
@@ -427,7 +419,7 @@ def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
         block = re.compile(rf"[^\n\x0b]+(?:[\n\x0b]{indent}[^\n\x0b]+)*+").match(view, start)
         sure = block and indent and _is_quoted_secret(block[0].strip("\"'"), kind)
         return block.span() if block and sure else None
-    value = _compiled(_QUOTED).match(view, start)
+    value = _compiled(_syntax("quoted")).match(view, start)
     spoken = (link["sign"] or "").strip(" ") == ":"  # 'Password: ', the quote closes
     if value is None or (spoken and value["value"][0] in ",;:)]}+ "):
         return None
@@ -439,7 +431,7 @@ def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _is_quoted_secret(value: str, kind: str) -> bool:
-    bare = value.strip()
+    bare = value.strip().replace("\x0b", "")  # an escape among the signs of a key
     if _is_placeholder(bare):
         return False
     words = bare.lower().replace(",", " ").replace(".", " ").split()
@@ -460,7 +452,7 @@ def _bare(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
     chunk = value[0]
     if link["tag"]:
         chunk = chunk.partition("<")[0]
-    elif cut := _compiled(_BARE_ENDS).search(chunk):
+    elif cut := _compiled(_syntax("ends")).search(chunk):
         chunk = chunk[: cut.start()]
     end = start + len(chunk)
     follows = re.compile(r"[ \t]{1,4}[A-Za-z]").match(view, end) is not None
@@ -522,31 +514,60 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+@lru_cache(maxsize=256)
+def _compiled_linear(pattern: str) -> Any:
+    return compile_regex(pattern, max_memory=_MEMORY)
+
+
 @lru_cache(maxsize=1)
 def _rules() -> Table:
     return read_table("secrets.txt")
 
 
 @lru_cache(maxsize=1)
-def _forms() -> list[tuple[str, list[str], str]]:
-    """Return (kind, hints, pattern) of each form."""
-    fragments = {f"«{name}»": "".join(lines) for name, lines in _rules()["fragments"]}
-    forms = []
+def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int]]]:
+    """Return (kind, bits, what compiles its pattern) of each form, each hint's form, the search.
+
+    A hint without capitals stands in a text in any case. ``bits`` are what a character has at
+    least, _RANDOM where only what looks random is a secret.
+    """
+    forms: list[Form] = []
+    hints: list[tuple[str, int]] = []
     for head, lines in _rules()["forms"]:
-        kind, *hints = (part.strip() for part in head.split("|"))
-        pattern = "".join(lines)
-        for name, fragment in fragments.items():
-            pattern = pattern.replace(name, fragment)
-        forms.append((kind, hints, pattern))
-    return forms
+        kind, *words = (part.strip() for part in head.split("|"))
+        # A letter in front lets the search skip to it.
+        pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", "".join(lines))
+        pattern = _filled(pattern)
+        hints += [(_hint(word), len(forms)) for word in words]
+        compiled = partial(_compiled, pattern)
+        forms.append((kind, _RANDOM if "<random>" in pattern else 0, compiled))
+    for head, lines in read_table("vendor_secrets.txt")["vendors"]:
+        kind, bits, *words = head.split(" | ")
+        hints += [(_hint(word), len(forms)) for word in words]
+        compiled = partial(_compiled_linear, lines[0])
+        forms.append((kind, float(bits), compiled))
+    find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
+    return forms, [number for _, number in hints], find
 
 
-@lru_cache(maxsize=1)
-def _hints() -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """Return (hint, number of its form): those in any case, then those with capitals or none."""
-    hints = [(hint, number) for number, form in enumerate(_forms()) for hint in form[1]]
-    lower = [one for one in hints if one[0].islower()]
-    return lower, [one for one in hints if not one[0].islower()]
+def _filled(pattern: str) -> str:
+    """Return a pattern with the fragments that it names."""
+    for name, lines in _rules()["fragments"]:
+        pattern = pattern.replace(f"«{name}»", "".join(lines))
+    return pattern
+
+
+@lru_cache(maxsize=8)
+def _syntax(name: str, *, near: bool = False) -> str:
+    body = "".join(dict(_rules()["syntax"])[name])
+    return _filled(body.replace("«far»", "") if near else body)
+
+
+def _hint(word: str) -> str:
+    """Return the pattern of a hint: itself a pattern between slashes, else a word."""
+    if word.startswith("/") and word.endswith("/"):
+        return word[1:-1]
+    return f"(?i:{re.escape(word)})" if word.islower() else re.escape(word)
 
 
 @lru_cache(maxsize=1)

@@ -162,6 +162,7 @@ class Drafts:
         ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items,
         ``detect`` are patterns as a header has them. Raises InputError for one that is unusable.
         """
+        title = redact(title)  # its key is in lower case, where a secret is not seen
         patterns = [parse_pattern(one) for one in detect]
         parts = dict(sections or {})
         if prevention:

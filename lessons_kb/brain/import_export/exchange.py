@@ -176,7 +176,13 @@ class Exchange:
             for card in layer.read(lambda one: one.catalogue.all_cards()):
                 if card.kind != NOTE:
                     data = card_files.read_bytes(layer.root, card.id, limit=limit)
-                    yield card, data.decode("utf-8", "replace")
+                    text = data.decode("utf-8", "replace")
+                    shown = redact_card(text)
+                    folders = layer.settings.folders
+                    again = (
+                        None if shown == text else parse_card(shown, path=card.id, folders=folders)
+                    )
+                    yield (again and again.card) or card, shown
 
     def _create(self, lesson: Incoming, date: str) -> str:
         root = self._brain.layers[0].root

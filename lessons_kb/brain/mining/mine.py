@@ -34,7 +34,7 @@ from lessons_kb.store.import_files import read_source
 from lessons_kb.store.locate import git_top
 from lessons_kb.store.mined_sources import Mined
 from lessons_kb.text.plurals import counted
-from lessons_kb.text.redact import redact
+from lessons_kb.text.redact import redact, redact_data
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts import entries
 from lessons_kb.transcripts.entries import Entry
@@ -143,7 +143,7 @@ def mine(
     """
     directory = brain.directory
     reviewed = [
-        parse_sighting(_redacted(as_data(one)))
+        parse_sighting(redact_data(as_data(one)))
         for path in comments
         for one in read_comments(read_source(path), name=path)
     ]
@@ -273,7 +273,7 @@ def extract(
     except (OSError, sqlite3.Error, StorageError, ValueError) as error:
         trouble = f"{source.path}: {error}"
     told = [*reader.finish(), *reader.unsure()]
-    return [_redacted(as_data(one)) for one in told], trouble
+    return [redact_data(as_data(one)) for one in told], trouble
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
@@ -339,7 +339,7 @@ def _read_commits(
     try:
         for patch in read_patches(directory, missing) if missing else ():
             facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
-            rows[facts.id] = _redacted(as_data(facts))
+            rows[facts.id] = redact_data(as_data(facts))
             done += 1
             if len(rows) >= _BATCH:
                 mined.write_commits(rows)
@@ -356,17 +356,6 @@ def _read_commits(
     if missing and lost:
         found.trouble.append(f"{lost} of {len(ids)} commits lack content in this clone; left out")
     return [_facts(known[number]) for number in reversed(ids) if number in known]
-
-
-def _redacted(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row without secrets."""
-    return {name: _hide(value) for name, value in row.items()}
-
-
-def _hide(value: Any) -> Any:
-    if isinstance(value, str):
-        return redact(value) if value else value
-    return [_hide(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def parse_sighting(row: Mapping[str, Any]) -> Sighting:
