@@ -142,7 +142,7 @@ def _answer(
         context=takes_context and name in table.context,
         lines=shown,
         lasting=table.lasting,
-        chars=table.chars,
+        max_bytes=table.max_bytes,
         tokens=table.tokens,
         # Whoever runs a server may not hold up the agents of others.
         ask=name in table.ask and not posted_by and is_attended(host, payload, environment),

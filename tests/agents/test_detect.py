@@ -282,3 +282,78 @@ def test_syntax_patterns_without_the_extra_are_silent(project, fire, monkeypatch
 def test_a_syntax_pattern_is_found(project, fire) -> None:
     sent = claude(project, "PreToolUse", "Edit", tool_input=edit(project, "    os.system(cmd)"))
     assert "src/run.py:5: `os.system(cmd)`" in context(fire("claude-code", sent))
+
+
+WRITES = {
+    "sed": f"sed -i 's/pass/{LINE}/' src/run.py",
+    "perl": f"cd src && perl -pi -e 's/pass/{LINE}/' run.py",
+    "redirect": f"printf '%s' '{LINE}' >> src/run.py",
+    "here-document": f"cat > src/run.py <<'EOF'\n{LINE}\nEOF",
+    "copy": "cp /tmp/elsewhere.py src/run.py",
+}
+
+
+def states(project) -> dict[str, str]:
+    """Return what the check of the turn says of each checklist item."""
+    with Brain.open(project) as brain:
+        return {item.item: item.state for item in brain.check_last().items}
+
+
+@pytest.mark.parametrize("command", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+def test_what_a_command_writes_is_seen_once_it_has_run(project, fire, agent, command) -> None:
+    path = project / "src" / "run.py"
+    prompt = {"prompt": "run a command in src/run.py built from the input", "prompt_id": "p1"}
+    fire(agent, claude(project, "UserPromptSubmit", "", **prompt))
+    sent = claude(project, "PreToolUse", "Bash", tool_input={"command": command})
+    before = context(fire(agent, sent))
+    path.write_text(path.read_text().replace("pass", LINE))  # what the agent runs
+    response = {"exit_code": 0} if agent == "codex" else {"stdout": ""}
+    done = {**sent, "hook_event_name": "PostToolUse", "tool_response": response}
+    said = context(fire(agent, done))
+    assert (before + said).count(NAMED) >= 1
+    assert "The change went in with src/run.py:" in said
+    with Brain.open(project) as brain:
+        assert brain.stats.effect("shell").recurrences == 1
+    fire(agent, claude(project, "Stop", "", last_assistant_message="I have changed src/run.py."))
+    assert states(project)["Pass a list of arguments"] == "contradicted"
+
+
+def test_what_stood_in_the_file_of_a_command_is_silent(project, fire) -> None:
+    path = project / "src" / "run.py"
+    path.write_text(f"{LINE}\nx = 1\n")
+    sent = claude(
+        project, "PreToolUse", "Bash", tool_input={"command": "sed -i 's/x/y/' src/run.py"}
+    )
+    assert context(fire("codex", sent)) == ""
+    path.write_text(f"{LINE}\ny = 1\n")
+    done = {**sent, "hook_event_name": "PostToolUse", "tool_response": {"exit_code": 0}}
+    assert context(fire("codex", done)) == ""
+
+
+def test_without_a_look_before_it_a_command_is_blamed_for_nothing(project, fire) -> None:
+    (project / "src" / "run.py").write_text(f"{LINE}\n")
+    arguments = {"command": "sed -i 's/x/y/' src/run.py"}
+    done = claude(project, "PostToolUse", "Bash", tool_input=arguments)
+    assert context(fire("codex", {**done, "tool_response": {"exit_code": 0}})) == ""
+
+
+@pytest.mark.parametrize("globs", ['["*.py"]', '["src/*.py"]'])
+def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, fire, globs) -> None:
+    path = project / "src" / "run.py"
+    (project / "lessons" / "shell.md").write_text(SHELL.replace('["*.py"]', globs))
+    common = {"sessionID": "s1", "cwd": str(project)}
+    prompt = "run a command in src/run.py built from the input"
+    fire("opencode", {**common, "event": "prompt", "messageID": "m1", "text": prompt})
+    arguments = {"filePath": str(path), "oldString": "    pass", "newString": f"    {LINE}"}
+    sent = {**common, "event": "before", "callID": "c1", "tool": "edit", "args": arguments}
+    fire("opencode", sent)
+    path.write_text(path.read_text().replace("pass", LINE))
+    diff = (
+        f"Index: {path}\n{'=' * 67}\n--- {path}\n+++ {path}\n@@ -2,4 +2,4 @@\n \n \n"
+        f" def run(cmd):\n-    pass\n+    {LINE}\n"
+    )
+    done = {"event": "after", "output": "Edit applied.", "metadata": {"diff": diff}}
+    fire("opencode", {**sent, **done})
+    fire("opencode", {**common, "event": "stop", "text": "I have changed src/run.py."})
+    assert states(project)["Pass a list of arguments"] == "contradicted"
