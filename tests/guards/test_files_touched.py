@@ -174,7 +174,7 @@ def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
     text = ledger_of(read=["a"], modified=many).format(100)
     assert text.startswith("## Files Read\n- a\n\n")
     assert 90 <= len(text) <= 100
-    assert ledger_of(read=["a"], modified=many).format(len(text)) == text
+    assert ledger_of(read=["a"], modified=many).format(len(text.encode())) == text
 
     read, _, modified = ledger_of(read=many, modified=many).format(200).partition("\n\n")
     assert 85 <= len(read) <= 115
