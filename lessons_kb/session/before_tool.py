@@ -107,7 +107,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if new or seen or late:
         cards = list(dict.fromkeys(_cards([], seen) + _cards(new, []) + late))
         block, given = give(brain, hook_event, capabilities, cards)
-        texts = [(MATCH, tell_before(seen, told_from))] if seen else []
+        named = {hit.card.id for hit in block.lessons}
+        texts = [(MATCH, tell_before(seen, told_from, given=named))] if seen else []
         texts += [(BLOCK, block.text)] if block.text else []
     question = _question(asking, stopping, told_from)
     proceed = _PROCEED_FILE if asking else _PROCEED

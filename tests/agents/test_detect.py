@@ -45,6 +45,8 @@ detect:
 """.lstrip()
 LINE = "subprocess.run(cmd, shell=True)"
 NAMED = "“A command line built from input ran a stranger's command” (lessons/shell.md)"
+PLACE = "lessons/shell.md"
+"""How a line names a card whose title stands in the block behind it."""
 BLOCK = "[ACTIVE LESSONS — verify before finalizing]"
 
 
@@ -91,9 +93,10 @@ def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(project, fir
     said = context(output)
     first, _, block = said.partition("\n\n")
     assert first == (
-        f"This is a mistake that a lesson describes:\n- src/run.py:5: `{LINE}` — {NAMED}"
+        f"This is a mistake that a lesson describes:\n- src/run.py:5: `{LINE}` — {PLACE}"
     )
     assert block.startswith(BLOCK)
+    assert said.count("ran a stranger's command") == 1
     assert "Pass a list of arguments" in block
     assert asked(output) == ""
 
@@ -110,7 +113,7 @@ def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(project, fir
 )  # fmt: skip
 def test_creations_patches_and_documents_are_looked_at(project, fire, tool, arguments) -> None:
     said = context(fire("claude-code", claude(project, "PreToolUse", tool, tool_input=arguments)))
-    assert f"`{LINE}` — {NAMED}" in said
+    assert f"`{LINE}` — {PLACE}" in said
 
 
 def test_what_was_there_before_is_silent(project, fire) -> None:
@@ -230,7 +233,7 @@ def test_codex_patches(project, fire) -> None:
     )
     sent = claude(project, "PreToolUse", "apply_patch", tool_input={"command": patch})
     said = context(fire("codex", sent))
-    assert f"src/run.py:5: `{LINE}` — {NAMED}" in said
+    assert f"src/run.py:5: `{LINE}` — {PLACE}" in said
     done = {**sent, "hook_event_name": "PostToolUse", "tool_response": {"exit_code": 0}}
     assert "went in with src/run.py:5" in context(fire("codex", done))
 
@@ -266,7 +269,7 @@ def test_opencode_edits(project, fire) -> None:
         },
         "cwd": str(project),
     }
-    assert f"src/run.py:5: `{LINE}` — {NAMED}" in fire("opencode", sent)["context"]
+    assert f"src/run.py:5: `{LINE}` — {PLACE}" in fire("opencode", sent)["context"]
     done = {**sent, "event": "after", "output": "ok", "metadata": {}}
     assert "went in with src/run.py:5" in fire("opencode", done)["context"]
 
