@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.agents.install.own_programs import NAMES
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.session.state import turn_state
 from lessons_kb.store.journal import open_session_journal
@@ -439,6 +443,27 @@ def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
     fire("resume", script.start("resume"))
     fire("prompt", script.prompt(PROMPT, 9))
     assert [bool(context(output)) for _, output, _ in outputs] == [False, script.agent in FORGETS]
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire) -> None:
+    """An agent goes on with the hooks that it read when it started, and is not to be told."""
+    request = Request(
+        agent=script.agent, project=os.path.realpath(project), entries=Entries(**NAMES), scope=scope
+    )
+    happens = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
+    happens += [script.failed(number) for number in (1, 2, 3)] + [script.stop()]
+
+    def said() -> list[Any]:
+        return [output for payload in happens if (output := fire(script.agent, payload))]
+
+    install(request)
+    fire(script.agent, script.start("startup"))
+    uninstall(replace(request, scope="user" if scope == "project" else "project"))  # nothing there
+    uninstall(request)
+    assert said() == []
+    install(request)
+    assert said()
 
 
 @pytest.mark.parametrize("agent", BLOCK_WITH)
