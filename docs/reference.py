@@ -235,12 +235,12 @@ def _agents() -> list[str]:
                 "yes" if agent.ask else "–",
                 "yes" if agent.stop else "–",
                 "yes" if name in MCP_HOOKS else "–",
-                f"{agent.tokens:,} / {agent.chars:,}",
+                f"{agent.tokens:,} / {agent.max_bytes:,}",
             )
         )
     head = (
         *("agent", "lessons with the prompt", "before a call", "with a result"),
-        *("post-check shown", "gate asks", "stops a turn", "`--via mcp`", "tokens / characters"),
+        *("post-check shown", "gate asks", "stops a turn", "`--via mcp`", "tokens / bytes"),
     )
     lines += _table(head, rows)
     lines.append("Files that are written (on Linux): hooks first, then the MCP server.\n")

@@ -10,6 +10,7 @@ from typing import Any
 
 from lessons_kb.model import (
     ANSWER,
+    COMMAND,
     CONTRADICTED,
     DENIED,
     DETECTED,
@@ -246,20 +247,30 @@ def check_text(check: Check, language: str = "en") -> str:
 def check_line(check: Check, language: str = "en") -> str:
     """Return the post-check as the one line that a user sees in an agent; "" if all is shown.
 
-    Denied and contradicted items are told in words, open ones by name where they are few.
+    Denied and contradicted items are told in words, open ones by name where they are few. What
+    is wrong in several is told more shortly: it is one line in a terminal, and the rest stands in
+    `lessons check --last`.
     """
     words = _WORDS[language]
     parts: list[str] = []
     told = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
+    open_items = [item for item in check.items if item.state == OPEN]
+    named = open_items if len(told) + len(open_items) <= _MAX_NAMED else []
+    pieces = 2 * len(told[:_MAX_TOLD]) + len(named)
+    limit = _MAX_QUOTE * 2 // max(pieces, 2)
+    alike: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for item in told[:_MAX_TOLD]:
         form = words["left out" if item.state == DENIED else item.reason]
-        quote = _shortened(item.quote if item.where == ANSWER else f"{item.where}: {item.quote}")
-        parts.append(form.format(item=_shortened(item.item), quote=quote))
+        place = item.where if len(told) > 1 else f"{item.where}: {item.quote}"
+        quote = item.quote if item.where in (ANSWER, COMMAND) else place
+        items, quotes = alike.setdefault(form, ({}, {}))
+        items[_shortened(item.item, limit)] = quotes[_shortened(quote, limit)] = None
+    for form, (items, quotes) in alike.items():
+        parts.append(form.format(item="”, “".join(items), quote=", ".join(quotes)))
     if more := len(told) - _MAX_TOLD:
         parts += [words["more"].format(count=more)] if more > 0 else []
-    open_items = [item for item in check.items if item.state == OPEN]
-    if 0 < len(open_items) <= _MAX_NAMED:
-        names = ", ".join(f"“{_shortened(item.item)}”" for item in open_items)
+    if named:
+        names = ", ".join(f"“{_shortened(item.item, limit)}”" for item in named)
         parts.append(words["few open"].format(items=names))
     elif open_items:
         parts.append(words["many open"].format(count=len(open_items)))
@@ -284,9 +295,9 @@ _MAX_QUOTE = 80
 """Characters of an item or a quote in a line."""
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, limit: int = _MAX_QUOTE) -> str:
     text = clean_line(text)
-    return text if len(text) <= _MAX_QUOTE else text[: _MAX_QUOTE - 1].rstrip() + "…"
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def check_data(check: Check) -> dict[str, Any]:

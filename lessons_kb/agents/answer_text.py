@@ -8,7 +8,7 @@ from lessons_kb import render
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.event import Answer
 
-MAX_MESSAGE_CHARS = 4_000
+MAX_MESSAGE_BYTES = 4_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +34,7 @@ def put_into_words(answer: Answer) -> Said:
     if answer.check is not None:
         lines.append(render.check_line(answer.check, answer.language))
     message = "\n".join(line for line in lines if line and line != answer.stop)
-    if len(message) > MAX_MESSAGE_CHARS:
-        message = message[: MAX_MESSAGE_CHARS - 1].rsplit("\n", 1)[0] + "\n…"
+    if len(encoded := message.encode(errors="replace")) > MAX_MESSAGE_BYTES:
+        kept = encoded[: MAX_MESSAGE_BYTES - len("\n…".encode())].decode(errors="ignore")
+        message = kept.rsplit("\n", 1)[0] + "\n…"
     return Said(context=answer.context, message=message, ask=answer.ask, stop=answer.stop)

@@ -31,8 +31,9 @@ class Agent:
     """Variable → values with which nobody is there to be asked: a question would be a denial."""
     stop: tuple[str, ...] = ()
     """Events whose answer can end the turn so that it can be resumed."""
-    chars: int = 9_800
-    """Most of one text: a little below the agent's own limit, in UTF-16 units."""
+    max_bytes: int = 9_900
+    """Most of one text, a little below the least of the agents' own limits: Codex cuts out the
+    middle of more than 10,000 bytes, Claude Code puts more than 10,000 characters into a file."""
     tokens: int = 3_200
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
@@ -93,7 +94,9 @@ AGENTS: Mapping[str, Agent] = {
             "AfterAgent": "stop",
             "SessionEnd": "end",
         },
-        context=("SessionStart", "BeforeAgent", "AfterTool"),
+        # Where SessionStart gives context, --resume drops the user's own first prompt with it;
+        # that of BeforeTool never arrives. What waits comes with BeforeAgent or AfterTool.
+        context=("BeforeAgent", "AfterTool"),
         # `gemini -p` shows a line of SessionStart twice.
         lines=("BeforeAgent", "AfterTool", "AfterAgent"),
         stop=("BeforeTool",),

@@ -18,6 +18,8 @@ from lessons_kb.guards.tool_calls import kind_of_failure
 
 _NOT_THE_USER = ("system", "poll_event")
 """Sources of a prompt that nobody wrote."""
+_CONTINUED = ("resume", "fork")
+"""Sources of a session that begins with the chat of an earlier one."""
 _LONGEST_FORK = 30 * 86_400
 """Seconds since the last answer of a session that is copied."""
 _NOTICE = "<task-notification>"
@@ -46,6 +48,8 @@ def read(payload: Payload, event: str) -> dict[str, Any] | None:
     if event == "SessionStart":
         if payload.get("source") == "compact":
             return {**found, "what": "compact"}
+        # What a hook has said stands in the chat that is resumed or copied: it would stand twice.
+        found["takes_context"] = payload.get("source") not in _CONTINUED
         if payload.get("source") == "fork":
             found["forked"] = True
             found["answered_ago"] = _seconds_of(payload.get("seconds_since_last_response"))

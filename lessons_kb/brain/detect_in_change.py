@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
@@ -53,6 +54,32 @@ def find_detected(
         if layer.state is not None and layer.state.detectors:
             found += layer.read(lambda one: _detected(one, brain.project, relevant, commands))
     return found
+
+
+def find_in_files(
+    brain: Layers, paths: Iterable[str], root: str, *, without: Container[str] = ()
+) -> list[Detected]:
+    """Return the cards whose mistake stands in files, of which ``paths`` start at ``root``.
+
+    Matches with a mark in ``without`` do not count.
+    """
+    places = ((path, os.path.join(root, *path.split("/"))) for path in paths)
+    found = find_detected(brain, [Change(path=path, after=read_text(one)) for path, one in places])
+    left = (
+        replace(one, matches=tuple(m for m in one.matches if _mark(one, m) not in without))
+        for one in found
+    )
+    return [one for one in left if one.matches]
+
+
+def mark_matches(detected: Iterable[Detected]) -> list[str]:
+    """Return what tells matches from others in a session: card, file and the line's text."""
+    return [_mark(one, match) for one in detected for match in one.matches]
+
+
+def _mark(one: Detected, match: Match) -> str:
+    place = f"{one.layer.alias}:{one.card.id}:{match.path}"
+    return f"{place[:280]}:{crc32(match.text.encode()):08x}"
 
 
 def find_in_evidence(brain: Layers, evidence: Evidence, *, look: bool = True) -> list[DetectedLine]:

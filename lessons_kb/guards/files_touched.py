@@ -9,6 +9,7 @@ from typing import Any, Self
 from lessons_kb.guards.file_names import escape, parse_path, show_path
 from lessons_kb.guards.guard_state import check_state
 from lessons_kb.model import DONE, Event, Signal
+from lessons_kb.text.token_estimate import count_bytes
 
 READ_TITLE = "Files Read"
 MODIFIED_TITLE = "Files Modified"
@@ -21,10 +22,10 @@ _NOTHING = ("none", "(none)", "_none_", "n/a")
 class FileLedger:
     """Two sets of paths that outlive any compaction; the order of events does not matter."""
 
-    def __init__(self, *, scope: str = "", max_chars: int = 4000) -> None:
-        """Name files of ``scope`` as they are and others in full; hold texts to ``max_chars``."""
+    def __init__(self, *, scope: str = "", max_bytes: int = 4000) -> None:
+        """Name files of ``scope`` as they are and others in full; hold texts to ``max_bytes``."""
         self._scope = scope
-        self._max_chars = max_chars
+        self._max_bytes = max_bytes
         self._read: set[str] = set()
         self._modified: set[str] = set()
 
@@ -60,19 +61,19 @@ class FileLedger:
         self._read |= read
         self._modified |= modified
 
-    def format(self, max_chars: int | None = None) -> str:
+    def format(self, max_bytes: int | None = None) -> str:
         """Return both lists under their headings, or "" when there is nothing to list.
 
-        Never longer than ``max_chars``: modified files come first for room, at least half
+        Never longer than ``max_bytes``: modified files come first for room, at least half
         of it, and a cut list says how many more there are.
         """
-        room = self._max_chars if max_chars is None else max_chars
+        room = self._max_bytes if max_bytes is None else max_bytes
         read = _format_list(READ_TITLE, self.read, room)
         modified = _format_list(MODIFIED_TITLE, self.modified, room)
-        if read and modified and len(read) + len(modified) + 2 > room:
-            left = max(room // 2, room - len(read) - 2)
+        if read and modified and count_bytes(read) + count_bytes(modified) + 2 > room:
+            left = max(room // 2, room - count_bytes(read) - 2)
             modified = _format_list(MODIFIED_TITLE, self.modified, left) or modified
-            read = _format_list(READ_TITLE, self.read, room - len(modified) - 2)
+            read = _format_list(READ_TITLE, self.read, room - count_bytes(modified) - 2)
         return "\n\n".join(part for part in (read, modified) if part)
 
     def to_state(self) -> dict[str, Any]:
@@ -80,10 +81,10 @@ class FileLedger:
         return {"read": list(self.read), "modified": list(self.modified)}
 
     @classmethod
-    def from_state(cls, state: object, *, scope: str = "", max_chars: int = 4000) -> Self:
+    def from_state(cls, state: object, *, scope: str = "", max_bytes: int = 4000) -> Self:
         """Go on from ``to_state()``; InputError when it is something else."""
         checked = check_state(state, {"read": [""], "modified": [""]})
-        ledger = cls(scope=scope, max_chars=max_chars)
+        ledger = cls(scope=scope, max_bytes=max_bytes)
         ledger._read, ledger._modified = set(checked["read"]), set(checked["modified"])
         return ledger
 
@@ -139,11 +140,11 @@ def _format_list(title: str, paths: Collection[str], room: int) -> str:
     """Return a heading and as many items as fit, "" if not even one does."""
     text = f"## {title}"
     items = [f"\n- {_show(path)}" for path in paths]
-    if items and len(text) + sum(map(len, items)) <= room:
+    if items and count_bytes(text) + sum(map(count_bytes, items)) <= room:
         return text + "".join(items)
     for index, item in enumerate(items):
         more = f"\n- … {len(items) - index} more"
-        if len(text) + len(item) + len(more) > room:
+        if count_bytes(text) + count_bytes(item) + count_bytes(more) > room:
             return text + more if index else ""
         text += item
     return ""

@@ -25,7 +25,7 @@ class Limits:
     """Equal calls in a row."""
     edits: int = 3
     """Edits of one target without a look at it."""
-    ledger_chars: int = 4000
+    ledger_bytes: int = 4000
     """Longest text of the file ledger."""
 
 
@@ -40,7 +40,7 @@ class Watch:
         self._mistakes = MistakeTracker(limit=limits.mistakes)
         self._repeats = RepeatGuard(limit=limits.repeats)
         self._edits = EditLoopGuard(limit=limits.edits)
-        self._files = FileLedger(scope=scope, max_chars=limits.ledger_chars)
+        self._files = FileLedger(scope=scope, max_bytes=limits.ledger_bytes)
 
     @property
     def files(self) -> FileLedger:
@@ -83,7 +83,7 @@ class Watch:
             repeats = RepeatGuard.from_state(state.get("repeats"), limit=limits.repeats)
             edits = EditLoopGuard.from_state(state.get("edits"), limit=limits.edits)
             files = FileLedger.from_state(
-                state.get("files"), scope=scope, max_chars=limits.ledger_chars
+                state.get("files"), scope=scope, max_bytes=limits.ledger_bytes
             )
         except InputError:
             return watch

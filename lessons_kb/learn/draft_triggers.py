@@ -41,6 +41,10 @@ _GO_ON = (
 """Said after an interrupt without saying why."""
 _PAUSE_SECONDS = 3_600
 """Events without prompts, such as captured runs, belong together until nothing is seen so long."""
+_OWN_TOOL = r"(?:\A|[^a-z])lessons_[a-z]+\Z"
+"""Each agent puts the server's name in front in a form of its own."""
+_OWN_COMMAND = r"(?:\A|[;&|(\n]\s*)(?:[^\s;&|]*/)?lessons(?:\s|\Z)"
+"""Who declines to work with lessons does not say that something went wrong."""
 _SPOKEN = ("prompt", "feedback")
 _CHANGES = ("edit", "create", "remove")
 _RUNS = ("test", "command")
@@ -141,7 +145,8 @@ class _Session:
             yield from self._ran(event)
         if event.kind == "rollback" and event.outcome in DONE:
             yield self._make(ROLLBACK, event, quote=event.text, files=event.targets)
-        if event.kind == "rejection" or event.outcome == "permission_denied":
+        is_own = re.search(_OWN_TOOL, event.tool) or re.search(_OWN_COMMAND, event.text)
+        if not is_own and (event.kind == "rejection" or event.outcome == "permission_denied"):
             key = f"{event.tool}\n{event.text}\n{' '.join(event.targets)}"
             quote = _why_refused(event.output)
             if quote or not event.record.get("asked"):  # whose question it was has its card

@@ -23,7 +23,7 @@ from lessons_kb.hook_client import DEADLINE_VARIABLE, LONGER_SECONDS, read_deadl
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
 from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.store.session_roots import pin_directory
+from lessons_kb.store.session_roots import is_silenced, pin_directory
 
 if TYPE_CHECKING:
     from lessons_kb.brain.layers import Layers
@@ -75,6 +75,7 @@ def answer_event(
         if name not in table.events:
             return table.silence, ""
         return _answer(
+            agent,
             host,
             name,
             payload,
@@ -92,6 +93,7 @@ def answer_event(
 
 
 def _answer(
+    agent: str,
     host: str,
     name: str,
     payload: Payload,
@@ -122,6 +124,8 @@ def _answer(
         standing=cwd,
         look=not posted_by,
     )
+    if not posted_by and is_silenced(agent, f"{host} {found['session']}", directory):
+        return table.silence, ""
     cwd = found.pop("cwd", "") or cwd
     again = environment.get("LESSONS_HOOK_AGAIN") == "1"
     hook_event = HookEvent(
@@ -142,7 +146,7 @@ def _answer(
         context=takes_context and name in table.context,
         lines=shown,
         lasting=table.lasting,
-        chars=table.chars,
+        max_bytes=table.max_bytes,
         tokens=table.tokens,
         # Whoever runs a server may not hold up the agents of others.
         ask=name in table.ask and not posted_by and is_attended(host, payload, environment),

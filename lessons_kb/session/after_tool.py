@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.model import DONE, FAILURES, Card, Event, Signal
 from lessons_kb.session.calls_together import find_step, note_ended
-from lessons_kb.session.detected_mistakes import name_call
+from lessons_kb.session.detected_mistakes import name_call, tell_after
 from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.record_event import missed_events, outcome_of, prepared, see
@@ -23,6 +24,9 @@ from lessons_kb.session.state import (
     turn_state,
 )
 from lessons_kb.session.transcript_tail import read_missed
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.detect_in_change import Detected
 
 _TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
@@ -54,15 +58,24 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if mine is not None and hook_event.outcome == "unknown":
         event = replace(event, outcome=outcome_of(mine), output=hook_event.output or mine.output)
     arguments = hook_event.arguments if isinstance(hook_event.arguments, (dict, str)) else {}
-    events += prepared(
-        (e, hook_event.part) for e in parse_call(event, arguments, cwd=hook_event.cwd)
-    )
+    calls = parse_call(event, arguments, cwd=hook_event.cwd)
+    wrote: list[Detected] = []
+    if written := [path for e in calls if e.kind == "edit" and not e.tool for path in e.targets]:
+        wrote = _find_written(open_session, hook_event, written)
+        calls = tuple(_with_lines(e, wrote) for e in calls)
+    events += prepared((e, hook_event.part) for e in calls)
     late = _find_late(open_session, hook_event, event)
     with turn_state(journal, hook_event.context) as state:
         missed.note(state)
         note_ended(state, hook_event)
         signals = see(journal, events, hook_event, scope, state)
         made: list[list[str]] = []
+        state.holding = [pair for pair in state.holding if pair[0] != name_call(hook_event)]
+        known = {(call, card) for call, _brain, card, _text in state.matched}
+        for one in wrote:
+            if (name_call(hook_event), one.card.id) not in known:
+                text = tell_after(one, open_session.directory)
+                state.expect(name_call(hook_event), one.layer.alias, one.card.id, text)
         if state.matched:
             made = state.take_matched(name_call(hook_event), made=event.outcome in DONE)
         texts = [text for _call, _brain, _card, text in made if text]
@@ -78,6 +91,25 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if named:
         said = _with_footer(replace(said, named=named), open_session)
     return _add_lessons(said, open_session, hook_event, capabilities, late) if late else said
+
+
+def _find_written(
+    open_session: OpenSession, hook_event: HookEvent, written: Sequence[str]
+) -> list[Detected]:
+    """Return the mistakes that stand in the files of a command, and did not before it ran."""
+    holding = read_state(open_session.journal, hook_event.context).holding
+    held = {mark for call, mark in holding if call == name_call(hook_event)}
+    if not held:
+        return []
+    from lessons_kb.brain.detect_in_change import find_in_files  # few calls need these
+
+    return find_in_files(open_session.brain, written, open_session.scope, without=held)
+
+
+def _with_lines(event: Event, wrote: Iterable[Detected]) -> Event:
+    """Return an edit by a command with the lines that were found in its files."""
+    lines = [m.text for one in wrote for m in one.matches if m.path in event.targets]
+    return replace(event, output="\n".join(lines)) if lines and not event.tool else event
 
 
 def _find_late(

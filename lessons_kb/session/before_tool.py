@@ -12,10 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from zlib import crc32
 
 from lessons_kb.brain.bounded_refresh import freshen
-from lessons_kb.brain.detect_in_change import Detected, find_detected, place_change, place_creation
+from lessons_kb.brain.detect_in_change import (
+    Detected,
+    find_detected,
+    find_in_files,
+    has_detectors,
+    mark_matches,
+    place_change,
+    place_creation,
+)
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_usable
@@ -79,6 +86,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     before = read_state(journal, hook_event.context)
     brain, guarding, detected = _find_fresh(open_session.brain, call, before)
     late = _find_late(brain, call, before)
+    _note_holding(open_session, hook_event, call)
     if not guarding and not detected and not late:
         return NOTHING
     # Of a server's cards a client is told the ids, not where they lie.
@@ -99,7 +107,8 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
     if new or seen or late:
         cards = list(dict.fromkeys(_cards([], seen) + _cards(new, []) + late))
         block, given = give(brain, hook_event, capabilities, cards)
-        texts = [(MATCH, tell_before(seen, told_from))] if seen else []
+        named = {hit.card.id for hit in block.lessons}
+        texts = [(MATCH, tell_before(seen, told_from, given=named))] if seen else []
         texts += [(BLOCK, block.text)] if block.text else []
     question = _question(asking, stopping, told_from)
     proceed = _PROCEED_FILE if asking else _PROCEED
@@ -167,6 +176,15 @@ def _note_spawned(open_session: OpenSession, hook_event: HookEvent) -> None:
             state.spawned.append(kept)
 
 
+def _note_holding(open_session: OpenSession, hook_event: HookEvent, call: _Call) -> None:
+    """Keep the mistakes in the files that a command writes to, to know those that it adds."""
+    if call.written and has_detectors(open_session.brain):
+        held = find_in_files(open_session.brain, call.written, open_session.scope)
+        marks = ["", *mark_matches(held)]
+        with turn_state(open_session.journal, hook_event.context) as state:
+            state.holding += [[name_call(hook_event), mark] for mark in marks]
+
+
 def _note_asked(
     state: TurnState,
     asked_by: str,
@@ -176,9 +194,9 @@ def _note_asked(
     """Return what a human is to be asked about, and was not asked about in this session."""
     asked = state.asked_about()
     asking = _asking(guarding, asked)
-    stopping = [d for d in detected if _may_ask(d.card) and not asked.issuperset(_marks([d]))]
+    stopping = [d for d in detected if _may_ask(d.card) and not asked.issuperset(mark_matches([d]))]
     keys = [key for found in _only_named(asking) for key in _keys(found)]
-    state.asked += [[asked_by, key] for key in (*keys, *_marks(stopping))]
+    state.asked += [[asked_by, key] for key in (*keys, *mark_matches(stopping))]
     return asking, stopping
 
 
@@ -188,8 +206,8 @@ def _note_shown(
     """Return what was not shown in this session."""
     shown = {key for _call, key in state.shown}
     new = [found for found in guarding if not shown.issuperset(_keys(found))]
-    seen = [found for found in detected if not shown.issuperset(_marks([found]))]
-    keys = dict.fromkeys([key for found in new for key in _keys(found)] + _marks(seen))
+    seen = [found for found in detected if not shown.issuperset(mark_matches([found]))]
+    keys = dict.fromkeys([key for found in new for key in _keys(found)] + mark_matches(seen))
     state.shown += [[call, key] for key in keys if key not in shown]
     return new, seen
 
@@ -208,6 +226,8 @@ class _Call:
     changes: tuple[Change, ...] = ()
     """What it writes, as its arguments tell: no file was looked at."""
     commands: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    """Files that a command writes to: what it writes is seen in them once it has ended."""
     place: Callable[[Change], Change] = _as_told
     """Looks at the file that a change is made to, and gives the change its lines."""
 
@@ -225,6 +245,7 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     changed = dict.fromkeys(
         target for event in events if event.kind in _CHANGES for target in event.targets
     )
+    written = tuple(changed)[:_MAX_FILES] if does in _COMMANDS and not hook_event.posted else ()
     folder = find_folder(arguments, hook_event.cwd) if isinstance(arguments, dict) else ""
     begin = folder or hook_event.cwd
     if does in _COMMANDS:
@@ -235,13 +256,14 @@ def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
     elif does == "remove":
         changes = []
     else:
-        written = command if is_patch_command(command) else arguments
-        changes = find_changes(written, scope=scope, cwd=hook_event.cwd)
+        patch = command if is_patch_command(command) else arguments
+        changes = find_changes(patch, scope=scope, cwd=hook_event.cwd)
     place = place_creation if does == "create" or does in _COMMANDS else place_change
     return _Call(
         changed=tuple(changed),
         changes=tuple(changes[:_MAX_FILES]),
         commands=tuple(find_run(command)) if does in _COMMANDS else (),
+        written=written,
         place=_as_told if hook_event.posted else partial(place, root=scope),
     )
 
@@ -406,15 +428,6 @@ def _keys(found: Guarding) -> list[str]:
 
 def _key(layer: Layer, card: Card, file: str) -> str:
     return f"{layer.alias}:{card.id}:{redact_short(file)}"[:300]
-
-
-def _marks(detected: Iterable[Detected]) -> list[str]:
-    """Return what tells matches from others in a session: card, file and the line's text."""
-    return [
-        f"{_key(one.layer, one.card, match.path)[:280]}:{crc32(match.text.encode()):08x}"
-        for one in detected
-        for match in one.matches
-    ]
 
 
 def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], directory: str) -> str:

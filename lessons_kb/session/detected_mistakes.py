@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from lessons_kb.guards.file_names import relative_path, show_path
@@ -22,10 +22,13 @@ _MAX_LINES = 5
 _MAX_TITLE = 160
 
 
-def tell_before(detected: Iterable[Detected], directory: str) -> str:
-    """Return the lines that a call is about to add or run, each with its lesson."""
+def tell_before(detected: Iterable[Detected], directory: str, *, given: Container[str] = ()) -> str:
+    """Return the lines that a call is about to add or run, each with its lesson.
+
+    The titles of the cards that are ``given`` stand in the block that comes with it.
+    """
     lines = [
-        f"- {name_place(match)} — {name_card(one.layer, one.card, directory)}"
+        f"- {name_place(match)} — {name_card(one.layer, one.card, directory, given=given)}"
         for one in detected
         for match in one.matches
     ]
@@ -49,11 +52,12 @@ def name_place(match: Match) -> str:
     return f"{place}`{defang(clean_line(redact(match.text)))}`"
 
 
-def name_card(layer: Layer, card: Card, directory: str) -> str:
-    """Return a card's title and where its file lies."""
+def name_card(layer: Layer, card: Card, directory: str, *, given: Container[str] = ()) -> str:
+    """Return a card's title and where its file lies, that alone of a card that is ``given``."""
     place = card.id if SERVED in card.id else os.path.join(layer.root, card.id)
-    place = relative_path(place, directory)
-    return f"“{defang(clean_line(card.title))[:_MAX_TITLE]}” ({show_path(place)})"
+    place = show_path(relative_path(place, directory))
+    title = defang(clean_line(card.title))[:_MAX_TITLE]
+    return place if card.id in given else f"“{title}” ({place})"
 
 
 def name_call(hook_event: HookEvent) -> str:

@@ -80,9 +80,9 @@ class Capabilities:
     """Lines can be shown to the user; what must be seen waits for the next event that can."""
     lasting: bool = True
     """What a prompt was answered with is still before the model at the next one."""
-    chars: int = 100_000
+    max_bytes: int = 100_000
+    """The most that one text may have, in UTF-8."""
     tokens: int = 100_000
-    """The most that one text may have."""
     ask: bool = False
     stop: bool = False
     review: str = ""

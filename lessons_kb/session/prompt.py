@@ -66,7 +66,7 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         budget=min(settings.preflight.budget, capabilities.tokens),
         context=settings.hooks.context,
         alone=False,
-        max_chars=capabilities.chars,
+        max_chars=capabilities.max_bytes,
         counter=counter_for(capabilities),
         fresh=False,
         noted=True,

@@ -15,7 +15,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Event, Hit, Preflight
 from lessons_kb.session.event import Capabilities, HookEvent
 from lessons_kb.store.journal import SESSION_STATE, Journal
-from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
+from lessons_kb.text.token_estimate import TokenCounter, count_bytes, estimate_tokens
 
 _MAX_LISTED = 500
 _MAX_WAITING = 8
@@ -56,6 +56,9 @@ class TurnState:
         self.matched: list[list[str]] = _lists(data.get("matched"), size=4)
         """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
         to the model if the change is made all the same, "" where it has been told enough."""
+        self.holding: list[list[str]] = _pairs(data.get("holding"))
+        """[call, mark] of each mistake that stood in the files of a command before it ran, and one
+        without a mark: what stands there after it and did not before was written by it."""
         self.brought: list[list[str]] = _pairs(data.get("brought"))
         """[call id, card id] of what a call put in front of the model."""
         self.held: list[list[str]] = _pairs(data.get("held"))
@@ -97,6 +100,7 @@ class TurnState:
             "shown": self.shown[-_MAX_LISTED:],
             "asked": self.asked[-_MAX_LISTED:],
             "matched": self.matched[-_MAX_HELD:],
+            "holding": self.holding[-_MAX_LISTED:],
             "brought": self.brought[-_MAX_BROUGHT:],
             "held": self.held[-_MAX_HELD:],
             "spawned": self.spawned[-_MAX_HELD:],
@@ -162,7 +166,7 @@ class TurnState:
         self.waiting = []
         for about, text in everything:
             joined = "\n\n".join([*given, text])
-            fits = count_chars(joined) <= capabilities.chars and (
+            fits = count_bytes(joined) <= capabilities.max_bytes and (
                 len(joined) <= capabilities.tokens or estimate_tokens(joined) <= capabilities.tokens
             )
             if capabilities.context and fits and text:
@@ -226,17 +230,11 @@ def read_state(journal: Journal, session: str) -> TurnState:
     return TurnState(_loaded(journal.guard_state(session, SESSION_STATE)))
 
 
-def count_chars(text: str) -> int:
-    """Return the length as agents written in JavaScript count it: UTF-16 units."""
-    # Not by encoding: that would import a codec, maybe within a transaction.
-    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
-
-
 def counter_for(capabilities: Capabilities) -> TokenCounter:
-    """Return a counter of tokens to which a text of too many characters is endless."""
+    """Return a counter of tokens to which a text of too many bytes is endless."""
 
     def count(text: str) -> int:
-        return estimate_tokens(text) if count_chars(text) <= capabilities.chars else _ENDLESS
+        return estimate_tokens(text) if count_bytes(text) <= capabilities.max_bytes else _ENDLESS
 
     return count
 
@@ -255,7 +253,7 @@ def pack_known(
         size=1,
         settings=replace(settings, budget=min(settings.budget, capabilities.tokens)),
         counter=counter_for(capabilities),
-        max_chars=capabilities.chars,
+        max_chars=capabilities.max_bytes,
     )
 
 

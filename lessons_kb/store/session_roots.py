@@ -5,6 +5,7 @@ And what a session was told already, where no journal can know it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import zlib
@@ -12,7 +13,7 @@ import zlib
 from lessons_kb.errors import StorageError
 from lessons_kb.store.disk import open_regular
 from lessons_kb.store.locate import state_home
-from lessons_kb.store.user_state import make_private
+from lessons_kb.store.user_state import make_private, write_private
 
 _FOLDER = "sessions"
 _KEPT_SECONDS = 30 * 86_400
@@ -49,6 +50,35 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     except (OSError, StorageError):
         return directory
     return directory
+
+
+def silence_sessions(agent: str, project: str) -> None:
+    """Let the sessions of an agent that run now be silent, all or those below a project.
+
+    An agent goes on with the hooks that it read when it started.
+    """
+    folder = os.path.join(state_home(), _FOLDER)
+    make_private(folder)
+    write_private(os.path.join(folder, _name(f"silenced {agent}")), os.fsencode(project))
+
+
+def end_silence(agent: str) -> None:
+    """Let the sessions of an agent that was set up again be heard."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(state_home(), _FOLDER, _name(f"silenced {agent}")))
+
+
+def is_silenced(agent: str, session: str, directory: str) -> bool:
+    """Tell whether an agent's hooks were taken out since the session's first event."""
+    folder = os.path.join(state_home(), _FOLDER)
+    try:
+        with open(os.path.join(folder, _name(f"silenced {agent}")), "rb") as file:
+            since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
+        begun = os.stat(os.path.join(folder, _name(session))).st_mtime_ns
+    except OSError:
+        return False
+    inside = f"{os.path.realpath(directory)}/".startswith(f"{project}/" if project else "")
+    return begun < since and inside
 
 
 def is_first(folder: str, what: str, *, unknown: bool) -> bool:

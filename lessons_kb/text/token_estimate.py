@@ -71,3 +71,8 @@ def estimate_tokens(text: str) -> int:
 
 def _weight(char: str) -> float:
     return _WEIGHTS[bisect_left(_LASTS, ord(char))][1]
+
+
+def count_bytes(text: str) -> int:
+    """Return the length in UTF-8, never less than in characters or UTF-16 units."""
+    return len(text.encode(errors="replace"))

@@ -45,6 +45,8 @@ detect:
 """.lstrip()
 LINE = "subprocess.run(cmd, shell=True)"
 NAMED = "“A command line built from input ran a stranger's command” (lessons/shell.md)"
+PLACE = "lessons/shell.md"
+"""How a line names a card whose title stands in the block behind it."""
 BLOCK = "[ACTIVE LESSONS — verify before finalizing]"
 
 
@@ -91,9 +93,10 @@ def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(project, fir
     said = context(output)
     first, _, block = said.partition("\n\n")
     assert first == (
-        f"This is a mistake that a lesson describes:\n- src/run.py:5: `{LINE}` — {NAMED}"
+        f"This is a mistake that a lesson describes:\n- src/run.py:5: `{LINE}` — {PLACE}"
     )
     assert block.startswith(BLOCK)
+    assert said.count("ran a stranger's command") == 1
     assert "Pass a list of arguments" in block
     assert asked(output) == ""
 
@@ -110,7 +113,7 @@ def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(project, fir
 )  # fmt: skip
 def test_creations_patches_and_documents_are_looked_at(project, fire, tool, arguments) -> None:
     said = context(fire("claude-code", claude(project, "PreToolUse", tool, tool_input=arguments)))
-    assert f"`{LINE}` — {NAMED}" in said
+    assert f"`{LINE}` — {PLACE}" in said
 
 
 def test_what_was_there_before_is_silent(project, fire) -> None:
@@ -230,7 +233,7 @@ def test_codex_patches(project, fire) -> None:
     )
     sent = claude(project, "PreToolUse", "apply_patch", tool_input={"command": patch})
     said = context(fire("codex", sent))
-    assert f"src/run.py:5: `{LINE}` — {NAMED}" in said
+    assert f"src/run.py:5: `{LINE}` — {PLACE}" in said
     done = {**sent, "hook_event_name": "PostToolUse", "tool_response": {"exit_code": 0}}
     assert "went in with src/run.py:5" in context(fire("codex", done))
 
@@ -266,7 +269,7 @@ def test_opencode_edits(project, fire) -> None:
         },
         "cwd": str(project),
     }
-    assert f"src/run.py:5: `{LINE}` — {NAMED}" in fire("opencode", sent)["context"]
+    assert f"src/run.py:5: `{LINE}` — {PLACE}" in fire("opencode", sent)["context"]
     done = {**sent, "event": "after", "output": "ok", "metadata": {}}
     assert "went in with src/run.py:5" in fire("opencode", done)["context"]
 
@@ -282,3 +285,78 @@ def test_syntax_patterns_without_the_extra_are_silent(project, fire, monkeypatch
 def test_a_syntax_pattern_is_found(project, fire) -> None:
     sent = claude(project, "PreToolUse", "Edit", tool_input=edit(project, "    os.system(cmd)"))
     assert "src/run.py:5: `os.system(cmd)`" in context(fire("claude-code", sent))
+
+
+WRITES = {
+    "sed": f"sed -i 's/pass/{LINE}/' src/run.py",
+    "perl": f"cd src && perl -pi -e 's/pass/{LINE}/' run.py",
+    "redirect": f"printf '%s' '{LINE}' >> src/run.py",
+    "here-document": f"cat > src/run.py <<'EOF'\n{LINE}\nEOF",
+    "copy": "cp /tmp/elsewhere.py src/run.py",
+}
+
+
+def states(project) -> dict[str, str]:
+    """Return what the check of the turn says of each checklist item."""
+    with Brain.open(project) as brain:
+        return {item.item: item.state for item in brain.check_last().items}
+
+
+@pytest.mark.parametrize("command", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("agent", ["codex", "claude-code"])
+def test_what_a_command_writes_is_seen_once_it_has_run(project, fire, agent, command) -> None:
+    path = project / "src" / "run.py"
+    prompt = {"prompt": "run a command in src/run.py built from the input", "prompt_id": "p1"}
+    fire(agent, claude(project, "UserPromptSubmit", "", **prompt))
+    sent = claude(project, "PreToolUse", "Bash", tool_input={"command": command})
+    before = context(fire(agent, sent))
+    path.write_text(path.read_text().replace("pass", LINE))  # what the agent runs
+    response = {"exit_code": 0} if agent == "codex" else {"stdout": ""}
+    done = {**sent, "hook_event_name": "PostToolUse", "tool_response": response}
+    said = context(fire(agent, done))
+    assert (before + said).count(NAMED) >= 1
+    assert "The change went in with src/run.py:" in said
+    with Brain.open(project) as brain:
+        assert brain.stats.effect("shell").recurrences == 1
+    fire(agent, claude(project, "Stop", "", last_assistant_message="I have changed src/run.py."))
+    assert states(project)["Pass a list of arguments"] == "contradicted"
+
+
+def test_what_stood_in_the_file_of_a_command_is_silent(project, fire) -> None:
+    path = project / "src" / "run.py"
+    path.write_text(f"{LINE}\nx = 1\n")
+    sent = claude(
+        project, "PreToolUse", "Bash", tool_input={"command": "sed -i 's/x/y/' src/run.py"}
+    )
+    assert context(fire("codex", sent)) == ""
+    path.write_text(f"{LINE}\ny = 1\n")
+    done = {**sent, "hook_event_name": "PostToolUse", "tool_response": {"exit_code": 0}}
+    assert context(fire("codex", done)) == ""
+
+
+def test_without_a_look_before_it_a_command_is_blamed_for_nothing(project, fire) -> None:
+    (project / "src" / "run.py").write_text(f"{LINE}\n")
+    arguments = {"command": "sed -i 's/x/y/' src/run.py"}
+    done = claude(project, "PostToolUse", "Bash", tool_input=arguments)
+    assert context(fire("codex", {**done, "tool_response": {"exit_code": 0}})) == ""
+
+
+@pytest.mark.parametrize("globs", ['["*.py"]', '["src/*.py"]'])
+def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, fire, globs) -> None:
+    path = project / "src" / "run.py"
+    (project / "lessons" / "shell.md").write_text(SHELL.replace('["*.py"]', globs))
+    common = {"sessionID": "s1", "cwd": str(project)}
+    prompt = "run a command in src/run.py built from the input"
+    fire("opencode", {**common, "event": "prompt", "messageID": "m1", "text": prompt})
+    arguments = {"filePath": str(path), "oldString": "    pass", "newString": f"    {LINE}"}
+    sent = {**common, "event": "before", "callID": "c1", "tool": "edit", "args": arguments}
+    fire("opencode", sent)
+    path.write_text(path.read_text().replace("pass", LINE))
+    diff = (
+        f"Index: {path}\n{'=' * 67}\n--- {path}\n+++ {path}\n@@ -2,4 +2,4 @@\n \n \n"
+        f" def run(cmd):\n-    pass\n+    {LINE}\n"
+    )
+    done = {"event": "after", "output": "Edit applied.", "metadata": {"diff": diff}}
+    fire("opencode", {**sent, **done})
+    fire("opencode", {**common, "event": "stop", "text": "I have changed src/run.py."})
+    assert states(project)["Pass a list of arguments"] == "contradicted"

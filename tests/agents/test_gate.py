@@ -234,9 +234,11 @@ STOP = f"{REFUSED} STOP what you are doing and wait for the user to tell you how
 SAID = f"{REFUSED} To tell you how to proceed, the user said:\nnever touch the live schema"
 
 
-def write_refusal(project: pathlib.Path, command: str, text: str, **more: Any) -> None:
+def write_refusal(
+    project: pathlib.Path, command: str, text: str, tool: str = "Bash", **more: Any
+) -> None:
     """Write what Claude Code 2.1.328 writes when a call is refused at its question."""
-    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": command}}
+    use = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {"command": command}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
     sent = {"role": "user", "content": [result]}
     lines: list[dict[str, Any]] = [
@@ -280,6 +282,33 @@ def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire, journal
     assert journal() == ([("Bash", "permission_denied")], [])
     # What was declined is asked about again.
     assert FILE in asked(fire("claude-code", run(project, f"rm {FILE}", 2)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [STOP, f"{STOP} The user said: not now"])
+@pytest.mark.parametrize(
+    ("tool", "command"),
+    [
+        ("mcp__lessons__lessons_search", "retry of a webhook"),
+        ("mcp__plugin_lessons_lessons__lessons_propose", "x"),
+        ("mcp_lessons_lessons_bump", "x"),
+        ("lessons-lessons_get", "x"),
+        ("Bash", "lessons review --json"),
+        ("Bash", "cd sub && /home/dev/.venv/bin/lessons review"),
+    ],
+)
+def test_declining_to_work_with_lessons_makes_no_draft(
+    project, fire, journal, tool, command, text
+) -> None:
+    refuse(project, fire, command, text, tool=tool, toolDenialBeforeRun=True)
+    assert journal() == ([(tool, "permission_denied")], [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["cat lessons", "rm -r lessons", "make other_lessons_x"])
+def test_declining_another_command_still_does(project, fire, journal, command) -> None:
+    refuse(project, fire, command, STOP, toolDenialBeforeRun=True)
+    assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
 def test_esc_at_the_question_brings_the_lesson_with_the_next_prompt(project, fire) -> None:

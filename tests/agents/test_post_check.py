@@ -186,6 +186,28 @@ def test_a_mistake_that_was_left_in_the_change_is_contradicted(project, turn) ->
     )
 
 
+RULES = {
+    "shell": "telegram command without any shell, whatever input it came from",
+    "check": "telegram command that restarts the service with a checked exit code, and report it",
+}
+
+
+@pytest.mark.parametrize("many", [1, 2])
+def test_mistakes_that_were_left_are_one_short_line(project, turn, many) -> None:
+    for word, item in list(RULES.items())[:many]:
+        text = DETECT.replace("A telegram command must not run a shell", f"Run a {item}")
+        text = text.replace("telegram command without a shell", item)
+        text = text.replace("'shell", f"'{word}")
+        (project / f"lessons/{word}.md").write_text(text)
+    wrong = "subprocess.run(read_from_the_group, shell=True, check=True, timeout=True)\n"
+    (project / "bot/main.py").write_text(wrong)
+    line = turn("Done.", write(project, "bot/main.py", wrong))
+    assert line.startswith("⚠ Checklist: “Run ")
+    assert line.count("the mistake is in the change (bot/main.py") == 1
+    assert line.count("“Run ") == many
+    assert len(line) <= 240
+
+
 def test_a_mistake_that_was_taken_back_is_not(project, turn) -> None:
     (project / "lessons/no-shell.md").write_text(DETECT)
     wrong, right = "run(command, shell=True)\n", "run(command.split())\n"

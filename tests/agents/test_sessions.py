@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import pathlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.agents.install.own_programs import NAMES
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.session.state import turn_state
+from lessons_kb.store.journal import open_session_journal
 from tests.agents.conftest import read_output
 
 pytestmark = pytest.mark.slow
@@ -438,12 +445,61 @@ def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
     assert [bool(context(output)) for _, output, _ in outputs] == [False, script.agent in FORGETS]
 
 
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire) -> None:
+    """An agent goes on with the hooks that it read when it started, and is not to be told."""
+    request = Request(
+        agent=script.agent, project=os.path.realpath(project), entries=Entries(**NAMES), scope=scope
+    )
+    happens = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
+    happens += [script.failed(number) for number in (1, 2, 3)] + [script.stop()]
+
+    def said() -> list[Any]:
+        return [output for payload in happens if (output := fire(script.agent, payload))]
+
+    install(request)
+    fire(script.agent, script.start("startup"))
+    uninstall(replace(request, scope="user" if scope == "project" else "project"))  # nothing there
+    uninstall(request)
+    assert said() == []
+    install(request)
+    assert said()
+
+
 @pytest.mark.parametrize("agent", BLOCK_WITH)
 def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, project, enter) -> None:
     script = next(script for script in SCRIPTS if script.agent == agent)(project)
     happened = [script.prompt(PROMPT, 1), script.stop(), script.prompt(PROMPT, 2), script.edited(1)]
     given = [context(enter(agent, payload)[0]) for payload in happened]
     assert ["Reject every chat id" in text for text in given] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("agent", "source", "given"),
+    [
+        # Where SessionStart gives context, Gemini CLI drops the user's first prompt on --resume.
+        ("gemini-cli", "startup", "after"),
+        ("gemini-cli", "resume", "after"),
+        ("gemini-cli", "clear", "after"),
+        # What the chat that is resumed holds already would stand in it twice.
+        ("claude-code", "resume", "after"),
+        ("codex", "resume", "after"),
+        ("claude-code", "startup", "start"),
+        ("claude-code", "clear", "start"),
+        ("codex", "clear", "start"),
+        # There the text of the resume takes the place of the old one.
+        ("copilot-cli", "resume", "start"),
+    ],
+)
+def test_what_waits_when_a_session_starts(agent, source, given, project, fire) -> None:
+    """Text is due, for the call before which it was found brought none to the model."""
+    script = next(script for script in SCRIPTS if script.agent == agent)(project)
+    fire(agent, script.prompt("Go on.", 1))
+    journal = open_session_journal(str(project))
+    with contextlib.closing(journal), turn_state(journal, "s1") as state:
+        state.waiting.append(["files", "## Files Modified\n- a.py"])
+    outputs = {"start": fire(agent, script.start(source)), "after": fire(agent, script.edited(1))}
+    assert [when for when, output in outputs.items() if "a.py" in context(output)] == [given]
 
 
 def test_lessons_that_a_compaction_could_not_carry_come_with_the_next_prompt(

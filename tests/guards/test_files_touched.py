@@ -94,7 +94,7 @@ def test_summary_rewritten_by_a_model_is_read(summary: str, read: set, modified:
 @pytest.mark.slow
 @given(st.sets(ODD_NAMES), st.sets(ODD_NAMES))
 def test_text_is_read_back(read: set, modified: set):
-    text = ledger_of(read=read, modified=modified, max_chars=100_000).format()
+    text = ledger_of(read=read, modified=modified, max_bytes=100_000).format()
 
     assert parse_ledger(text) == (read, modified)
 
@@ -155,11 +155,12 @@ def test_text_that_just_fits_is_whole_and_one_less_is_cut():
 def test_cut_list_says_how_many_more():
     ledger = ledger_of(read=[f"file{n:02}" for n in range(50)])
 
-    text = ledger.format(60)
+    text = ledger.format(62)
 
     assert text == "## Files Read\n- file00\n- file01\n- file02\n- … 47 more"
-    assert ledger.format(len(text)) == text
-    assert ledger.format(len(text) - 1) == "## Files Read\n- file00\n- file01\n- … 48 more"
+    room = len(text.encode())
+    assert ledger.format(room) == text
+    assert ledger.format(room - 1) == "## Files Read\n- file00\n- file01\n- … 48 more"
 
 
 def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
@@ -168,12 +169,12 @@ def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
     text = ledger_of(read=many, modified=["a"]).format(100)
     assert text.endswith("## Files Modified\n- a")
     assert 90 <= len(text) <= 100
-    assert ledger_of(read=many, modified=["a"]).format(len(text)) == text
+    assert ledger_of(read=many, modified=["a"]).format(len(text.encode())) == text
 
     text = ledger_of(read=["a"], modified=many).format(100)
     assert text.startswith("## Files Read\n- a\n\n")
     assert 90 <= len(text) <= 100
-    assert ledger_of(read=["a"], modified=many).format(len(text)) == text
+    assert ledger_of(read=["a"], modified=many).format(len(text.encode())) == text
 
     read, _, modified = ledger_of(read=many, modified=many).format(200).partition("\n\n")
     assert 85 <= len(read) <= 115
@@ -185,7 +186,7 @@ def test_default_limit_is_4000_characters():
 
     assert 3900 < len(ledger.format()) <= 4000
     assert 3900 < len(ledger.see(Event(kind="compaction")).message) <= 4000
-    assert len(ledger_of(read=["a" * 99], max_chars=50).format()) <= 50
+    assert len(ledger_of(read=["a" * 99], max_bytes=50).format()) <= 50
 
 
 def test_files_of_another_scope_are_named_in_full():
@@ -216,7 +217,7 @@ def test_order_of_events_does_not_matter(events: list, random):
 @pytest.mark.slow
 @given(TOUCHES, TOUCHES)
 def test_ledger_lost_at_a_compaction_is_made_whole_from_the_summary(before: list, after: list):
-    whole, lost = FileLedger(max_chars=100_000), FileLedger(max_chars=100_000)
+    whole, lost = FileLedger(max_bytes=100_000), FileLedger(max_bytes=100_000)
     for event in before:
         whole.see(event)
     summary = f"Summary.\n\n{whole.format()}\n\nDone."

@@ -95,7 +95,7 @@ def test_documented_loop_notes_an_edit_loop():
 
 @given(RUN, st.integers(0, 30))
 def test_state_kept_between_two_processes_changes_nothing(events: list, cut: int):
-    limits = Limits(ledger_chars=200)
+    limits = Limits(ledger_bytes=200)
     whole = Watch(scope="/w", limits=limits)
     parted = Watch(scope="/w", limits=limits)
     for index, event in enumerate(events):
@@ -162,7 +162,7 @@ def test_watch_does_not_change_the_state_it_started_from(before: list, after: li
 
 
 def test_limits_reach_each_guard_also_after_a_restart():
-    limits = Limits(mistakes=1, repeats=2, edits=1, ledger_chars=60)
+    limits = Limits(mistakes=1, repeats=2, edits=1, ledger_bytes=60)
     failed = Event(kind="tool", outcome="exec_error")
     call = Event(kind="tool", tool="t", arguments="a")
     kept = (Watch().to_state(), None, _state(edits=None))

@@ -28,6 +28,7 @@ from lessons_kb.agents.install.settings_files import (
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.store import agent_settings
 from lessons_kb.store.disk import shown
+from lessons_kb.store.session_roots import end_silence, silence_sessions
 from lessons_kb.text.redact import redact
 
 T = TypeVar("T")
@@ -71,17 +72,24 @@ def install(request: Request, *, dry_run: bool = False) -> list[Change]:
     ]
     if not dry_run and request.entries.hook == launcher_path():
         write_launcher()
-    return _carry_out(steps, dry_run=dry_run)
+    changes = _carry_out(steps, dry_run=dry_run)
+    if not dry_run:
+        end_silence(request.agent)
+    return changes
 
 
 def uninstall(request: Request, *, dry_run: bool = False) -> list[Change]:
     """Take everything of ours out of the agent's files.
 
-    A file in which nothing else changed since gets its former bytes back. Errors as ``install``.
+    A file in which nothing else changed since gets its former bytes back. Sessions that run with
+    the hooks that they began with get no more answer. Errors as ``install``.
     """
     check_request(request)
     steps = [_plan_removal(target, _holder(request)) for target in checked_targets(request)]
-    return _carry_out(steps, dry_run=dry_run)
+    changes = _carry_out(steps, dry_run=dry_run)
+    if not dry_run and any(step.before != step.after for step in steps):
+        silence_sessions(request.agent, "" if request.scope == "user" else request.project)
+    return changes
 
 
 def find_installed(request: Request) -> list[str]:

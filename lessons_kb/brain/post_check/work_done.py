@@ -13,6 +13,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.check.claims import is_harmless, is_quiet
 from lessons_kb.check.item_evidence import is_patch, read_patch
+from lessons_kb.guards.file_names import relative_path
 from lessons_kb.learn.test_runs import find_test_command
 from lessons_kb.model import DONE, Command, Edit, Event, Evidence
 from lessons_kb.process.git import Diff, read_diff
@@ -120,6 +121,8 @@ def _edits_of(event: Event) -> Iterator[Edit]:
         path = event.targets[0] if event.targets else ""
         told = read_patch(event.output, path=path) if is_patch(event.output) else []
         told = told or [Edit(path=path, text=event.output)]
+        # opencode's diffs name files in full.
+        told = [replace(edit, path=relative_path(edit.path, event.scope)) for edit in told]
     yield from told
     named = {edit.path for edit in told}
     yield from (Edit(path=path) for path in event.targets if path not in named)
