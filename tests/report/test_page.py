@@ -225,3 +225,12 @@ def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(
     assert f"… and {4_000 - rows:,} more of this kind" in told
     assert f"… and {8_000 - rows:,} more never given" in told
     assert "12,000 cards." in told
+
+
+def test_a_title_holds_no_secret(
+    page: Callable[..., str], overview: Callable[..., Overview], effect: Callable[..., Effect]
+) -> None:
+    secret = "nfp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+    shown = page(overview(effect(title=f"Deployed with {secret}")), brain=secret)
+    assert secret not in shown
+    assert "Deployed with [redacted api token]" in shown
