@@ -6,6 +6,7 @@ expanded. Values stay the text that was written; what they mean is the business 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -16,9 +17,16 @@ from lessons_kb.cards.lenient_reader import read_scalar
 
 MAX_DEPTH = 16
 MAX_ALIASES = 32
+_TOO_DEEP = "it is nested too deeply"
 NULLS = ("", "~", "null", "Null", "NULL")
 # YAML 1.1 ends a line at these, we do not.
 _ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+_FLOW_BEGINS = re.compile(r"(?:^|[:?-][ \t])[ \t]*(?:[&!]\S*[ \t]+)*(?=[\[{])", re.MULTILINE)
+_FLOW_TOKEN = re.compile(
+    r"""[\[\]{}] | "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | \#.* |
+    [^\s,\[\]{}"'#](?:(?!:[\s,\[\]{}]|\s\#)[^,\[\]{}])*""",
+    re.VERBOSE,
+)
 
 
 _IN_VALUE = 2
@@ -52,12 +60,34 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[Entry, ...]:
     try:
         entries = YAMLHandler().load(text, Loader=_loader())
     except YAMLError as error:
+        if (line := _find_too_deep(text)) is not None:
+            raise RefusedError(_TOO_DEEP, line) from None
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise NotYamlError(problem, mark.line if mark else 0) from None
     except UnicodeError:
         raise NotYamlError("it contains characters that are not valid Unicode") from None
     return tuple(_placed(entry, lines) for entry in entries)
+
+
+def _find_too_deep(text: str) -> int | None:
+    """Return the line in which brackets pass MAX_DEPTH, None if none do.
+
+    A parser may refuse a line of brackets before it hands over the first: its own limit differs
+    from version to version.
+    """
+    depth = place = 0
+    while begin := _FLOW_BEGINS.search(text, place):
+        for token in _FLOW_TOKEN.finditer(text, begin.end()):
+            place = token.end()
+            depth += (token[0] in "[{") - (token[0] in "]}")
+            if depth > MAX_DEPTH:
+                return text.count("\n", 0, place)
+            if not depth:
+                break
+        else:
+            break
+    return None
 
 
 @cache
@@ -201,7 +231,7 @@ class _Reader:
             if kind is self._list or kind is self._mapping:
                 depth += 1
                 if depth > MAX_DEPTH:
-                    raise RefusedError("it is nested too deeply", event.start_mark.line)
+                    raise RefusedError(_TOO_DEEP, event.start_mark.line)
                 if event.anchor:
                     self._nested.add(event.anchor)
                 key = "" if key is None else key

@@ -11,6 +11,14 @@ _STOPPED = 130
 
 def main() -> None:
     """Run the command that the arguments name, and exit."""
+    if sys.getfilesystemencoding() == "ascii":  # a name of a file in UTF-8 could not be read
+        again = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+        os.execv(sys.executable, again)  # noqa: S606 no shell is needed
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # closed: the next file that is opened would get its number
+            null = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(null, True)
+            setattr(sys, name, os.fdopen(null, "w" if descriptor else "r", encoding="utf-8"))
     if sys.argv[1:2] == ["merge-driver"]:
         from lessons_kb.cli.run_merge_driver import run
 
@@ -38,8 +46,7 @@ def _leave(code: object) -> None:
     atexit._run_exitfuncs()  # noqa: SLF001 as Python itself would, and nobody else can
     try:
         for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
+            stream.flush()
     except (OSError, ValueError):
         return
     os._exit(int(code or 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from lessons_kb.cli.options import Options, close_brains, set_options
+from lessons_kb.cli.options import Options, close_brains, discard_output, set_options, tell
 from lessons_kb.errors import LessonsError
 from lessons_kb.version import __version__
 
@@ -86,6 +87,9 @@ _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
 _RUNS_COMMANDS, _ITS_VALUED = "run", ("--stall", "--session", "--stage")
 _OPTIONAL_VALUE = ("--diff", "--from-session")
+
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What says, where no file is named, that standard output takes no more."""
 
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
@@ -207,12 +211,13 @@ def _hoisted(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _run(app: typer.Typer, arguments: list[str]) -> int:
     try:
-        status = app(arguments, prog_name="lessons", standalone_mode=False)
+        try:
+            status = app(arguments, prog_name="lessons", standalone_mode=False)
+        except typer.Exit as stop:
+            status = int(stop.exit_code)
         sys.stdout.flush()
-    except typer.Exit as stop:
-        return int(stop.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        print("lessons: interrupted", file=sys.stderr)
+        tell("lessons: interrupted")
         return 130
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "lessons"
@@ -226,6 +231,9 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
     except LessonsError as error:
         return _fail(str(error))
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+            discard_output(sys.stdout)
+            return _fail(f"the answer could not be written: {error.strerror}; send it elsewhere")
         if os.environ.get(DEBUG):
             raise
         what = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -235,7 +243,7 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
 
 def _reader_has_gone() -> int:
     """End well: the reader has seen enough. Keeps the interpreter from complaining at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    discard_output(sys.stdout)
     return 0
 
 
@@ -243,7 +251,7 @@ def _fail(message: str) -> int:
     from lessons_kb.text.escape_controls import visible
 
     line = " ".join(map(str.strip, message.splitlines()))
-    print(f"lessons: {visible(line)}", file=sys.stderr)
+    tell(f"lessons: {visible(line)}")
     return 2
 
 

@@ -9,9 +9,10 @@ import shutil
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.store.locate import find_brains
 from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.plurals import counted
 
@@ -78,6 +79,8 @@ def check_folder(option: str, name: str) -> None:
     """Raise InputError where a file stands in for the folder that a brain is."""
     if os.path.isfile(name):
         folder = os.path.dirname(name) or "."
+        if brains := find_brains(os.path.realpath(folder)):
+            folder = os.path.relpath(brains[0])
         raise InputError(f"{option} {name} is a file; give the folder of a brain, such as {folder}")
 
 
@@ -125,16 +128,28 @@ def say(message: str) -> None:
     from lessons_kb.text.escape_controls import visible
 
     line = visible(message)
-    if sys.stdout is not None:
-        with contextlib.suppress(OSError, ValueError):  # where both go to one file, in this order
-            sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError):  # where both go to one file, in this order
+        sys.stdout.flush()
     if sys.stderr.isatty():
         from lessons_kb.cli.line_wrapping import wrap
 
         width = shutil.get_terminal_size().columns - len(_SPEAKER)
         if len(line) > width:
             line = f"\n{' ' * len(_SPEAKER)}".join(wrap(line, max(width, _NARROWEST), hang=2))
-    print(f"{_SPEAKER}{line}", file=sys.stderr)
+    tell(f"{_SPEAKER}{line}")
+
+
+def tell(text: str) -> None:
+    """Print on stderr; where that cannot be written, the command goes on without it."""
+    try:
+        print(text, file=sys.stderr)
+    except OSError:
+        discard_output(sys.stderr)
+
+
+def discard_output(stream: TextIO) -> None:
+    """Let a stream that cannot be written lead nowhere, so that nothing complains at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(data: Any) -> None:
@@ -175,7 +190,7 @@ def read_text(words: Sequence[str], *, what: str) -> str:
     """Join the words of an argument, or read stdin where there are none or a single ``-``."""
     if words and list(words) != ["-"]:
         return " ".join(words)
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         raise InputError(f"{what} missing; pass it as an argument or on stdin")
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +15,7 @@ from lessons_kb.cli.options import (
     print_json,
     read_text,
     say,
+    tell,
 )
 from lessons_kb.cli.query_options import Paths, Revision, Session, Stage, read_diff, say_stale
 from lessons_kb.errors import Untrusted
@@ -84,7 +84,7 @@ def preflight(
     if explain:
         _explain(brain, block, text)
     elif block.lessons and not options().json:
-        print(render.scope_footer(block, language), file=sys.stderr)
+        tell(render.scope_footer(block, language))
     _say_too_small(block, lambda tokens: asked(budget=tokens, remember=False, fresh=False))
 
 
@@ -92,8 +92,8 @@ def _explain(brain: Brain, block: Preflight, text: str) -> None:
     """Say why of what was given and, of what was held back, as many as could have been given."""
     shown = block.withheld[: max(brain.layers[0].settings.preflight.max_lessons, 1)]
     for hit in (*block.lessons, *block.notes, *shown):
-        print(f"{hit.card.title} ({hit.card.id})", file=sys.stderr)
-        print(render.explain_hit(hit, text), file=sys.stderr)
+        tell(f"{hit.card.title} ({hit.card.id})")
+        tell(render.explain_hit(hit, text))
     if others := len(block.withheld) - len(shown):
         say(f"{others} more suppressed; use --json")
     say_stale(brain)

@@ -137,6 +137,8 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             names[0], brains=options().brains, may=scopes, person=person, email=email
         )
         say("the token is shown this once; keep it where only its user can read it")
+        for brain in options().brains:
+            say(f"it opens what is served as {brain}: `lessons serve {brain}=FOLDER`")
         print_json({"name": names[0], "token": secret}) if options().json else print(secret)
     elif action == "remove":
         server_tokens.remove_token(names[0])

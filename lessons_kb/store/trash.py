@@ -92,7 +92,12 @@ def new_entry(
     data = json.dumps(meta).encode()
     try:
         if expected is None:
-            write_private(os.path.join(entry, _META), data)
+            try:
+                write_private(os.path.join(entry, _META), data)
+            except StorageError:
+                if link is not None:
+                    raise
+                os.symlink(path, os.path.join(entry, _META))  # a full disk has room for a link
         else:  # for some seconds only, and what was expected is known: not worth a sync
             file = os.open(os.path.join(entry, _META), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
@@ -108,6 +113,8 @@ def new_entry(
 def read_meta(entry: str) -> Mapping[str, Any]:
     """Return what is known of an entry, {} when its note is damaged."""
     try:
+        if os.path.islink(os.path.join(entry, _META)):
+            return {"path": os.readlink(os.path.join(entry, _META)), "why": "deleted"}
         data = read_regular(os.path.join(entry, _META), limit=1 << 20, name=_META)
         meta = json.loads(data)
     except (OSError, StorageError, ValueError):

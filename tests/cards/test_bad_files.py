@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
+import yaml
 
+from lessons_kb.cards import yaml_reader
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Document
@@ -71,6 +73,46 @@ def test_headers_that_cannot_be_used(text: str, rule: str, line: int | None) -> 
     found = only_error(document)
     assert found[0] == rule
     assert line in (None, found[1])
+
+
+def _refuse_at_once(_loader: object) -> None:
+    raise yaml.YAMLError("no brackets today")
+
+
+@pytest.mark.parametrize("parser", ["as installed", "pure Python", "refuses everything"])
+@pytest.mark.parametrize(
+    ("value", "deep"),
+    [
+        ("[" * 18 + "]" * 18, True),
+        ("[" * 18, True),
+        ("\n  - [" + "x, [" * 17 + "]" * 18, True),
+        ("{a: " * 18 + "}" * 18, True),
+        ("{a: [" * 9 + "\n" + "]}" * 9, True),
+        ("&b !!seq [" + "it's, [" * 17 + "]" * 18, True),
+        ("[" * 2_000 + "]" * 2_000, True),
+        ("[" * 60_000, True),
+        ("{a: " * 15_000, True),
+        ("[" * 9 + "]" * 9 + "\nb: " + "[" * 9 + "]" * 9, False),
+        ("[" + "[]," * 40 + "]", False),
+        ("['" + "[" * 40 + '\', "\\"' + "[" * 40 + '"]', False),
+        ("[a, # " + "[" * 40 + "\n  b]", False),
+        ("see " + "[" * 40, False),
+    ],
+)
+def test_depth_is_our_own_rule_whatever_the_yaml_library_refuses(
+    monkeypatch: pytest.MonkeyPatch, parser: str, value: str, deep: bool
+) -> None:
+    loader = {"pure Python": yaml.SafeLoader}.get(parser, yaml.CSafeLoader)
+    if parser == "refuses everything":
+        loader = type("Loader", (loader,), {"get_event": _refuse_at_once})
+    monkeypatch.setattr(yaml, "CSafeLoader", loader)
+    yaml_reader._loader.cache_clear()
+    try:
+        found = parse(f"---\ntitle: T\na: {value}\n---\n# T\n").findings
+    finally:
+        yaml_reader._loader.cache_clear()
+    refused = [finding.message for finding in found if finding.rule == "header-refused"]
+    assert refused == ["the header is not accepted: it is nested too deeply"] * deep
 
 
 def bomb(levels: int) -> str:

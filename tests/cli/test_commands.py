@@ -360,6 +360,7 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pat
         (["import", "transcript", "x", "--agent", "me"], ": --agent must be one of"),
         (["export", "xml"], ": FORMAT must be one of"),
         (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
+        (["--brain", "lessons/telegram-allowlist.md", "list"], "of a brain, such as .\n"),
         (["lint", "lessons.toml"], "lint lessons.toml is a file; give the folder"),
         (["import", "review", "lessons.toml"], "no table with the columns Claim and State; give"),
         (["create", "x", "--severity", "huge"], "severity must be one of"),

@@ -65,3 +65,82 @@ def test_a_process_that_has_answered_is_not_taken_apart():
 def test_an_answer_that_cannot_be_written_is_an_error():
     done = ended("sys.stdout = open('/dev/full', 'w')", "print('lost')", "sys.exit(0)")
     assert "No space left" in done.stderr
+
+
+def at_streams(
+    brain, redirection: str, *words: str, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command as a shell does that is told what becomes of its streams."""
+    command = [sys.executable, "-m", "lessons_kb.cli.entry", *words]
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *command],
+        cwd=brain, capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, **env},
+    )  # fmt: skip
+
+
+COMMANDS = [
+    ("list",),
+    ("preflight", "Add a telegram command", "--explain"),
+    ("doctor",),
+    ("bump", "telegram-allowlist"),
+    ("--version",),
+    ("nosuch",),
+]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_closed_stream_is_silence_and_changes_no_exit_code(brain, words):
+    usual = at_streams(brain, "", *words)
+    for closed in (">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        done = at_streams(brain, closed, *words)
+        assert done.returncode == usual.returncode, closed
+        assert "internal error" not in done.stderr
+        assert (">&-" in closed and "2>&-" not in closed) <= (done.stdout == "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_full_device_is_one_line_and_an_error(brain, words):
+    usual = at_streams(brain, "", *words)
+    told = "lessons: the answer could not be written: No space left on device; send it elsewhere"
+    for unbuffered in ("", "1"):
+        lost = at_streams(brain, ">/dev/full", *words, PYTHONUNBUFFERED=unbuffered)
+        assert lost.returncode == (2 if usual.stdout else usual.returncode)
+        assert (told in lost.stderr.splitlines()) == bool(usual.stdout)
+        assert "internal error" not in lost.stderr
+    unsaid = at_streams(brain, "2>/dev/full", *words)
+    assert unsaid.returncode == usual.returncode
+    assert bool(unsaid.stdout) == bool(usual.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are UTF-8 anyway")
+def test_a_locale_without_utf8_hides_no_card(brain):
+    (brain / "lessons" / "한글.md").write_text("# 한글 제목\n\n- 확인\n", encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for words in (("list", "--all"), ("show", "한글")):
+        done = at_streams(brain, "", *words, **plain)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "한글 제목" in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows limits no files")
+def test_a_card_is_deleted_and_restored_where_no_byte_can_be_written(brain):
+    card = brain / "lessons" / "telegram-allowlist.md"
+    text = card.read_text()
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "from lessons_kb.cli.entry import main; main()"
+    )
+    assert at_streams(brain, "", "index").returncode == 0
+    for words, there in (
+        (("delete", "telegram-allowlist", "--yes"), False),
+        (("restore", "telegram-allowlist"), True),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", limited, *words],
+            cwd=brain, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, card.exists()) == (0, there), done.stderr
+    assert card.read_text() == text

@@ -18,6 +18,7 @@ def test_a_token_is_made_listed_and_removed(lessons: Lessons) -> None:
     secret = made.out.strip()
     assert secret.startswith("lsn_")
     assert "shown this once" in made.err
+    assert "it opens what is served as shop: `lessons serve shop=FOLDER`" in made.err
     assert lessons("serve", "token", "list").out.splitlines()[1].split() == [
         "ci", "shop", "read,", "propose",
     ]  # fmt: skip

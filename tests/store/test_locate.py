@@ -48,24 +48,27 @@ def test_git_top_takes_a_repository_a_worktree_and_nothing_else(tmp_path):
     assert locate.git_top(real) is None
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs itself is used")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs decides")
 @pytest.mark.parametrize("home_value", ["/home/somebody", "", "relative", None])
-@pytest.mark.parametrize("base", ["/xdg", "", None])
-def test_the_folders_are_those_of_platformdirs(monkeypatch, home_value, base):
-    import platformdirs
+@pytest.mark.parametrize("base", ["/xdg", "", "relative", None])
+def test_the_folders_are_those_of_the_xdg_specification(monkeypatch, home_value, base):
+    import pwd
 
     monkeypatch.delenv("LESSONS_STATE_HOME")
-    for name, value in [
-        ("HOME", home_value),
-        *((f"XDG_{what}_HOME", base and base + what) for what in ("STATE", "CACHE", "DATA")),
-    ]:
+    values = {f"XDG_{what}_HOME": base and base + what for what in ("STATE", "CACHE", "DATA")}
+    for name, value in {"HOME": home_value, **values}.items():
         if value is None:
             monkeypatch.delenv(name, raising=False)
         else:
             monkeypatch.setenv(name, value)
-    assert locate.user_brain() == platformdirs.user_data_dir("lessons-kb", appauthor=False)
-    assert locate.state_home() == platformdirs.user_state_dir("lessons-kb", appauthor=False)
-    assert locate.cache_home() == platformdirs.user_cache_dir("lessons-kb", appauthor=False)
+    home = home_value if home_value == "/home/somebody" else pwd.getpwuid(os.getuid()).pw_dir
+    for found, what, default in (
+        (locate.user_brain(), "DATA", ".local/share"),
+        (locate.state_home(), "STATE", ".local/state"),
+        (locate.cache_home(), "CACHE", ".cache"),
+    ):
+        expected = f"/xdg{what}" if base == "/xdg" else f"{home}/{default}"
+        assert found == f"{expected}/lessons-kb"
 
 
 def test_one_folder_for_state_and_data_keeps_drafts_out_of_the_users_brain(monkeypatch):

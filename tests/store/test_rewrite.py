@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import errno
 import os
+import pathlib
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -330,6 +332,74 @@ def test_a_lock_held_too_long_is_one_line(root, card, monkeypatch):
         thread.start()
         thread.join()
     assert "another lessons process" in caught[0]
+
+
+EARLIER = """
+import fcntl, os, sys, time
+folder, card, unlinks = sys.argv[1], sys.argv[2], sys.argv[3] == "unlinks"
+path = os.path.join(folder, sys.argv[4])
+for _ in range(40):
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_TRUNC | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            time.sleep(0.001)
+            continue
+        if not unlinks or os.fstat(lock).st_nlink:
+            break
+        os.close(lock)
+    number = int(open(card).read())
+    time.sleep(0.0005)
+    with open(card + ".new", "w") as file:
+        file.write(str(number + 1))
+    os.replace(card + ".new", card)
+    if unlinks:
+        os.unlink(path)
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    os.close(lock)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="flock is Unix's")
+@pytest.mark.parametrize("kind", ["unlinks", "looks at no inode"])
+def test_an_earlier_version_and_this_one_never_hold_a_lock_at_once(root, card, tmp_path, kind):
+    """filelock 3.21 to 3.29 remove the locked file, 3.15 to 3.20 do not see that it was removed."""
+    count = tmp_path / "count"
+    count.write_text("0")
+    folder, name = pathlib.Path(locks.state_home(), "locks"), f"{locks._bucket(card):02d}.lock"
+    with locks.locked(card):  # makes the folder
+        assert (folder / name).exists()
+    earlier = [sys.executable, "-c", EARLIER, str(folder), str(count), kind, name]
+    with subprocess.Popen(earlier) as process:
+        for _ in range(40):
+            with locks.locked(card):
+                number = int(count.read_text())
+                time.sleep(0.0005)
+                (tmp_path / "mine").write_text(str(number + 1))
+                os.replace(tmp_path / "mine", count)
+        assert process.wait(timeout=60) == 0
+    assert count.read_text() == "80"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="flock is Unix's")
+def test_a_lock_file_that_its_holder_removes_guards_nobody(root, card, monkeypatch):
+    """Opened before it was removed and locked afterwards, as it must happen once in a while."""
+    import fcntl
+
+    flock, removed = fcntl.flock, []
+
+    def remove_first(file, operation):
+        if operation & fcntl.LOCK_EX and not removed:
+            removed.append(os.readlink(f"/proc/self/fd/{file}"))
+            os.unlink(removed[0])
+        return flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", remove_first)
+    with locks.locked(card):
+        assert os.path.exists(removed[0])
+    assert len(removed) == 1
 
 
 def test_no_lock_file_lies_beside_the_card(root, card):

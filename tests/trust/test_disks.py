@@ -102,6 +102,9 @@ def test_a_full_disk(
             if arguments[0] in ("list", "show", "search", "preflight"):
                 assert "telegram-allowlist" in out or "allowlist" in out, (arguments, out, err)
     assert command("index")[0] == 2
+    assert command("delete", "telegram-allowlist", "--yes")[0] == 0
+    assert command("restore", "telegram-allowlist")[0] == 0
+    assert texts(brain) == before
     ballast.unlink()
     for arguments in WRITING:
         code, _out, err = command(*arguments)

@@ -118,12 +118,37 @@ def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, git, shop) 
     assert "occurrences: 6" in git(shop, "show", f"lessons-review:{CARD}")
 
 
+@pytest.mark.parametrize(
+    ("decision", "told"),
+    [
+        ({"do": "accept"}, f"already accepted as {SLUG}."),
+        ({"do": "merge", "card": CARD}, f"already merged into {CARD}."),
+        ({"do": "discard"}, "already discarded."),
+    ],
+)
+def test_who_comes_second_is_told_what_was_decided(rita, propose, send, decision, told) -> None:
+    address = f"{INBOX}/{(name := propose())}"
+    mark = re.search(r'name="mark" value="([^"]+)"', rita.get(address).text)
+    assert mark is not None
+    send(rita, address, **decision)
+    late = {"mark": mark[1], "do": "accept", "text": "x"}
+    for answer in (
+        rita.get(address),
+        rita.get(f"{address}/edit"),
+        *(rita.post(to, data=late, headers=OWN) for to in (address, f"{address}/edit")),
+    ):
+        assert answer.status_code == 409
+        assert f"This draft was {told}" in answer.text
+    assert rita.get(f"{INBOX}/no-such-draft").status_code == 404
+    assert name not in rita.get(INBOX).text
+
+
 def test_a_discarded_draft_is_gone(rita, propose, send, git, shop) -> None:
     name = propose()
     done = send(rita, f"{INBOX}/{name}", do="discard")
     assert "Discarded" in done.text
     assert "Nothing waits for a decision." in done.text
-    assert rita.get(f"{INBOX}/{name}").status_code == 404
+    assert rita.get(f"{INBOX}/{name}").status_code == 409
     assert git(shop, "branch", "--list", "lessons-review") == ""
 
 

@@ -41,6 +41,14 @@ def show_inbox(view: View) -> Response:
     )
 
 
+def tell_outcome(view: View) -> str:
+    """Return what was decided about the draft that is asked for, "" while nothing is."""
+    state, card = _open(view).find_outcome(view.parameters.get("draft", ""))
+    places = {"accepted": f" as {card}", "merged": f" into {card}", "discarded": ""}
+    decided = f"This draft was already {state}{places[state]}." if state in places else ""
+    return clean_line(decided)
+
+
 def show_draft(view: View) -> Response:
     """Show one draft, or do what was decided about it and show the inbox."""
     review = _open(view)

@@ -22,7 +22,7 @@ from lessons_kb.service.web.pages.browse import show_card, show_cards
 from lessons_kb.service.web.pages.explain import explain_prompt
 from lessons_kb.service.web.pages.guard import HOME, STYLE, show_message
 from lessons_kb.service.web.pages.html_response import send_to, show, show_style
-from lessons_kb.service.web.pages.inbox import edit_draft, show_draft, show_inbox
+from lessons_kb.service.web.pages.inbox import edit_draft, show_draft, show_inbox, tell_outcome
 from lessons_kb.service.web.pages.report import show_report
 from lessons_kb.service.web.pages.view import View, say
 from lessons_kb.service.web.permissions import Forbidden, require_scope
@@ -31,7 +31,7 @@ from lessons_kb.store.server_tokens import READ, REVIEW
 
 Run = Callable[[Callable[[], Response]], Awaitable[Response | None]]
 """Does a page's work where it may take time; None where that takes too long."""
-_UNUSABLE = 422
+_UNUSABLE, _DECIDED = 422, 409
 
 
 Page = Callable[[View], Response]
@@ -94,7 +94,8 @@ class Site:
             except Forbidden as error:
                 return show_message(403, login, f"{error}.")
             except (CardNotFound, AmbiguousCard):
-                return show_message(404, login)
+                told = tell_outcome(view)
+                return show_message(_DECIDED if told else 404, login, told)
             except (InputError, EditRefused, GitError) as error:
                 return show_message(_UNUSABLE, login, say(error, served))
             except LessonsError as error:
