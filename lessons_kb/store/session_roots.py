@@ -72,10 +72,10 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
     """Tell whether an agent's hooks were taken out since the session's first event."""
     folder = os.path.join(state_home(), _FOLDER)
     try:
-        with open(os.path.join(folder, _name(f"silenced {agent}")), "rb") as file:
+        with open_regular(os.path.join(folder, _name(f"silenced {agent}"))) as file:
             since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
         begun = os.stat(os.path.join(folder, _name(session))).st_mtime_ns
-    except OSError:
+    except (OSError, StorageError):
         return False
     inside = f"{os.path.realpath(directory)}/".startswith(f"{project}/" if project else "")
     return begun < since and inside

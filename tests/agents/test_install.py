@@ -328,7 +328,7 @@ def test_a_read_only_file_stays(ask, home: pathlib.Path) -> None:
     path = write(home / ".claude" / "settings.json", CLAUDE)
     path.chmod(0o444)
     before = snapshot(home)
-    with pytest.raises(StorageError, match=r"read-only; `chmod u\+w`"):
+    with pytest.raises(StorageError, match=r"read-only; run `chmod u\+w "):
         install(ask("claude-code"))
     assert snapshot(home) == before
     assert not (home / ".claude.json").exists()

@@ -71,6 +71,7 @@ def test_no_setting_names_a_command_or_a_place_to_write() -> None:
         if isinstance(value, (str, list, tuple)) and not name.startswith("folders.")
     }
     assert texts == {
+        "brain",  # a folder of the same repository, and only one that the user trusts
         "language",  # one of a list
         "index.collection",  # a name in a cluster that only the user can name
         "index.engine",  # one of a list
