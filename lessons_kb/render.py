@@ -25,7 +25,7 @@ from lessons_kb.model import (
 )
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.sanitize import clean_line, defang
+from lessons_kb.text.sanitize import clean_line, defang_line
 
 _WORDS = {
     "en": {
@@ -134,12 +134,14 @@ def format_warnings(
     lines = [words["mistakes at"].format(stage=clean_line(stage)) if stage else words["mistakes"]]
     for number, card in enumerate(cards, 1):
         seen = words["once" if card.occurrences == 1 else "often"].format(count=card.occurrences)
-        lines.append(f"{number}. {_one_line(card.title)} ({seen})")
+        lines.append(f"{number}. {defang_line(card.title)} ({seen})")
         if card.paths:
-            files = ", ".join(map(_one_line, card.paths[:_MAX_PARTS]))
+            files = ", ".join(map(defang_line, card.paths[:_MAX_PARTS]))
             lines.append(f"   {words['files']}: {files}")
         if card.checklist:
-            items = "; ".join(_one_line(item).rstrip(".;") for item in card.checklist[:_MAX_PARTS])
+            items = "; ".join(
+                defang_line(item).rstrip(".;") for item in card.checklist[:_MAX_PARTS]
+            )
             lines.append(f"   {words['prevention']}: {items}")
     return "\n".join(lines)
 
@@ -160,9 +162,9 @@ def hit_data(hit: Hit) -> dict[str, Any]:
     """Return a hit as JSON data, its card reduced to what identifies it."""
     card = hit.card
     return {
-        "id": shown_name(hit),
+        "id": defang_line(shown_name(hit)),
         "kind": card.kind,
-        "title": card.title,
+        "title": defang_line(card.title),
         "severity": card.severity,
         "occurrences": card.occurrences,
         "score": round(hit.score, 4),
@@ -296,7 +298,7 @@ _MAX_QUOTE = 80
 
 
 def _shortened(text: str, limit: int = _MAX_QUOTE) -> str:
-    text = clean_line(text)
+    text = defang_line(text)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
@@ -306,25 +308,25 @@ def check_data(check: Check) -> dict[str, Any]:
         "checked": check.checked,
         "items": [
             {
-                "id": item.card.id,
-                "title": item.card.title,
-                "item": item.item,
+                "id": defang_line(item.card.id),
+                "title": defang_line(item.card.title),
+                "item": defang_line(item.item),
                 "state": item.state,
-                "quote": item.quote,
-                "where": item.where,
+                "quote": defang_line(item.quote),
+                "where": defang_line(item.where),
                 "reason": item.reason,
                 "terms": list(item.terms),
             }
             for item in check.items
         ],
-        "unaddressed": [item.item for item in check.unaddressed],
+        "unaddressed": [defang_line(item.item) for item in check.unaddressed],
         "trouble": check.trouble,
     }
 
 
 def checked_message(item: CheckedItem) -> str:
     """Return one line about an item for an annotation."""
-    name = f"{clean_line(item.item)} ({clean_line(item.card.title)})"
+    name = f"{defang_line(item.item)} ({defang_line(item.card.title)})"
     if item.state == OPEN:
         return f"Not seen in this change: {name}"
     reason = f" ({_because(item, _WORDS['en'])})" if item.reason else ""
@@ -338,7 +340,3 @@ def finding_line(finding: Finding) -> str:
         f"{clean_line(where)}: {finding.level} {finding.rule}: "
         f"{clean_line(finding.message)} → {clean_line(finding.fix)}"
     )
-
-
-def _one_line(text: str) -> str:
-    return defang(clean_line(text))

@@ -633,7 +633,9 @@ def test_web_pages_of_others_are_refused(over_http: str) -> None:
     assert status(over_http, Origin="https://evil.example") == 403
     assert status(over_http, Origin="null") == 403
     assert status(over_http, Host="evil.example") == 421
-    assert status(over_http, Origin="http://localhost:3000") not in (401, 403, 421)
+    assert status(over_http, Origin="http://localhost:3000") == 403
+    assert status(over_http, Host="evil.example\\@localhost") == 421
+    assert status(over_http, Origin=over_http.removesuffix("/mcp")) not in (401, 403, 421)
 
 
 def test_beyond_this_machine_a_token_is_required(workspace: Workspace) -> None:
@@ -673,8 +675,8 @@ def test_the_token_and_the_origin_are_checked_first(
         return {}
 
     raw = [(b"host", b"kb.example"), *((k.encode(), v.encode()) for k, v in headers.items())]
-    scope = {"type": "http", "headers": raw}
-    anyio.run(_guarded(inner, TOKEN), scope, receive, send)
+    scope = {"type": "http", "path": "/mcp", "query_string": b"", "headers": raw}
+    anyio.run(_guarded(inner, TOKEN, local=False), scope, receive, send)
     assert (passed == ["in"]) is (expected == 200)
     if expected != 200:
         assert sent[0]["status"] == expected

@@ -14,7 +14,7 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import CAUSE, read_checklist, read_sections, text_of
 from lessons_kb.cards.template import new_card
-from lessons_kb.errors import EditRefused
+from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.importers.imported_lesson import SECTIONS
 from lessons_kb.learn.draft_text import Sketch, fill, format_patterns
 from lessons_kb.learn.quality_gate import find_missing
@@ -69,6 +69,8 @@ def compose_whole(
 
 def _with_patterns(text: str, patterns: Sequence[Pattern]) -> str:
     """Return a card's text with ``detect`` at the end of its header, which has none yet."""
+    if "\0" in text:
+        raise InputError("the text contains a NUL character; leave it out")
     if not patterns:
         return text
     end = text.rindex("---", 0, len(text) - len(split_header(text).body))

@@ -124,7 +124,7 @@ class Cards:
         alias, _, rest = name.partition(":")
         everything: list[str] = []
         broken = ""
-        if name.encode("utf-8", "ignore").decode() != name:
+        if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
             raise CardNotFound(_not_found(name, everything))
         for layer in self._brain.layers:
             wanted = rest if alias == layer.alias and rest else name

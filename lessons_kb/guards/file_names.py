@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 
-from lessons_kb.text.sanitize import clean_line, defang
+from lessons_kb.text.sanitize import clean_line, defang_line
 
 _REMOTE = "://"
 _LONGEST = 400
-_UNSAFE = "\\<[\uff3b"
+_UNSAFE = "&%*\\<[\uff3b"
 
 
 def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
@@ -50,7 +50,7 @@ def show_path(path: str) -> str:
     """
     if len(path) > _LONGEST:
         path = path[: _LONGEST - 1] + "…"
-    if path.isprintable() and "\\" not in path and defang(clean_line(path)) == path:
+    if path.isprintable() and "\\" not in path and defang_line(path) == path:
         return path
     last = len(path) - 1
     return "".join(

@@ -18,7 +18,7 @@ from lessons_kb.preflight.note_excerpts import (
     weigh_paragraphs,
     weigh_terms,  # most blocks shorten nothing
 )
-from lessons_kb.text.sanitize import clean_line, defang
+from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import TokenCounter
 
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
@@ -43,6 +43,8 @@ _MAX_ITEMS = 100
 _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
 """An excerpt is tried in sizes from one step of characters to this many."""
+
+_safe = lru_cache(maxsize=2048)(defang_line)
 
 
 def pack(
@@ -303,11 +305,6 @@ def _odds(confidence: float) -> float:
 
 def _name(hit: Hit) -> str:
     return _safe(shown_name(hit)) or "unnamed"
-
-
-@lru_cache(maxsize=2048)
-def _safe(text: str) -> str:
-    return defang(clean_line(text))
 
 
 def _shortened(text: str) -> str:

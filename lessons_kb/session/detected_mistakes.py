@@ -11,7 +11,7 @@ from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import SERVED, Card
 from lessons_kb.session.event import HookEvent
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import clean_line, defang
+from lessons_kb.text.sanitize import defang_line
 
 if TYPE_CHECKING:  # the event after a call needs but the names of calls
     from lessons_kb.brain.detect_in_change import Detected
@@ -49,14 +49,14 @@ def name_place(match: Match) -> str:
     """Return ``src/run.py:12: `shell=True` ``, a command without a file; secrets are hidden."""
     line = f":{match.line}" if match.line else ""
     place = f"{show_path(match.path)}{line}: " if match.path else ""
-    return f"{place}`{defang(clean_line(redact(match.text)))}`"
+    return f"{place}`{defang_line(redact(match.text))}`"
 
 
 def name_card(layer: Layer, card: Card, directory: str, *, given: Container[str] = ()) -> str:
     """Return a card's title and where its file lies, that alone of a card that is ``given``."""
     place = card.id if SERVED in card.id else os.path.join(layer.root, card.id)
     place = show_path(relative_path(place, directory))
-    title = defang(clean_line(card.title))[:_MAX_TITLE]
+    title = defang_line(card.title)[:_MAX_TITLE]
     return place if card.id in given else f"“{title}” ({place})"
 
 

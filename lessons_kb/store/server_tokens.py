@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from lessons_kb.errors import InputError, StorageError
@@ -122,6 +123,31 @@ def find_token(tokens: Sequence[ServerToken], secret: str) -> ServerToken | None
         if hmac.compare_digest(token.digest.encode(), digest.encode()):
             found = token
     return found
+
+
+def has_ended(cookie: str) -> bool:
+    """Tell whether somebody logged out of the login that this cookie stands for."""
+    return os.path.lexists(_ended_path(cookie))
+
+
+def note_ended(cookie: str, *, before: float) -> None:
+    """Keep the mark of a login that ended, and forget those noted ``before`` some time.
+
+    Raises StorageError where it cannot be kept.
+    """
+    path = _ended_path(cookie)
+    folder = os.path.dirname(path)
+    make_private(folder)
+    write_private(path, b"")
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another server forgets it at the same time
+                if entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry.path)
+
+
+def _ended_path(cookie: str) -> str:
+    return os.path.join(state_home(), "server", "ended", _digest(cookie))
 
 
 def _digest(secret: str) -> str:

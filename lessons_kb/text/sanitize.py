@@ -6,10 +6,12 @@ for the frame around the text: our own block's markers, chat roles, an agent's t
 
 from __future__ import annotations
 
+import html
 import re
+import sys
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
+from urllib.parse import unquote
 
 from lessons_kb.data import read_table
 
@@ -36,14 +38,22 @@ _VISIBLE_FORMAT = frozenset(
 """Signs that enclose a number: format characters one can see."""
 
 _LONGEST_MARKER = 200
+_GAP = r"(?:[^\w\[\]<>]|_)*+"
 _BRACKET = (
-    r"\[\s*+(?:/\s*+)?+(active[\s_-]*+lessons|[a-z_]++\s*+\])"
+    rf"\[(?={_GAP}(active{_GAP}lessons)|[\s/]*+([a-z_]++\s*+\]))"
     r"|<\s*+(?:/\s*+)?+(\|[\w\s:-]{1,40}+\||[a-z][\w:-]*+)"
 )
 _SPEAKER = (
     r"^(?:[^\w\n]|_)*+(?:[0-9]{1,9}+[.)](?:[^\w\n]|_)*+)?+"
     r"([^\W\d_]++(?:[^\S\n]{1,9}+[^\W\d_]++)?+)(?:[^\w\s:]|_)*+[^\S\n]*+:"
 )
+
+_WRITTEN = re.compile(
+    r"&(?:amp;)*+(?:\#x[0-9a-f]{1,8}|\#[0-9]{1,9}|[a-z][a-z0-9]{1,31});?+"
+    r"|(?:%[0-9a-f]{2})++|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|U[0-9a-f]{8}|x[0-9a-f]{2})|[\\*`~]",
+    re.IGNORECASE,
+)
+"""What is read as something else than is written: entities, escapes, the marks of Markdown."""
 
 _ROLES = frozenset({"human", "user", "assistant", "system", "developer"})
 _BRACKETED = frozenset(
@@ -94,25 +104,35 @@ def clean_line(text: str) -> str:
     return re.sub(_LINK_COMMENT, "", line) if "]:" in line else line
 
 
+def defang_line(text: str) -> str:
+    """Return a text as one line that is harmless to an agent: cleaned, then defanged."""
+    return defang(clean_line(text))
+
+
 def defang(text: str) -> str:
     """Return a text that neither ends our block nor speaks as anyone, yet reads the same.
 
     ``[/ACTIVE LESSONS]`` becomes ``(/ACTIVE LESSONS)``, ``<system-reminder>`` becomes
     ``(system-reminder)``, ``Human:`` at the start of a line ``Human -``. Look-alike letters and
-    brackets, spacing and case make no difference. Expects a text that ``clean`` has seen.
+    brackets, spacing and case, entities, escapes and marks of Markdown make no difference. Expects
+    a text that ``clean`` has seen.
     """
-    folded = text.lower() if text.isascii() else _fold(text)
+    folded, origin = _read(text)
     edits: dict[int, str] = {}
     if "[" in folded or "<" in folded:
         for found in re.finditer(_BRACKET, folded):
-            bracketed, tag = found.groups()
-            if (tag and _is_agents_tag(tag)) or (bracketed and _is_marker(bracketed, found)):
+            block, bracketed, tag = found.groups()
+            marks = block or (bracketed and _is_marker(bracketed, found))
+            if marks or (tag and _is_agents_tag(tag)):
                 edits |= _bend(folded, found.start())
     if ":" in folded:
         for found in re.finditer(_SPEAKER, folded, re.MULTILINE):
             if " ".join(found[1].split()) in _speakers():
                 edits[found.end() - 1] = " -"
-    return _apply(text, edits) if edits else text
+    for place, replacement in sorted(edits.items(), reverse=True):
+        start, end = origin[place] if origin else (place, place + 1)
+        text = f"{text[:start]}{replacement}{text[end:]}"
+    return text
 
 
 def fold_letters(text: str) -> str:
@@ -132,7 +152,7 @@ def _is_marker(name: str, found: re.Match[str]) -> bool:
     name = name.rstrip("] \t\n")
     if name in _ROLES:  # [user] speaks, rows[user] is code
         return not found.string[max(found.start() - 1, 0) : found.start()].isalnum()
-    return name.startswith("active") or name in _BRACKETED
+    return name in _BRACKETED
 
 
 def _is_agents_tag(name: str) -> bool:
@@ -156,14 +176,37 @@ def _bend(folded: str, start: int) -> dict[int, str]:
     return edits
 
 
-def _apply(text: str, edits: dict[int, str]) -> str:
-    origin: Sequence[int] = range(len(text))
-    if not text.isascii():
-        origin = [place for place, char in enumerate(text) for _ in _fold_char(char)]
-    characters = list(text)
-    for place, replacement in edits.items():
-        characters[origin[place]] = replacement
-    return "".join(characters)
+def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return what a text reads like, folded, and the part of it that each character comes from.
+
+    No parts are returned where each character comes from the one at its own place.
+    """
+    written = [found.span() for found in _WRITTEN.finditer(text)]
+    if text.isascii() and not written:
+        return text.lower(), []
+    read: list[str] = []
+    origin: list[tuple[int, int]] = []
+    at = 0
+    for start, end in (*written, (len(text), len(text))):
+        for place in range(at, start):
+            plain = _fold_char(text[place])
+            read.append(plain)
+            origin += [(place, place + 1)] * len(plain)
+        plain = _fold(_decode(text[start:end]))
+        read.append(plain)
+        origin += [(start, end)] * len(plain)
+        at = end
+    return "".join(read), origin
+
+
+def _decode(written: str) -> str:
+    """Return what an entity, an escape or a mark of Markdown is read as."""
+    if written[:1] == "&":
+        return html.unescape("&" + re.sub("^(?:amp;)+(?=.)", "", written[1:], flags=re.IGNORECASE))
+    if written[:1] == "%":
+        return unquote(written, errors="ignore")
+    code = int(written[2:].strip("{}") or "0", 16) if written[:1] == "\\" else 0
+    return chr(code) if 0 < code <= sys.maxunicode else ""
 
 
 def _fold(text: str) -> str:

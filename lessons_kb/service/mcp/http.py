@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import re
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from mcp.server import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -24,6 +24,8 @@ TOKEN_VARIABLE = "LESSONS_MCP_TOKEN"  # noqa: S105 the variable's name
 MIN_TOKEN_CHARS = 16
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PATH = "/mcp"
+_HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+_NUL = re.compile(rb"\0|%00")
 
 
 def serve_http(
@@ -81,15 +83,18 @@ def build_app(server: MCPServer, *, host: str, token: str = "") -> App:
     inner: App = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=guard, host=host
     )
-    return _guarded(inner, token)
+    return _guarded(inner, token, local=local)
 
 
-def _guarded(app: App, token: str) -> App:
+def _guarded(app: App, token: str, *, local: bool) -> App:
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             headers = {name.lower(): value for name, value in scope["headers"]}
+            if refused := find_refusal(scope, headers, local=local):
+                await _refuse(send, *refused)
+                return
             if not is_same_site(headers):
                 await _refuse(send, 403, "requests from this origin are refused")
                 return
@@ -122,17 +127,39 @@ def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSession
     return server.session_manager
 
 
-def is_same_site(headers: dict[bytes, bytes]) -> bool:
-    """Tell whether a request comes from no web page, or from one of this very server or machine."""
-    origin = headers.get(b"origin", b"").decode("latin-1")
-    if not origin:
-        return True
-    try:
-        name = urlsplit(origin).hostname
-        own = urlsplit("//" + headers.get(b"host", b"").decode("latin-1")).hostname
-    except ValueError:
-        return False
-    return name is not None and (name in LOOPBACK or name == own)
+def find_refusal(
+    scope: Scope, headers: Mapping[bytes, bytes], *, local: bool
+) -> tuple[int, str] | None:
+    """Return the status and the reason by which a request is refused whoever sent it.
+
+    ``local`` says that only this machine reaches the server: by a loopback name, so that a web page
+    cannot rebind a name of its own to it.
+    """
+    if _NUL.search(scope["query_string"]) or "\0" in scope["path"]:
+        return 400, "the address contains a NUL character; leave it out"
+    if b"transfer-encoding" in headers and b"content-length" in headers:
+        # A proxy may believe the other one, and take the rest of the body for another request.
+        return 400, "send Content-Length or Transfer-Encoding, not both"
+    host = headers.get(b"host", b"").decode("latin-1")
+    named = _HOST.fullmatch(host)
+    if host and not named:
+        return 421, "the Host header is no name of a host"
+    if local and (named is None or named[1].strip("[]").lower() not in LOOPBACK):
+        return 421, "this server answers to names of this machine only"
+    return None
+
+
+def is_same_site(headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a request comes from no web page, or from one of this very server."""
+    return b"origin" not in headers or is_own_origin(headers)
+
+
+def is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a request names this very server, its port included, as its origin."""
+    scheme, _, name = headers.get(b"origin", b"").lower().partition(b"://")
+    return (
+        scheme in (b"http", b"https") and bool(name) and name == headers.get(b"host", b"").lower()
+    )
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from lessons_kb.brain.brain import Brain
 from lessons_kb.model import EVENTS, Card, Event, Hit, Pattern
 from lessons_kb.service.mcp.schemas import Block, Found, Matched, Row
-from lessons_kb.text.sanitize import clean, clean_line, defang
+from lessons_kb.text.sanitize import clean, defang, defang_line
 
 _SYSTEM_ROWS = ("compaction", "stage", "preflight")
 """Kinds of events that neither the user nor the agent did."""
@@ -72,7 +72,7 @@ def show_hit(hit: dict[str, Any]) -> Found:
     return Found(
         id=hit["id"],
         kind=hit["kind"],
-        title=clean_line(hit["title"]),
+        title=hit["title"],
         severity=hit["severity"],
         occurrences=hit["occurrences"],
         score=hit["score"],
@@ -88,11 +88,11 @@ def show_match(hit: Hit) -> Matched:
     return Matched(
         id=card.id,
         kind=card.kind,
-        title=card.title,
+        title=defang_line(card.title),
         severity=card.severity,
         occurrences=card.occurrences,
-        why=card.why,
-        checklist=list(card.checklist),
+        why=defang_line(card.why),
+        checklist=[defang_line(one) for one in card.checklist],
         shown_by=list(card.shown_by),
         conditional=card.conditional,
         paths=list(card.paths),
@@ -139,10 +139,10 @@ def _row(event: Event) -> Row:
         at=event.at,
         kind=event.kind,
         tool=event.tool,
-        targets=list(event.targets),
+        targets=[defang_line(one) for one in event.targets],
         outcome=event.outcome,
-        text=event.text,
-        output=event.output,
+        text=defang(clean(event.text)),
+        output=defang(clean(event.output)),
     )
 
 
@@ -150,7 +150,7 @@ def show_row(row: Row) -> str:
     """Return a row as one line."""
     words = (row["kind"], row["tool"], ", ".join(row["targets"][:3]), row["outcome"])
     told = " · ".join(word for word in words if word and word != "ok")
-    return clean_line(f"{told}: {row['text'] or row['output']}")[:_LINE_CHARS]
+    return defang_line(f"{told}: {row['text'] or row['output']}")[:_LINE_CHARS]
 
 
 _LINE_CHARS = 300

@@ -50,7 +50,7 @@ from lessons_kb.service.mcp.schemas import (
     Texts,
 )
 from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import defang_line
 
 Answer = Callable[[str, dict[str, Any]], str]
 
@@ -172,18 +172,18 @@ class Tools:
             brain = self._workspace.find(directory)
             card, text = read_card(brain, id)
             return CardText(
-                id=card.id,
+                id=defang_line(card.id),
                 kind=card.kind,
-                title=clean_line(card.title),
+                title=defang_line(card.title),
                 severity=card.severity,
                 status=card.status,
                 occurrences=card.occurrences,
                 last_seen=card.last_seen,
-                topics=list(card.topics),
-                paths=list(card.paths),
-                symptoms=[clean_line(one) for one in card.symptoms],
-                why=clean_line(card.why),
-                checklist=[clean_line(one) for one in card.checklist],
+                topics=[defang_line(one) for one in card.topics],
+                paths=[defang_line(one) for one in card.paths],
+                symptoms=[defang_line(one) for one in card.symptoms],
+                why=defang_line(card.why),
+                checklist=[defang_line(one) for one in card.checklist],
                 text=text,
             )
 
@@ -264,7 +264,7 @@ class Tools:
                 id=draft.id,
                 path=draft.path,
                 missing=list(draft.missing),
-                similar=[one.card.id for one in drafts.find_near_duplicates(draft)],
+                similar=[defang_line(one.card.id) for one in drafts.find_near_duplicates(draft)],
                 next="Ask the user to run `lessons review`, which accepts, edits or discards it.",
             )
 
@@ -278,7 +278,12 @@ class Tools:
         with _said():
             cards = self._workspace.find(directory).bump(*ids, task=task)
             return Bumped(
-                cards=[Counted(id=c.id, title=c.title, occurrences=c.occurrences) for c in cards]
+                cards=[
+                    Counted(
+                        id=defang_line(c.id), title=defang_line(c.title), occurrences=c.occurrences
+                    )
+                    for c in cards
+                ]
             )
 
     def lessons_mark(
@@ -374,6 +379,6 @@ def _said() -> Iterator[None]:
     try:
         yield
     except CardNotFound as error:
-        raise ToolError(f"{error}; lessons_search finds ids") from None
+        raise ToolError(f"{defang_line(str(error))}; lessons_search finds ids") from None
     except LessonsError as error:
-        raise ToolError(str(error)) from None
+        raise ToolError(defang_line(str(error))) from None

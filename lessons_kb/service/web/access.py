@@ -10,9 +10,8 @@ import math
 import re
 from collections.abc import Collection, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from lessons_kb.service.mcp.http import LOOPBACK, App, Receive, Scope, Send, is_same_site
+from lessons_kb.service.mcp.http import App, Receive, Scope, Send, find_refusal, is_same_site
 from lessons_kb.service.web.callers import CALLER, Caller, Tokens
 from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.store.server_tokens import METRICS
@@ -23,7 +22,7 @@ METRICS_PATH = "/metrics"
 BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
 PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)
 NOT_FOUND = "not found"
-_WRONG_HOST, _UNAUTHORISED, _FORBIDDEN, _TOO_LARGE, _TOO_MANY = 421, 401, 403, 413, 429
+_UNAUTHORISED, _FORBIDDEN, _TOO_LARGE, _TOO_MANY = 401, 403, 413, 429
 
 
 class Guard:
@@ -62,8 +61,8 @@ class Guard:
             await send({"type": "websocket.close", "code": 1000})
             return
         headers = {name.lower(): value for name, value in scope["headers"]}
-        if self._local and not _is_loopback(headers.get(b"host", b"")):
-            await refuse(send, _WRONG_HOST, "this server answers to names of this machine only")
+        if refused := find_refusal(scope, headers, local=self._local):
+            await refuse(send, *refused, {"connection": "close"})
             return
         if PAGE_PATH.fullmatch(scope["path"]):
             await self._pages(scope, receive, send)
@@ -100,13 +99,6 @@ class Guard:
         CALLER.set(caller)
         scope.setdefault("state", {})["body"] = body
         await self._app(scope, replay_body(body, receive), _tell_stale(send, caller))
-
-
-def _is_loopback(host: bytes) -> bool:
-    try:
-        return urlsplit("//" + host.decode("latin-1")).hostname in LOOPBACK
-    except ValueError:
-        return False
 
 
 async def read_body(receive: Receive, headers: Mapping[bytes, bytes], most: int) -> bytes | None:

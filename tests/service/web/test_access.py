@@ -139,12 +139,55 @@ def test_a_brain_of_others_is_a_brain_that_is_not_there(connect, tokens) -> None
 
 def test_names_of_other_machines_are_refused_on_loopback(connect) -> None:
     client = connect()
-    for host in ("evil.example", "127.0.0.1.evil.example", "", "[::1"):
-        assert search(client, headers={"host": host}).status_code == 421, host
+    for host in (
+        *(
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "[::1",
+            "[::1]x",
+            "::1",
+            "localhost:",
+            ":80",
+        ),
+        *("evil.example\\@localhost", "evil.example@localhost", "localhost@evil.example"),
+        *("localhost/", "localhost?", "localhost#.evil.example", "localhost, evil.example"),
+        *("localhost:80:80", "localhost:x", "localhost:999999", "localhost ", "[127.0.0.1]:1:1"),
+        *("local\u017fhost", "127.0.0.1.", "0.0.0.0", "127.1", "\xff"),
+    ):
+        assert search(client, headers={"host": host.encode()}).status_code == 421, host
     for host in ("localhost", "localhost:99", "127.0.0.1", "[::1]:8766"):
         assert search(client, headers={"host": host}).status_code == 200, host
-    assert search(client, headers={"origin": "https://evil.example"}).status_code == 403
-    assert search(client, headers={"origin": "http://localhost:3000"}).status_code == 200
+
+
+OTHER_ORIGINS = (
+    *("https://evil.example", "http://localhost:3000", "http://127.0.0.1:3000", "http://127.0.0.1"),
+    *("null", "", "http://", "127.0.0.1:8766", "//127.0.0.1:8766", "vscode://127.0.0.1:8766"),
+    *("http://evil.example\\@127.0.0.1:8766", "http://a@127.0.0.1:8766", "http://127.0.0.1:8766/"),
+    *("http://127.0.0.1:8766.evil.example", "http://127.0.0.1:8766 http://evil.example"),
+)
+
+
+@pytest.mark.parametrize("origin", OTHER_ORIGINS)
+def test_web_pages_of_other_origins_are_refused(connect, origin: str) -> None:
+    client = connect()
+    assert search(client, headers={"origin": origin}).status_code == 403
+    sent = client.post("/login", data={"token": "x"}, headers={"origin": origin})
+    assert (sent.status_code, "not sent by a page" in sent.text) == (403, True)
+
+
+def test_a_web_page_of_this_server_may_ask_it(connect) -> None:
+    client = connect()
+    assert search(client, headers={"origin": "http://127.0.0.1:8766"}).status_code == 200
+    named = {"origin": "http://LocalHost:99", "host": "localhost:99"}
+    assert search(client, headers=named).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/brains/shop/search", "/login", "/health"])
+def test_a_request_of_two_lengths_is_refused(connect, path: str) -> None:
+    both = {"content-length": "2", "transfer-encoding": "chunked"}
+    refused = connect().post(path, content=iter([b"{}"]), headers=both)
+    assert (refused.status_code, refused.headers["connection"]) == (400, "close")
 
 
 def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, tokens) -> None:

@@ -82,6 +82,8 @@ def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
     out = client.post("/logout", data={"mark": mark}, headers=OWN, follow_redirects=False)
     assert (out.status_code, out.headers["location"]) == (303, "/login")
     assert client.get("/brains/shop", headers=cookie).url.path == "/login", "a copy is refused too"
+    again = connect()  # a restart forgets nothing
+    assert again.get("/brains/shop", headers=cookie).url.path == "/login"
     log_in(client, tokens["shop"])
     assert client.get("/brains/shop").url.path == "/brains/shop"
     remove_token("alice")

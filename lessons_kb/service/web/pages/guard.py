@@ -9,17 +9,19 @@ import hmac
 import math
 import re
 from collections.abc import Collection, Mapping
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lessons_kb.service.mcp.http import App, Receive, Scope, Send
+from lessons_kb.errors import StorageError
+from lessons_kb.service.mcp.http import App, Receive, Scope, Send, is_own_origin
 from lessons_kb.service.web.access import PAGE_PATH, read_body
 from lessons_kb.service.web.callers import CALLER, Caller, Tokens
 from lessons_kb.service.web.pages.html_response import send_to, show
 from lessons_kb.service.web.pages.logins import LOGIN_SECONDS, Login, Logins
 from lessons_kb.service.web.rate_limits import Buckets
+from lessons_kb.store.hook_log import log_trouble
 
 LOGIN, LOGOUT, STYLE, HOME = "/login", "/logout", "/style.css", "/"
 MARK = "mark"
@@ -28,6 +30,7 @@ _NEXT = re.compile(r"/brains/[!-\[\]-~]*")
 _LOGIN_BYTES = 4_000
 _MAX_FIELDS = 20
 _MESSAGES = {
+    400: ("Not possible", "The form contains a NUL character; leave it out."),
     403: ("Not allowed", "Your token may not do this."),
     404: ("Not found", "There is no such page."),
     405: ("Not allowed", "This page takes no such request."),
@@ -101,6 +104,8 @@ class PageGuard:
         """Return the refusal of a form that no page of ours sent, None for one of ours."""
         if body is None:
             return show_message(413, login, headers={"connection": "close"})
+        if any("\0" in value for value in form.values()):
+            return show_message(400, login)
         told = ""
         if not is_own_page(headers):
             told = "The form was not sent by a page of this server."
@@ -148,7 +153,11 @@ class PageGuard:
         return show("login.html", status=status, login=None, lost=lost, next=after, wrong=wrong)
 
     def _log_out(self, cookie: str) -> Response:
-        self._logins.end(cookie)
+        try:
+            self._logins.end(cookie)
+        except StorageError as error:
+            log_trouble("server", "logout", str(error))
+            return show_message(503, self._logins.find(cookie))
         answer = send_to(LOGIN)
         self._set_cookie(answer, "", 0)
         return answer
@@ -178,11 +187,7 @@ def is_own_page(headers: Mapping[bytes, bytes]) -> bool:
     """Tell whether a form was sent by a page of this very server, its port included."""
     if site := headers.get(b"sec-fetch-site"):
         return site == b"same-origin"
-    origin, host = headers.get(b"origin", b""), headers.get(b"host", b"")
-    try:
-        return bool(host) and urlsplit(origin).netloc == host
-    except ValueError:
-        return False
+    return is_own_origin(headers)
 
 
 def _has_mark(form: Mapping[str, str], login: Login) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lessons_kb.service.web.callers import Caller, Tokens, caller_of, local_caller
-from lessons_kb.store.server_tokens import find_token
+from lessons_kb.store.server_tokens import find_token, has_ended, note_ended
 
 LOGIN_SECONDS = 12 * 3_600
 _PARTS = 4
@@ -39,8 +39,6 @@ class Logins:
         self._clock = clock
         self._own = secrets.token_hex(32)
         """Signs the forms of whoever needs no token."""
-        self._ended: dict[str, float] = {}
-        """Cookies of those who logged out → when they would have ended by themselves."""
 
     def begin(self, secret: str) -> str:
         """Return a cookie for whoever has a token's secret, "" for anybody else."""
@@ -59,19 +57,17 @@ class Logins:
         told, _, signature = cookie.rpartition(":")
         parts = cookie.split(":")
         token = next((one for one in self._tokens.read() if one.name == parts[0]), None)
-        if token is None or len(parts) != _PARTS or cookie in self._ended:
+        if token is None or len(parts) != _PARTS:
             return None
         right = hmac.compare_digest(_sign(token.digest, "login", told).encode(), signature.encode())
-        if not right or int(parts[1]) <= self._clock():
+        if not right or int(parts[1]) <= self._clock() or has_ended(cookie):
             return None
         return Login(caller=caller_of(token), mark=_sign(token.digest, "form", cookie), named=True)
 
     def end(self, cookie: str) -> None:
-        """Refuse a cookie from now on."""
-        now = self._clock()
-        self._ended = {one: until for one, until in self._ended.items() if until > now}
+        """Refuse a cookie from now on, here and in each other server of this user's state."""
         if self.find(cookie) is not None:
-            self._ended[cookie] = now + LOGIN_SECONDS
+            note_ended(cookie, before=self._clock() - LOGIN_SECONDS)
 
 
 def _sign(key: str, purpose: str, told: str) -> str:
