@@ -18,9 +18,8 @@ from benchmarks.brains import write_brain
 from benchmarks.data import EXAMPLE, read_sets
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.quality import QUICK_QUERIES
-from lessons_kb.brain.cluster.card_numbers import open_cluster
-from lessons_kb.brain.cluster.sync import sync
-from lessons_kb.brain.index_entry import digest_files
+from lessons_kb.brain.cluster import open_cluster, sync
+from lessons_kb.brain.index import digest_files
 from lessons_kb.config import DEFAULTS
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_registry import open_engine

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.documented_pairs import read_documented
 from benchmarks.linter_fixes import PARTS, find_data, find_rules, part_of, pick_sites, read_projects
-from lessons_kb.detect.added_code import Change
-from lessons_kb.detect.matcher import Matcher, Rule
-from lessons_kb.detect.patterns import find_words
+from lessons_kb.detect.matcher import Change, Matcher, Rule, find_words
 from lessons_kb.detect.propose import choose, find_agreeing, find_candidates
 from lessons_kb.model import Pattern
 

@@ -23,7 +23,7 @@ from benchmarks import report
 from lessons_kb import Brain
 from lessons_kb.learn.lesson_effect import VERDICTS
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.event import Capabilities, HookEvent
+from lessons_kb.session.state import Capabilities, HookEvent
 
 if TYPE_CHECKING:
     import argparse

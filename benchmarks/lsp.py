@@ -27,8 +27,8 @@ import lessons_kb
 from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, data_folder
 from benchmarks.ours import own_brain, private_state
-from lessons_kb.cards.outline import find_fences
-from lessons_kb.detect.ast_patterns import find_language, name_example
+from lessons_kb.cards.sections import find_fences
+from lessons_kb.detect.matcher import find_language, name_example
 
 if TYPE_CHECKING:
     import argparse

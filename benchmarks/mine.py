@@ -23,11 +23,15 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import DataError
-from lessons_kb.brain.mining.mine import extract, parse_sighting
-from lessons_kb.brain.mining.transcript_files import SPECSTORY, Source
-from lessons_kb.learn.fix_commits import CommitFacts, choose, read_facts, score
-from lessons_kb.learn.mining_candidates import find_candidates
-from lessons_kb.process.git_history import list_commits, read_patches
+from lessons_kb.brain.mine import SPECSTORY, Source, extract, parse_sighting
+from lessons_kb.learn.mining import (
+    CommitFacts,
+    choose,
+    find_candidates,
+    read_facts,
+    score,
+)
+from lessons_kb.process.git import list_commits, read_patches
 
 if TYPE_CHECKING:
     import argparse

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import EXAMPLE, HERE, DataError
-from lessons_kb.brain.post_check.work_done import find_evidence, read_command
-from lessons_kb.check.item_evidence import read_texts
-from lessons_kb.check.item_states import check_items, find_unaddressed_items
+from lessons_kb.brain.post_check import find_evidence, read_command
+from lessons_kb.check.item_states import check_items, find_unaddressed_items, read_texts
 from lessons_kb.model import (
     CONTRADICTED,
     DENIED,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import HERE, DataError
-from lessons_kb.text.linear_regex import compile_regex
+from lessons_kb.text.patterns import compile_regex
 from lessons_kb.text.redact import redact
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import HERE
 from lessons_kb.data import read_table
-from lessons_kb.relevance.surprise import PASSAGE
+from lessons_kb.relevance.background_prompts import PASSAGE
 from lessons_kb.text.analyzer import analyze
 
 if TYPE_CHECKING:

@@ -127,7 +127,7 @@ async def show_manage(brain: Path) -> str:
     """Return the screen of ``lessons manage``."""
     from lessons_kb import Brain
     from lessons_kb.tui.app import ManageApp
-    from lessons_kb.tui.row_source import RowSource
+    from lessons_kb.tui.rows import RowSource
 
     with Brain.open(brain) as opened, mock.patch.dict(os.environ):
         os.environ.pop("NO_COLOR", None)

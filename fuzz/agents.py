@@ -17,8 +17,7 @@ def agent_settings(data: bytes) -> None:
     """An agent's settings file: refused, or ours put in and taken out without a trace."""
     from lessons_kb.agents.capabilities import AGENTS
     from lessons_kb.agents.install import Entries, Request
-    from lessons_kb.agents.install.settings_entries import add_pieces, take_pieces
-    from lessons_kb.agents.install.settings_files import find_targets
+    from lessons_kb.agents.install.settings_files import add_pieces, find_targets, take_pieces
 
     names = sorted(AGENTS)
     name = names[data[0] % len(names)] if data else names[0]

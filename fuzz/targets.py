@@ -13,11 +13,10 @@ from fuzz import seeds
 from fuzz.agents import agent_settings, payload
 from fuzz.lines import check_one_line
 from fuzz.sharing import attributes, merge
-from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.edit import edit_header, new_card
+from lessons_kb.cards.links import slug
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.slugs import slug
-from lessons_kb.cards.template import new_card
 from lessons_kb.config import KNOWN_FOLDERS, flat_settings, parse_settings, settings_from_dict
 from lessons_kb.errors import EditRefused, LessonsError
 from lessons_kb.model import as_data
@@ -117,7 +116,7 @@ def _check_lines(text: str, result: str, changes: Mapping[str, Any]) -> None:
 
 def settings(data: bytes) -> None:
     """A lessons.toml is refused in one line, or read, and survives the catalogue."""
-    from lessons_kb.text.sentence_patterns import MAX_PATTERNS, check_pattern
+    from lessons_kb.text.patterns import MAX_PATTERNS, check_pattern
 
     try:
         found, origins = parse_settings(_text(data))
@@ -137,7 +136,7 @@ _HOSTILE = ("a" * 300, "aaab" * 60 + "!", "x y " * 70, "0" * 299 + "\n", "ㅏ" *
 def _check_pattern(pattern: str, refused: str) -> None:
     if refused:
         return
-    from lessons_kb.text.sentence_patterns import search_any
+    from lessons_kb.text.patterns import search_any
 
     began = time.process_time()
     for text in _HOSTILE:
@@ -147,7 +146,7 @@ def _check_pattern(pattern: str, refused: str) -> None:
 
 def pattern(data: bytes) -> None:
     """A pattern that the settings admit ends in time on any sentence."""
-    from lessons_kb.text.sentence_patterns import check_pattern
+    from lessons_kb.text.patterns import check_pattern
 
     text = _text(data)[:400]
     _check_pattern(text, check_pattern(text))
@@ -155,7 +154,7 @@ def pattern(data: bytes) -> None:
 
 def globs(data: bytes) -> None:
     """Globs are refused in one line, or match any path in time."""
-    from lessons_kb.text.globs import compile_globs, match_globs
+    from lessons_kb.text.patterns import compile_globs, match_globs
 
     head, _, tail = _text(data).partition("\n\n")
     try:
@@ -266,7 +265,7 @@ def galangal(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """Any title makes a card that says that title, or is refused in one line."""
-    from lessons_kb.store.templates import read_template
+    from lessons_kb.store.card_files import read_template
 
     title, _, topics = _text(data).partition("\n")
     for kind in ("lesson", "qa-finding"):

@@ -133,7 +133,7 @@ class Triggers:
     """``[triggers]``: what a user may say to call for a lesson."""
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.sentence_patterns``."""
+    """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.patterns``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -51,7 +51,9 @@ def _own_home(
         monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith(("XDG_", "GIT_"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr("lessons_kb.process.editor.DEFAULTS", ())  # no test waits for a real editor
+    monkeypatch.setattr(
+        "lessons_kb.process.programs.DEFAULTS", ()
+    )  # no test waits for a real editor
     monkeypatch.setenv("LESSONS_DAEMON", "0")  # tests of the daemon start their own
     # A busy machine may take seconds to start a process; the answers count here.
     monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "20")

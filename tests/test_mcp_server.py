@@ -22,8 +22,8 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from mcp import Client, MCPError, StdioServerParameters
 
+from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.init import trust_brain
-from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app
@@ -240,7 +240,7 @@ def test_a_hook_gets_what_the_command_would_print(call, brain: pathlib.Path) -> 
 
 
 def test_placeholders_without_a_value_are_left_out() -> None:
-    from lessons_kb.service.mcp.results import substituted
+    from lessons_kb.service.mcp.tools import substituted
 
     event = {"prompt": "x", "agent_id": "${agent_id}", "tool_input": '{"command": "ls"}'}
     assert substituted(event) == {"prompt": "x", "tool_input": {"command": "ls"}}
@@ -300,7 +300,7 @@ def test_what_nobody_foresaw_is_logged_and_told_in_one_line(
     call, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.store.hook_log import read_troubles
+    from lessons_kb.store.user_state import read_troubles
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero\nsecond line")
@@ -526,7 +526,7 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lessons_kb.service.mcp import tools
-    from lessons_kb.store.hook_log import read_troubles
+    from lessons_kb.store.user_state import read_troubles
 
     monkeypatch.setattr(tools, "HOOK_SECONDS", 1.0)
     answer = threading.Event()

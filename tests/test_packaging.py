@@ -13,7 +13,7 @@ import zipfile
 import pytest
 import yaml
 
-from lessons_kb.cli.lint import FAIL_ON
+from lessons_kb.cli.findings import FAIL_ON
 from lessons_kb.cli.main import app
 
 ROOT = pathlib.Path(__file__).parents[1]

@@ -44,7 +44,7 @@ ctypes.CDLL = no_library
 WALK = """
 import json, os, pathlib
 from lessons_kb import Brain
-from lessons_kb.brain.doctor.checkup import check_health
+from lessons_kb.brain.doctor import check_health
 from lessons_kb.brain.init import make_brain
 from lessons_kb.errors import DuplicateCard
 

@@ -10,6 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from lessons_kb import render
+from lessons_kb.preflight.block import shown_name
+from lessons_kb.session.state import Answer
+from lessons_kb.text.times import read_time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,3 +173,198 @@ AGENTS: Mapping[str, Agent] = {
         silence="{}",
     ),
 }
+
+
+Payload = Mapping[str, Any]
+
+
+MAX_OUTPUT_CHARS = 20_000
+"""Beyond this only the end of what a tool printed is looked at."""
+
+
+def text_of(payload: Payload, *names: str) -> str:
+    """Return the first of these values that is a text, "" if none is."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def object_of(payload: Payload, *names: str) -> Payload:
+    """Return the first of these values that is an object, {} if none is."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def arguments_of(payload: Payload, *names: str) -> object:
+    """Return the arguments of a call: an object or a text."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, (dict, str)):
+            return value
+    return {}
+
+
+def time_of(payload: Payload) -> float:
+    """Return the payload's ``timestamp`` in seconds since the epoch, 0 when it has none."""
+    return read_time(payload.get("timestamp"))
+
+
+def end_of(text: str) -> str:
+    """Return the end of a long text, where tools say how it went."""
+    return text[-MAX_OUTPUT_CHARS:]
+
+
+def output_of(arguments: object, printed: str) -> str:
+    """Return the text that an edit writes, be it none; of other calls the end of what is printed.
+
+    What a tool prints of an edit shows the file around it.
+    """
+    if not isinstance(arguments, dict):
+        return end_of(printed)
+    edits = arguments.get("edits")
+    parts = [arguments, *(edits if isinstance(edits, list) else ())]
+    parts = [part for part in parts if isinstance(part, dict) and any(n in part for n in _WRITTEN)]
+    if not parts:
+        return end_of(printed)
+    texts = [text_of(part, *_WRITTEN) for part in parts]
+    return end_of("\n".join(text for text in texts if text))
+
+
+def replaced_by(arguments: object) -> str:
+    """Return the text that an edit replaces, "" of other calls."""
+    if not isinstance(arguments, dict):
+        return ""
+    edits = arguments.get("edits")
+    parts = [arguments, *(edits if isinstance(edits, list) else ())]
+    texts = [text_of(part, *_REPLACED) for part in parts if isinstance(part, dict)]
+    return end_of("\n".join(text for text in texts if text))
+
+
+_REPLACED = ("old_string", "oldString", "old_str")
+_WRITTEN = (
+    *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
+    *("patch", "patchText", "input"),
+)
+
+
+EVENT_NAMES = ("hook_event_name", "hookEventName", "event")
+_RENAMED: Mapping[str, Mapping[str, str]] = {
+    "copilot-cli": {
+        "sessionStart": "SessionStart",
+        "userPromptSubmitted": "UserPromptSubmit",
+        "preToolUse": "PreToolUse",
+        "postToolUse": "PostToolUse",
+        "postToolUseFailure": "PostToolUseFailure",
+        "agentStop": "Stop",
+        "preCompact": "PreCompact",
+        "sessionEnd": "SessionEnd",
+    },
+    "cursor": {
+        "SessionStart": "sessionStart",
+        "UserPromptSubmit": "beforeSubmitPrompt",
+        "PreToolUse": "preToolUse",
+        "PostToolUse": "postToolUse",
+        "PostToolUseFailure": "postToolUseFailure",
+        "PreCompact": "preCompact",
+        "SessionEnd": "sessionEnd",
+    },
+    "opencode": {
+        "chat.message": "prompt",
+        "tool.execute.before": "before",
+        "tool.execute.after": "after",
+        "session.idle": "stop",
+        "experimental.session.compacting": "compact",
+    },
+}
+"""Agent → another spelling of an event → the one in the table."""
+
+
+def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:
+    """Return the agent that fired the hook; ``agent`` is whom it was set up for.
+
+    What is in the payload decides: variables are inherited by an agent that another one starts.
+    """
+    event = event_name(payload)
+    if "cursor_version" in payload or ("conversation_id" in payload and "generation_id" in payload):
+        return "cursor"
+    for name in ("gemini-cli", "cursor", "opencode"):
+        own = AGENTS[name].events
+        if event in own and event not in AGENTS["claude-code"].events and name != agent:
+            return agent if event in AGENTS[agent].events else name
+    if agent not in _CLAUDE_LIKE:
+        return agent
+    if "turn_id" in payload:
+        return "codex"
+    if agent == "codex":
+        return agent
+    if "CURSOR_VERSION" in environment and "session_id" not in payload:
+        return "cursor"
+    if agent == "vscode" and _COPILOTS_OWN in environment and "session_id" in payload:
+        return "copilot-cli"
+    if "hookEventName" in payload:
+        return "vscode"
+    if "sessionId" in payload:
+        return agent if agent in ("vscode", "copilot-cli") else "vscode"
+    if agent == "claude-code" and "timestamp" in payload:
+        of_copilot = "transcript_path" not in payload or any(key in payload for key in _COPILOTS)
+        return "copilot-cli" if of_copilot else "vscode"
+    return agent
+
+
+def is_attended(agent: str, payload: Payload, environment: Mapping[str, str]) -> bool:
+    """Return whether somebody is there, and willing, to answer a question about a call."""
+    if text_of(payload, "permission_mode") in _NOT_TO_BE_ASKED:
+        return False
+    told = ((environment.get(name), values) for name, values in AGENTS[agent].unattended.items())
+    return not any(value in values for value, values in told if value)
+
+
+def event_name(payload: Payload, agent: str = "") -> str:
+    """Return the event's name as the table of the agent spells it."""
+    name = text_of(payload, *EVENT_NAMES)
+    return _RENAMED.get(agent, {}).get(name, name)
+
+
+_NOT_TO_BE_ASKED = ("bypassPermissions", "dontAsk")
+_COPILOTS = ("stop_reason", "custom_instructions")
+"""Keys beside a transcript's path that VS Code does not send."""
+_COPILOTS_OWN = "COPILOT_HOOK_DIR"
+"""Copilot CLI gives it to hooks alone; it reads the folders that VS Code reads."""
+_CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
+
+
+MAX_MESSAGE_BYTES = 4_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What an agent module writes."""
+
+    context: str = ""
+    """For the model."""
+    message: str = ""
+    """For the user."""
+    ask: str = ""
+    """Why the user should decide about the call."""
+    stop: str = ""
+    """Why the turn ends."""
+
+
+def put_into_words(answer: Answer) -> Said:
+    """Render what an answer holds as values: the footer of a block, the post-check."""
+    lines = list(answer.lines)
+    given = answer.block.lessons if answer.block is not None else ()
+    if answer.footer and (names := [*answer.named, *map(shown_name, given)]):
+        lines.append(render.footer(names, answer.language))
+    if answer.check is not None:
+        lines.append(render.check_line(answer.check, answer.language))
+    message = "\n".join(line for line in lines if line and line != answer.stop)
+    if len(encoded := message.encode(errors="replace")) > MAX_MESSAGE_BYTES:
+        kept = encoded[: MAX_MESSAGE_BYTES - len("\n…".encode())].decode(errors="ignore")
+        message = kept.rsplit("\n", 1)[0] + "\n…"
+    return Said(context=answer.context, message=message, ask=answer.ask, stop=answer.stop)

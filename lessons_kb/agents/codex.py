@@ -7,8 +7,13 @@ import re
 from typing import Any
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.answer_text import Said
-from lessons_kb.agents.payload_fields import Payload, end_of, output_of, text_of
+from lessons_kb.agents.capabilities import (
+    Payload,
+    Said,
+    end_of,
+    output_of,
+    text_of,
+)
 
 _EXIT = r"\A(?:Exit code|Process exited with code):? (-?\d+)|^Process exited with code (-?\d+)$"
 _HEAD = 400

@@ -11,9 +11,9 @@ import json
 import re
 from typing import Any
 
-from lessons_kb.agents.answer_text import Said
-from lessons_kb.agents.payload_fields import (
+from lessons_kb.agents.capabilities import (
     Payload,
+    Said,
     arguments_of,
     end_of,
     object_of,

@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lessons_kb.agents.answer_text import Said
-from lessons_kb.agents.payload_fields import Payload, arguments_of, end_of, output_of, text_of
+from lessons_kb.agents.capabilities import (
+    Payload,
+    Said,
+    arguments_of,
+    end_of,
+    output_of,
+    text_of,
+)
 from lessons_kb.guards.tool_calls import kind_of_failure
 
 _TEXTS = {"beforeSubmitPrompt": "prompt", "afterAgentResponse": "text"}

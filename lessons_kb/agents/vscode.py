@@ -6,8 +6,14 @@ import re
 from typing import Any
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.answer_text import Said
-from lessons_kb.agents.payload_fields import Payload, end_of, output_of, text_of, time_of
+from lessons_kb.agents.capabilities import (
+    Payload,
+    Said,
+    end_of,
+    output_of,
+    text_of,
+    time_of,
+)
 from lessons_kb.guards.tool_calls import kind_of_failure
 
 _FAILED = ("error:", "error while calling tool", "tool call failed")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.drafts.drafts import Drafts
-from lessons_kb.brain.import_export.exchange import Exchange
+from lessons_kb.brain.cluster import ClusterSearch
+from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
+from lessons_kb.brain.drafts import Drafts
+from lessons_kb.brain.exchange import Exchange
 from lessons_kb.brain.injected import find_given
 from lessons_kb.brain.journal import Journal
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.lint import lint
-from lessons_kb.brain.post_check.judge import judge
-from lessons_kb.brain.post_check.last_check import check_last
+from lessons_kb.brain.post_check import check_last, judge
 from lessons_kb.brain.stats import Stats
-from lessons_kb.check.item_evidence import read_texts
-from lessons_kb.check.item_states import check_items
+from lessons_kb.check.item_states import check_items, read_texts
 from lessons_kb.model import Card, Check, DetectedLine, Evidence, Finding
+from lessons_kb.store.user_state import identify
 
 
 class Brain(Layers):
@@ -116,3 +119,98 @@ class Brain(Layers):
     def lint(self) -> list[Finding]:
         """Return everything wrong with any file of the brains, by path and line."""
         return [finding for layer in self.layers for finding in lint(layer, self.directory)]
+
+
+MAX_OPEN = 16
+"""Brains kept; the one asked for longest ago is closed first (and opens again when asked)."""
+
+
+class Workspace:
+    """Open brains by working directory; may be shared between threads."""
+
+    def __init__(self, directory: str, *, roots: Sequence[str] = (), watched: bool = True) -> None:
+        """``directory`` is used where none is named; ``roots`` are used whatever is named.
+
+        Unless they are ``watched``, whoever asks a brain refreshes it.
+        """
+        self.directory = os.path.abspath(directory)
+        self._roots = tuple(roots)
+        self._watched = watched
+        self._open: dict[tuple[str, tuple[str, ...]], tuple[object, Brain]] = {}
+        self._lock = threading.Lock()
+
+    def find(
+        self,
+        directory: str | None = None,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        found: Discovery | None = None,
+    ) -> Brain:
+        """Return the open brain of a directory; ``found``: what was just found around it.
+
+        What is trusted, and which brain a path is, is looked up anew each time: what is kept of
+        one that was there before, or whose cache was taken away, is closed. Raises Untrusted,
+        BrainNotFound.
+        """
+        where = os.path.realpath(os.path.join(self.directory, directory or ""))
+        roots = self._roots
+        if not roots:
+            found = look_in_agent(where, environment) if found is None else found
+            roots = tuple(require(found).trusted)
+        key, identities = (where, roots), tuple(identify(root).key for root in roots)
+        with self._lock:
+            known, brain = self._open.get(key, ((), None))
+            if brain is not None:
+                self._open[key] = self._open.pop(key)  # asked for last
+        if brain is not None and known == (identities, _caches(brain)):
+            return brain
+        # Not under the lock: what is slow about one brain must not hold up the others.
+        made = Brain.open(*roots, directory=where)
+        for layer in () if is_settings_moved(where) else made.layers:
+            ClusterSearch(layer).begin()
+        entry = (identities, _caches(made)), made
+        with self._lock:
+            if (now := self._open.get(key, ((), None))[1]) is not brain and now is not None:
+                return now  # another thread was quicker
+            self._open[key] = entry
+            closed = [brain] if brain is not None else []
+            if len(self._open) > MAX_OPEN:
+                closed.append(self._open.pop(next(iter(self._open)))[1])
+        if self._watched:
+            made.watch()
+        for old in closed:
+            old.close()
+        return made
+
+    def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
+        """Return what is found around a directory, for ``find``; nothing if roots were named."""
+        if self._roots:
+            return Discovery(trusted={}, untrusted=())
+        return look_in_agent(os.path.realpath(directory), environment)
+
+    def roots(self) -> list[str]:
+        """Return the root folders of the open brains."""
+        with self._lock:
+            return sorted(
+                {layer.root for _, brain in self._open.values() for layer in brain.layers}
+            )
+
+    def close(self) -> None:
+        """Close every brain."""
+        with self._lock:
+            kept, self._open = list(self._open.values()), {}
+        for _, brain in kept:
+            brain.close()
+
+
+def _caches(brain: Brain) -> list[tuple[int, int]]:
+    """Return what tells the cache folders of a brain from others at their place."""
+    found = []
+    for layer in brain.layers:
+        try:
+            info = os.stat(layer.cache)
+        except OSError:
+            found.append((0, 0))
+        else:
+            found.append((info.st_dev, info.st_ino))
+    return found

@@ -6,23 +6,28 @@ import contextlib
 import datetime as dt
 import difflib
 import os
+import re
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
-from lessons_kb.brain.card_text import compose, compose_whole, find_lacks, redact_card
-from lessons_kb.brain.current_session import session_of
-from lessons_kb.brain.git_merge_setup import merges_cards
-from lessons_kb.brain.index_entry import read_document
+from lessons_kb.brain.git_merge import merges_cards
+from lessons_kb.brain.index import read_document
+from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.edit import edit_header, new_card
+from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.links import normal_title, numbered_names, slug
+from lessons_kb.cards.lint import is_vague
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.slugs import normal_title, numbered_names, slug
-from lessons_kb.detect.patterns import check_pattern
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
+from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.duplicates.near_duplicates import (
     NEAR,
     RELATED,
@@ -42,16 +47,151 @@ from lessons_kb.errors import (
     LessonsError,
     StorageError,
 )
-from lessons_kb.learn.draft_text import Sketch
+from lessons_kb.importers.markdown_blocks import SECTIONS
+from lessons_kb.learn.draft_text import Sketch, fill, find_missing, format_patterns
 from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
-from lessons_kb.store import card_files, disk, trash
-from lessons_kb.store.lesson_outcomes import BUMPED
+from lessons_kb.store import card_files, trash
+from lessons_kb.store import files as disk
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.locks import hold_new
-from lessons_kb.store.user_settings import read_server_settings
-from lessons_kb.text.escape_controls import shell_word
+from lessons_kb.store.settings import read_server_settings
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, shell_word
+from lessons_kb.text.times import read_date
+
+
+def names_stage(card: Card, stage: str | None) -> bool:
+    """Return whether a card names this stage; None chooses every card."""
+    return stage is None or _is_among(stage, card.stages)
+
+
+def names_topic(card: Card, topic: str | None) -> bool:
+    """Return whether a card names this topic; None chooses every card."""
+    return topic is None or _is_among(topic, card.topics)
+
+
+def names_project(card: Card, project: str | None) -> bool:
+    """Return whether a card names this project; None chooses every card."""
+    return project is None or _is_among(project, (card.project or "",))
+
+
+def _is_among(name: str, names: Iterable[str]) -> bool:
+    return name.casefold() in (other.casefold() for other in names)
+
+
+_KEY_ORDER = ("type", "title", "applies-to", "project", "stage", "paths", "symptoms", "severity")
+
+
+def compose(
+    sketch: Sketch,
+    *,
+    kind: str,
+    created: str,
+    topics: tuple[str, ...] = (),
+    project: str | None = None,
+    severity: str | None = None,
+    header: Mapping[str, Any] | None = None,
+    detect: Sequence[Pattern] = (),
+) -> str:
+    """Return the text of a card: the template of its kind, filled with a sketch."""
+    text = new_card(
+        read_template(f"{kind}.md"),
+        kind=kind,
+        title=sketch.title,
+        topics=topics,
+        project=project,
+        stage=sketch.stage,
+        severity=severity,
+        paths=sketch.paths,
+        created=created,
+    )
+    changes = {name: value for name, value in (header or {}).items() if value is not None}
+    if sketch.example:
+        changes["examples"] = (sketch.example,)
+    return _with_patterns(fill(edit_header(text, changes), sketch.sections), detect)
+
+
+def compose_whole(
+    sketch: Sketch, *, header: Mapping[str, Any], detect: Sequence[Pattern] = ()
+) -> str:
+    """Return the text of a card that says what it is given and nothing else: no guidance."""
+    parts = [
+        f"## {name}\n\n{sketch.sections[name]}\n" for name in SECTIONS if name in sketch.sections
+    ]
+    given = {"title": sketch.title, "paths": sketch.paths, "stage": sketch.stage, **header}
+    kept = {name: value for name, value in given.items() if value not in (None, "", ())}
+    order = {name: kept[name] for name in _KEY_ORDER if name in kept}
+    return _with_patterns(edit_header("\n" + "\n".join(parts), {**order, **kept}), detect)
+
+
+def _with_patterns(text: str, patterns: Sequence[Pattern]) -> str:
+    """Return a card's text with ``detect`` at the end of its header, which has none yet."""
+    if "\0" in text:
+        raise InputError("the text contains a NUL character; leave it out")
+    if not patterns:
+        return text
+    end = text.rindex("---", 0, len(text) - len(split_header(text).body))
+    made = f"{text[:end]}{format_patterns(patterns)}\n{text[end:]}"
+    card = parse_card(made, path="lessons/new.md", folders={}).card
+    if card is None or card.detect != tuple(patterns):
+        raise EditRefused("the pattern cannot be written; add it to the card by hand")
+    return made
+
+
+def redact_card(text: str) -> str:
+    """Return a card's text without secrets, its header as readable as before.
+
+    What stands for a secret may close a list or a quote too early, and a key that is not closed
+    hides all that follows: then each value is written anew. Raises EditRefused where not even
+    that leaves a header.
+    """
+    split = split_header(text)
+    head, body = text[: len(text) - len(split.body)], redact(split.body)
+    hidden = redact(head)
+    if hidden != head and _shape(hidden) != _shape(head):
+        values = {
+            entry.key: redact(entry.texts[0] or "")
+            if entry.shape == "scalar"
+            else tuple(redact(item) for item in entry.texts if item)
+            for entry in read_header(split).entries
+            if any(item and redact(item) != item for item in entry.texts)
+        }
+        head = edit_header(head, values)
+        hidden = redact(head)
+        if _shape(hidden) != _shape(head):
+            raise EditRefused("the header contains a secret; remove it by hand")
+    return hidden + body
+
+
+def _shape(text: str) -> tuple[str, list[tuple[str, str, int]]]:
+    """Return what a header is made of, whatever its values."""
+    reading = read_header(split_header(text))
+    return reading.reader, [(one.key, one.shape, len(one.texts)) for one in reading.entries]
+
+
+def find_lacks(document: Document) -> tuple[str, ...]:
+    """Return what a draft lacks before it may become a card, one line each."""
+    card = document.card
+    if card is None:
+        return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
+    sections = read_sections(normal_newlines(document.body))
+    checklist = read_checklist(sections)
+    items = checklist.items if checklist.origin == "prevention" else ()
+    return find_missing(
+        title=card.title,
+        cause=_without_comments(text_of(sections, (CAUSE,))),
+        items=[item.text for item in items],
+        symptoms=card.symptoms,
+        is_vague=is_vague,
+    )
+
+
+def _without_comments(text: str) -> str:
+
+    return re.sub(r"<!--.*?(?:-->|\Z)", " ", text, flags=re.DOTALL).strip()
+
 
 Change = str | int | tuple[str, ...] | None
 
@@ -671,3 +811,55 @@ def _titled_like(layer: Layer, title: str) -> list[tuple[Card, float]]:
     alike = layer.meaning.titled_like(title) if layer.meaning else []
     cards = layer.cards(number for number, _cosine in alike)
     return [(cards[number], cosine) for number, cosine in alike if number in cards]
+
+
+_USES = ("injected", "addressed", "bumped", "recurred", "helpful")
+"""What is counted of a card that shows it is in use."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stale:
+    """A card that may be put away."""
+
+    card: Card
+    days: int
+    """Since it was last of use."""
+
+
+def find_stale(brain: Layers, *, today: str, days: int | None = None) -> list[Stale]:
+    """Return active cards of the nearest brain seen once and unused for ``days``.
+
+    Those from triggers come first, then the longest unused. A use is an injection or what
+    followed it, as the journal counts them by day, or a date in the card. A card without any is
+    as old as its file. ``days`` is ``stale_days`` of ``lessons.toml`` by default.
+    """
+    layer = brain.layers[0]
+    limit = layer.settings.learn.stale_days if days is None else days
+    brain.refresh()
+    used = _last_uses(layer)
+    now = dt.date.fromisoformat(today)
+    found = []
+    for card in layer.read(lambda one: one.catalogue.all_cards()):
+        if card.kind == NOTE or card.status != "active" or card.occurrences > 1:
+            continue
+        seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
+        last = max(filter(None, map(read_date, seen)), default=None) or _written(layer, card)
+        if last and (now - last).days >= limit:
+            found.append(Stale(card=card, days=(now - last).days))
+    return sorted(found, key=lambda s: (s.card.source != "auto", -s.days, s.card.id))
+
+
+def _last_uses(layer: Layer) -> dict[str, str]:
+    try:
+        counts = layer.journal.counts()
+    except StorageError:
+        return {}
+    return {card: day for card, what, day, _times in counts if what in _USES}  # by day: last wins
+
+
+def _written(layer: Layer, card: Card) -> dt.date | None:
+    try:
+        at = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
+    except OSError:
+        return None
+    return dt.datetime.fromtimestamp(at).date()

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from lessons_kb.cards.file_kinds import is_note_name
+from lessons_kb.cards.parse import is_note_name
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
-from lessons_kb.store import locate, trust
-from lessons_kb.store.brain_settings import follow
-from lessons_kb.store.disk import read_regular
+from lessons_kb.store import scan as trust
+from lessons_kb.store import user_state as locate
+from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.store.settings import follow
 from lessons_kb.store.user_state import list_marked
-from lessons_kb.text.escape_controls import shell_word
-from lessons_kb.text.plurals import counted
+from lessons_kb.text.sanitize import counted, shell_word
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})

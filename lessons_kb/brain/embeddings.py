@@ -12,22 +12,22 @@ from lessons_kb.brain.index import Index
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Document, Hit
-from lessons_kb.search.embeddings.embedding_model import (
+from lessons_kb.search.embedding_model import (
     QUERY,
     Floats,
     Model,
     find_model,
     open_model,
 )
-from lessons_kb.search.embeddings.fusion import (
+from lessons_kb.search.embeddings import (
     FARTHEST,
     NEAR_DUPLICATE,
     NEAREST,
+    Vectors,
     compute_most,
     judge_meaning,
     widen,
 )
-from lessons_kb.search.embeddings.vectors import Vectors
 
 AT_ONCE = 32
 """Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
@@ -184,7 +184,7 @@ class Meaning:
         vectors.add(found)
 
     def _passages(self, path: str, digest: str) -> list[str]:
-        from lessons_kb.brain.index_entry import read_document  # the parsers: see `refresh`
+        from lessons_kb.brain.index import read_document  # the parsers: see `refresh`
 
         settings = self._index.settings
         try:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.index_entry import digest_files
+from lessons_kb.brain.index import digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import HIT_LIMIT
 from lessons_kb.brain.refresh import BATCH, Refresh

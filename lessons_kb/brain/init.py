@@ -13,15 +13,20 @@ from lessons_kb.brain.discovery import (
     tell_below,
     untrusted_hint,
 )
-from lessons_kb.brain.index_entry import read_document
+from lessons_kb.brain.index import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import KINDS, NOTE
-from lessons_kb.store import trust as trusts
-from lessons_kb.store.brain_settings import follow, read_ignored, read_settings
-from lessons_kb.store.locate import (
+from lessons_kb.store import scan as trusts
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.settings import (
+    follow,
+    read_ignored,
+    read_settings,
+)
+from lessons_kb.store.user_state import (
     CACHE_NAME,
     CONFIG_NAME,
     find_below,
@@ -29,7 +34,6 @@ from lessons_kb.store.locate import (
     find_brains,
     user_brain,
 )
-from lessons_kb.store.templates import read_template
 
 
 def make_brain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 import zlib
@@ -11,7 +12,40 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import StorageError
 from lessons_kb.model import NOTE, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
-from lessons_kb.store.events import ASKED
+from lessons_kb.store.journal import ASKED
+
+SESSION_VARIABLES: Mapping[str, str] = {
+    "LESSONS_SESSION": "",
+    "CLAUDE_CODE_SESSION_ID": "claude-code",
+    "CODEX_THREAD_ID": "codex",
+    "GEMINI_SESSION_ID": "gemini-cli",
+    "OPENCODE_SESSION_ID": "opencode",
+}
+"""Variables in which agents tell a command its session → the agent."""
+
+
+def session_of(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
+    """Return the session in which this process runs and its agent, "" where nobody says so."""
+    for name, agent in SESSION_VARIABLES.items():
+        if session := environment.get(name, ""):
+            return session, agent
+    return "", ""
+
+
+def posted_session(user: str, session: str) -> str:
+    """Return the name here of a session that a server's user has on another machine.
+
+    No user can name the session of another: names of users hold no space.
+    """
+    return f"{_POSTED}{user} {session}"
+
+
+def is_posted(session: str) -> bool:
+    """Tell whether a session is that of a server's user: its paths are names, and nothing here."""
+    return session.startswith(_POSTED)
+
+
+_POSTED = "@"
 
 
 def find_given(layers: Sequence[Layer], session: str | None = None) -> list[Card]:

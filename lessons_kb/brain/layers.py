@@ -10,22 +10,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from lessons_kb.brain.discovery import discover, name_roots
-from lessons_kb.brain.guarding import files_to_guard, find_guarding
 from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.merge_hits import merge_hits
 from lessons_kb.brain.refresh import Refresh
-from lessons_kb.brain.retrieve import find
+from lessons_kb.brain.retrieve import files_to_guard, find, find_guarding, merge_hits
 from lessons_kb.config import PreflightSettings
-from lessons_kb.errors import BrainNotFound
+from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
-from lessons_kb.store import locate
-from lessons_kb.store.brain_settings import follow
+from lessons_kb.process.programs import start_index
+from lessons_kb.store import user_state as locate
+from lessons_kb.store.settings import follow
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.refresh_on_change import Watching
+    from lessons_kb.brain.layer import Watching
+
 
 _PATIENCE = 1.0
 """Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
@@ -134,7 +134,7 @@ class Layers:
 
         An edit is seen after about a quarter of a second.
         """
-        from lessons_kb.brain.refresh_on_change import Watching
+        from lessons_kb.brain.layer import Watching
 
         if self._watching is None:
             self._watching = Watching(self.layers)
@@ -325,7 +325,7 @@ def _relative(path: str, directory: str) -> str:
 def _closings(layer: Layer) -> str:
     if not layer.settings.check.closings:
         return ""
-    from lessons_kb.check.item_closings import REQUEST
+    from lessons_kb.check.item_states import REQUEST
 
     return REQUEST
 
@@ -334,7 +334,7 @@ def _sources(homes: Mapping[str, Layer]) -> Callable[[Hit], Collection[str]]:
     """Return what names the files that a lesson was imported from."""
 
     def sources(hit: Hit) -> Collection[str]:
-        from lessons_kb.brain.index_entry import read_sources
+        from lessons_kb.brain.index import read_sources
 
         layer = homes[hit.card.id]
         return read_sources(layer.root, hit.card.id, layer.settings.index.max_file_bytes)
@@ -345,6 +345,38 @@ def _sources(homes: Mapping[str, Layer]) -> Callable[[Hit], Collection[str]]:
 def _body(layer: Layer, hit: Hit) -> str:
 
     settings = layer.settings
-    from lessons_kb.brain.index_entry import read_body
+    from lessons_kb.brain.index import read_body
 
     return read_body(layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes)
+
+
+def freshen(brain: Layers) -> tuple[Layers, str]:
+    """Read a few changed files; leave more of them, and a long wait, to a detached run.
+
+    Returns the brain to search, and what could not be read fresh. Layers of which nothing is
+    indexed yet are left out: a search would wait for their whole index. So are those whose
+    settings cannot be used; ConfigError where that leaves none.
+    """
+    waiting = ""
+    ready: list[Layer] = []
+    bad: ConfigError | None = None
+    for layer in brain.layers:
+        try:
+            done = layer.refresh_some()
+        except ConfigError as error:
+            bad, waiting = error, f"{layer.alias}: {error}"
+            continue
+        if done.stale and not layer.is_watched:
+            start_index(layer.root, layer.cache)
+        if layer.state is None:
+            waiting = f"{layer.alias}: {done.stale}"
+        else:
+            ready.append(layer)
+    if not ready:
+        if bad is not None:
+            raise bad
+        raise StorageError(f"{waiting}; nothing is indexed yet; the next prompt tries again")
+    if len(ready) == len(brain.layers):
+        return brain, waiting
+    project = brain.project if bad is None else None  # which those that are left name themselves
+    return Layers(ready, directory=brain.directory, project=project), waiting

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detect_in_project import find_in_tree
-from lessons_kb.brain.index_entry import check_globs, read_document
+from lessons_kb.brain.detection import find_in_tree
+from lessons_kb.brain.index import check_globs, read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
-from lessons_kb.cards.code_examples import FOUND_OFTEN, advise
 from lessons_kb.cards.lint import check_card
-from lessons_kb.detect.ast_patterns import (
+from lessons_kb.cards.sections import FOUND_OFTEN, advise
+from lessons_kb.detect.matcher import (
     EXTRA,
+    Matcher,
+    Rule,
     check_syntax,
     find_language,
     is_available,
     language_of,
 )
-from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
-from lessons_kb.process.installation import install_command
-from lessons_kb.store.brain_settings import read_ignored, read_settings
-from lessons_kb.store.locate import CONFIG_NAME, git_top
-from lessons_kb.text.globs import compile_globs
+from lessons_kb.process.programs import install_command
+from lessons_kb.store.settings import read_ignored, read_settings
+from lessons_kb.store.user_state import CONFIG_NAME, git_top
+from lessons_kb.text.patterns import compile_globs
 
 
 def lint(layer: Layer, directory: str = "") -> list[Finding]:

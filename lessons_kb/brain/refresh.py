@@ -16,16 +16,15 @@ from lessons_kb.brain.index import Index
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import IndexBusy
 from lessons_kb.model import as_data
-from lessons_kb.process.pool import map_batches
+from lessons_kb.process.programs import map_batches
 from lessons_kb.search.engine_protocol import Engine
 from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store import scan as scans
-from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.catalogue import FORMAT, Entry, State, remove_any
-from lessons_kb.store.cleanup import GENERATION_NAME, find_generations
+from lessons_kb.store.file_watcher import GENERATION_NAME, find_generations, is_leased
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import Scan
-from lessons_kb.store.watcher_lease import is_leased
+from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.version import __version__
 
@@ -266,7 +265,7 @@ class _Run:
     def _digested(self, paths: list[str], settings: Settings) -> Iterator[list[Entry]]:
 
         # An event that finds nothing changed, its usual case, need not load the parsers.
-        from lessons_kb.brain.index_entry import digest_files
+        from lessons_kb.brain.index import digest_files
 
         workers = self.workers if len(paths) >= WORTH_A_WORKER else 1
         jobs = [

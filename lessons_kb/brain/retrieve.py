@@ -8,12 +8,13 @@ from typing import Any
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
+from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.relevance.unlisted_words import guess_shares
 from lessons_kb.search.engine_protocol import Reader
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
-from lessons_kb.text.sentences import split_sentences
+from lessons_kb.text.paths import find_paths
+from lessons_kb.text.sentences import is_question, split_sentences
 
 _FIRST_FETCH = 32
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
@@ -225,3 +226,86 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     suspect = (card for card in every if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)
     return {e.card.id: f"{_WHERE}: {e.reason}" for e in effects if e.verdict == "harms"}
+
+
+def merge_hits(
+    found: Sequence[tuple[Layer, Found]], served: Sequence[Hit] = ()
+) -> list[tuple[Layer, Hit]]:
+    """Put the hits of several brains, nearest first, into one order.
+
+    Raw scores of two brains cannot be compared. Each brain's scores are scaled so that its first
+    hit scores that hit's confidence; the order inside a brain stays, the nearer brain wins ties.
+    A file that a brain inside another holds for both is the nearer one's. Where two brains hold
+    the same id, ``Hit.brain`` tells them apart. What a server gave (``served``) is that of the
+    farthest brain; the nearest remembers it.
+    """
+    if len(found) == 1 and not served:
+        layer, only = found[0]
+        return [(layer, hit) for hit in only.hits]
+    scaled: list[tuple[Layer, Hit]] = []
+    seen: set[str] = set()
+    for layer, answer in found:
+        files = {f"{layer.root}/{hit.card.id}": hit for hit in answer.hits}
+        scale = _scale(answer.hits)
+        own = [hit for file, hit in files.items() if file not in seen]
+        scaled += [(layer, replace(hit, score=hit.score * scale)) for hit in own]
+        seen.update(files)
+    known = _known(hit for _layer, hit in scaled)
+    new = [hit for hit in served if not known.intersection(_names(hit.card))]
+    scale = _scale(served)
+    scaled += [(found[0][0], replace(hit, score=hit.score * scale)) for hit in new]
+    ids = [hit.card.id for _layer, hit in scaled]
+    clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
+    named = [
+        (layer, replace(hit, brain=layer.alias) if hit.card.id in clashing else hit)
+        for layer, hit in scaled
+    ]
+    return sorted(named, key=lambda pair: -round(pair[1].score, 6))
+
+
+def _scale(hits: Sequence[Hit]) -> float:
+    """Return what makes the best score of one brain's hits its best confidence."""
+    best = max((hit.score for hit in hits), default=0.0)
+    return max(hit.confidence for hit in hits) / best if best > 0 else 0.0
+
+
+def _known(hits: Iterable[Hit]) -> set[tuple[str, ...]]:
+    """Return the names of the cards that a server need not give: given here, or suppressed."""
+    known = (hit for hit in hits if hit.passed or hit.reason.startswith(SUPPRESSED))
+    return {name for hit in known for name in _names(hit.card)}
+
+
+def _names(card: Card) -> tuple[tuple[str, ...], ...]:
+    """Return what two brains' copies of one card have in common: its content, or file and title."""
+    title = " ".join(card.title.casefold().split())
+    file = card.id.rpartition(":")[2]
+    return ("content", title, card.why, *card.checklist), ("file", title, file)
+
+
+def find_guarding(
+    layers: Sequence[Layer], path: str, *, project: str | None
+) -> list[tuple[Layer, Card]]:
+    """Return the cards that guard a file, nearest brain first; ``path`` starts from the project.
+
+    The last commit is looked at as it is.
+    """
+    found: list[tuple[Layer, Card]] = []
+    for layer in layers:
+        layer.prepare()
+        if layer.state is not None:
+            cards = layer.read(lambda one: find_usable(one, one.guarding([path]), project))
+            found += [(layer, card) for card in cards.values()]
+    return found
+
+
+def files_to_guard(prompt: str) -> tuple[str, tuple[str, ...]]:
+    """Return what to search for, and the files that the prompt names as ones to work on.
+
+    A question changes no file: what guards one, or is named like it, comes with the change.
+    """
+    paths = find_paths(prompt)
+    if not paths or not is_question(prompt):
+        return prompt, paths
+    for path in paths:
+        prompt = prompt.replace(path, " ")
+    return prompt, ()

@@ -9,18 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lessons_kb.brain.drafts.drafts import Draft, Drafts
+from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.header import canonical, split_header
+from lessons_kb.cards.keys import canonical, split_header
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
 from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import Card
 from lessons_kb.store import card_files, trash
-from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.lesson_outcomes import BUMPED
+from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.journal import BUMPED
 
 if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain

@@ -11,12 +11,70 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.cards.header import Entry, Header, Span, Split, canonical, line_starts, split_header
-from lessons_kb.cards.keys import KEYS, describe_form, read_value
-from lessons_kb.cards.plain_text import one_line
+from lessons_kb.cards.keys import (
+    KEYS,
+    Entry,
+    Header,
+    Span,
+    Split,
+    canonical,
+    describe_form,
+    line_starts,
+    read_value,
+    split_header,
+)
+from lessons_kb.cards.links import slug
 from lessons_kb.cards.read_header import Reading, read_header, read_leniently
-from lessons_kb.cards.write_values import format_flow, format_scalar
+from lessons_kb.cards.sections import one_line
 from lessons_kb.errors import EditRefused, InputError
+from lessons_kb.model import KINDS, SEVERITIES
+from lessons_kb.text.sanitize import clean_line
+
+# Letters first, and nothing that YAML, or a hasty reader, gives a meaning to.
+_PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[_ .,;/()+=@%^$&*!?<>'\"~|-])*(?<![ \t])")
+_TYPED = re.compile(
+    r"[0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]{5,15}(?:Z|[+-][0-9]{2}:[0-9]{2}))?", re.ASCII
+)
+_WORDS_WITH_MEANING = ("null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf")
+# The question mark is PyYAML's own addition.
+_IN_FLOW = re.compile(r"[,?\[\]{}]")
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+# What YAML 1.1 does not count as printable, and its line breaks.
+_UNPRINTABLE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
+
+
+def format_scalar(
+    value: str | int, *, style: str = "p", typed: bool = False, flow: bool = False
+) -> str:
+    r"""Return a value as YAML on one line.
+
+    ``style`` is the letter of the scalar it replaces (see ``Entry.styles``): quotes are kept, a
+    plain text stays plain where that is safe. ``typed`` marks a number or a date, which stands
+    without quotes unless its predecessor had some; ``flow`` a place inside brackets.
+    """
+    text = str(value)
+    if style == "'" and not _UNPRINTABLE.search(text.replace('"', "").replace("\\", "")):
+        return "'" + text.replace("'", "''") + "'"
+    if style != '"' and ((typed and _TYPED.fullmatch(text)) or _is_plain(text, flow=flow)):
+        return text
+    return '"' + _UNPRINTABLE.sub(_escaped, text) + '"'
+
+
+def format_flow(values: Iterable[str]) -> str:
+    """Return a list on one line: ``[telegram, "a, b"]``."""
+    return "[" + ", ".join(format_scalar(value, flow=True) for value in values) + "]"
+
+
+def _is_plain(text: str, *, flow: bool) -> bool:
+    if not _PLAIN.fullmatch(text) or text.casefold() in _WORDS_WITH_MEANING:
+        return False
+    return not (flow and _IN_FLOW.search(text))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    return _ESCAPES.get(char) or f"\\u{ord(char):04x}"
+
 
 Change = str | int | tuple[str, ...] | None
 Meaning = dict[str, str | tuple[str, ...] | None]
@@ -460,3 +518,64 @@ def _other_lines(
                 lines[number] = ""
     head = text[: split.header.start]
     return [head, *(line for line in lines if line), text[split.header.end :]]
+
+
+_Value = str | tuple[str, ...] | None
+
+
+def new_card(
+    template: str,
+    *,
+    kind: str,
+    title: str,
+    topics: Sequence[str] = (),
+    project: str | None = None,
+    stage: str | None = None,
+    severity: str | None = None,
+    paths: Sequence[str] = (),
+    created: str,
+) -> str:
+    """Return the text of a new card: the template with its header filled in.
+
+    The template is a valid card; its comments stay, ``{{title}}`` in its body becomes the title.
+    ``created`` is an ISO date. What is not given keeps the template's empty line, or its default
+    where there is one (``severity``). Raises InputError for an empty title or an unknown kind,
+    severity or date, EditRefused for a template without a readable header.
+    """
+    line = one_line(title)
+    slug(line)
+    _check("kind", kind, KINDS)
+    if severity is not None:
+        _check("severity", severity, SEVERITIES)
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", created, re.ASCII):
+        raise InputError(f"created must be a date such as 2026-01-31, not {created!r}")
+    given: dict[str, _Value] = {
+        "type": kind,
+        "title": line,
+        "applies-to": tuple(map(one_line, topics)),
+        "project": one_line(project or ""),
+        "stage": one_line(stage or ""),
+        "paths": tuple(map(clean_line, paths)),
+        "severity": severity,
+        "created": created,
+    }
+    present = _values(template)
+    changes = {
+        name: value
+        for name, value in given.items()
+        if value or (value is not None and present.get(name))
+    }
+    text = edit_header(template, changes)
+    body = split_header(text).body
+    return text[: len(text) - len(body)] + re.sub(r"\{\{ ?title ?\}\}", lambda _: line, body)
+
+
+def _values(template: str) -> dict[str, bool]:
+    """Return for each key of a template whether it has a value."""
+    entries = read_header(split_header(template)).entries
+    return {canonical(entry.key): any(entry.texts) for entry in entries}
+
+
+def _check(what: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")

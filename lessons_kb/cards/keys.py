@@ -11,14 +11,254 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from lessons_kb.cards.detect_key import read_patterns
-from lessons_kb.cards.header import Entry, canonical
-from lessons_kb.cards.plain_text import one_line
-from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES, Pattern
-from lessons_kb.text.plurals import counted
+from lessons_kb.cards.sections import one_line
+from lessons_kb.detect.matcher import (
+    MAX_FILES,
+    MAX_PATTERNS,
+    MAX_TEXT,
+    check_pattern,
+    find_language,
+)
+from lessons_kb.errors import InputError
+from lessons_kb.model import (
+    EVIDENCE,
+    GATES,
+    KINDS,
+    PATTERNS,
+    SEVERITIES,
+    SOURCES,
+    STATUSES,
+    Pattern,
+)
+from lessons_kb.text.patterns import compile_globs
+from lessons_kb.text.sanitize import counted
+
+MAX_HEADER = 64_000
+"""Characters. A header beyond it is refused before any parser sees it."""
+
+_OPEN = re.compile(r"(\ufeff?)((?:[ \t]*(?:\r\n|\r|\n)){0,20})---[ \t]*(\r\n|\r|\n)")
+_CLOSE = re.compile(r"---(?<=[\r\n]---)[ \t]*(?:\r\n|\r|\n|\Z)")
+_EOL = re.compile(r"\r\n|\r|\n")
+_KEY_FIRST = re.compile(
+    r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*[ \t]*[{\"']?[^\W\d_][\w .-]*[\"']?[ \t]*:"
+)
+
+NestedMapping = tuple[tuple[str, "str | tuple[str, ...] | None"], ...]
+"""The keys of a nested mapping with their texts; None is YAML's null, or deeper still."""
+Span = tuple[int, int, int, int]
+"""First line and column, last line and column after the last character; from 0."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One ``key: value`` of a header and where it stands."""
+
+    key: str
+    """As written, without quotes."""
+    shape: str
+    """``scalar``, ``list`` or ``nested`` (anything deeper)."""
+    texts: tuple[str | None, ...]
+    """The text of the scalar, or of each item; None is YAML's null or a nested item."""
+    spans: tuple[Span, ...]
+    """The place of each text, quotes included."""
+    styles: str
+    r"""One letter a text: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML
+    takes for a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    line: int
+    end: int
+    """The entry's own lines are ``line`` up to but not including ``end``."""
+    column: int
+    """Of the key."""
+    span: Span
+    """The whole value."""
+    flow: bool = False
+    """The value stands in brackets."""
+    mappings: tuple[NestedMapping | None, ...] = ()
+    """Beside each text what a nested mapping holds; empty where nothing is nested."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Header:
+    """The place of a header in its file."""
+
+    lines: tuple[str, ...]
+    """The lines between the fences, without their ends."""
+    start: int
+    """Offset of the first of them in the text."""
+    end: int
+    """Offset of the closing fence."""
+    line: int
+    """1-based number of the first of them."""
+    eol: str
+    """How the opening fence ends."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Split:
+    """A file in its parts."""
+
+    header: Header | None
+    body: str
+    body_line: int
+    """1-based number of the body's first line."""
+    problem: str = ""
+    """``unclosed`` or ``too-large``: there is a header that cannot be taken apart."""
+
+
+def split_header(text: str) -> Split:
+    """Take a file apart at its ``---`` fences.
+
+    A byte order mark and empty lines may stand before the first fence. A first line ``---`` after
+    which no key follows is a thematic break of the body.
+    """
+    opening = _OPEN.match(text)
+    if not opening:
+        body = text.removeprefix("\ufeff")
+        return Split(header=None, body=body, body_line=1)
+    start = opening.end()
+    above = 1 + len(_EOL.findall(opening[0]))
+    closing = _CLOSE.search(text, start, start + MAX_HEADER)
+    cut = closing is not None and closing.end() == start + MAX_HEADER < len(text)
+    if closing is None or cut:
+        plain = Split(header=None, body=text[opening.end(1) :], body_line=1)
+        if not _KEY_FIRST.match(text, start):
+            return plain
+        closes = _CLOSE.search(text, start) is not None
+        return replace(plain, problem="too-large" if closes else "unclosed")
+    if opening[2] and not _KEY_FIRST.match(text, start):
+        return Split(header=None, body=text[opening.end(1) :], body_line=1)
+    inside = text[start : closing.start()]
+    lines = tuple(_EOL.split(inside)[:-1]) if inside else ()
+    header = Header(lines=lines, start=start, end=closing.start(), line=above, eol=opening[3])
+    return Split(header=header, body=text[closing.end() :], body_line=above + len(lines) + 1)
+
+
+def looks_like_keys(header: Header) -> bool:
+    """Return whether a header begins with a key, or holds nothing at all."""
+    inside = "\n".join((*header.lines, ""))
+    return not inside.strip() or _KEY_FIRST.match(inside) is not None
+
+
+def line_starts(text: str) -> list[int]:
+    """Return the offset at which each line of a text begins."""
+    return [0, *(match.end() for match in _EOL.finditer(text))]
+
+
+def canonical(key: str) -> str:
+    """Return the one spelling under which a key is known: ``Last_Seen`` → ``last-seen``."""
+    return key.strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+_OPTIONS = ("files", "language", "unless")
+_LANGUAGES = "write one that ast-grep knows, such as python, typescript or go"
+_EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """Why one pattern is ignored."""
+
+    line: int
+    """From 0, in the header."""
+    message: str
+    fix: str
+
+
+def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]:
+    """Return the usable patterns of an entry, and what is wrong with the others."""
+    patterns: list[Pattern] = []
+    faults: list[Fault] = []
+    mappings: Sequence[NestedMapping | None] = entry.mappings or [None] * len(entry.texts)
+    for mapping, text, span in zip(mappings, entry.texts, entry.spans, strict=True):
+        if mapping is None and not text and entry.shape == "scalar":
+            continue
+        if len(patterns) == MAX_PATTERNS:
+            message = f"detect: more than {MAX_PATTERNS} patterns; from here on they are ignored"
+            faults.append(Fault(line=span[0], message=message, fix="remove the least specific"))
+            break
+        try:
+            patterns.append(_read_pattern(mapping, text or ""))
+        except InputError as error:
+            message, _, fix = str(error).partition("; ")
+            message = f"detect: {message}, so this pattern is ignored"
+            faults.append(Fault(line=span[0], message=message, fix=fix))
+    return tuple(patterns), tuple(faults)
+
+
+def parse_pattern(data: Mapping[str, object]) -> Pattern:
+    """Return the pattern that ``{"regex": …, "files": […]}`` describes.
+
+    Raises InputError, which says what is wrong.
+    """
+    values: list[tuple[str, str | tuple[str, ...] | None]] = []
+    for name, value in data.items():
+        if isinstance(value, (list, tuple)):
+            values.append((str(name), tuple(map(str, value))))
+        else:
+            values.append((str(name), value if isinstance(value, str) else None))
+    pattern = _read_pattern(tuple(values), "")
+    if "\n" in pattern.text + pattern.unless:
+        raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
+    return pattern
+
+
+def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
+    if mapping is None and canonical(text.partition(":")[0]) in PATTERNS:
+        raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
+    if mapping is None:
+        raise InputError(f"not a pattern; {_EXAMPLE}")
+    values = {canonical(name): value for name, value in mapping}
+    if unknown := [name for name in values if name not in (*PATTERNS, *_OPTIONS)]:
+        near = get_close_matches(unknown[0], (*PATTERNS, *_OPTIONS), n=1)
+        did = f"did you mean {near[0]}?" if near else f"known are {', '.join(PATTERNS + _OPTIONS)}"
+        raise InputError(f"unknown key {unknown[0][:40]}; {did}")
+    kinds = [kind for kind in PATTERNS if kind in values]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none of regex, ast and command"
+        raise InputError(f"{found} in one pattern; {_EXAMPLE}")
+    pattern = Pattern(
+        kind=kinds[0],
+        text=_one(values, kinds[0]),
+        files=_many(values, "files"),
+        language=_one(values, "language", optional=True).casefold(),
+        unless=_one(values, "unless", optional=True),
+    )
+    if pattern.language and pattern.kind != "ast":
+        raise InputError("language is for ast patterns only; remove it, or use files")
+    if pattern.language and not find_language(pattern.language):
+        raise InputError(f"unknown language {pattern.language[:40]}; {_LANGUAGES}")
+    if pattern.files and pattern.kind == "command":
+        raise InputError("files has no meaning for a command; remove it")
+    if len(pattern.files) > MAX_FILES:
+        raise InputError(f"more than {MAX_FILES} globs in files; use wider ones")
+    compile_globs(pattern.files)
+    if problem := check_pattern(pattern):
+        raise InputError(problem)
+    return pattern
+
+
+def _one(
+    values: dict[str, str | tuple[str, ...] | None], name: str, *, optional: bool = False
+) -> str:
+    value = values.get(name)
+    if value is None and optional and name not in values:
+        return ""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{name} is not one text; put the text in single quotes")
+    return value.strip("\n")
+
+
+def _many(values: dict[str, str | tuple[str, ...] | None], name: str) -> tuple[str, ...]:
+    value = values.get(name, ())
+    if value is None:
+        raise InputError(f'{name} is not a list of globs; write it as ["*.py"]')
+    texts = value.split(",") if isinstance(value, str) else value
+    return tuple(text for one in texts if (text := one.strip()))
+
 
 Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None
 
@@ -388,3 +628,58 @@ def nearest_key(name: str) -> str | None:
     own = [known for known, key in KEYS.items() if not key.foreign]
     near = difflib.get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)
     return near[0] if near else None
+
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean", "null"]}
+_LIST: Mapping[str, Any] = {"type": ["array", "string", "number", "null"], "items": _SCALAR}
+_PATTERN_TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
+_SCHEMA_FORMS: Mapping[str, Mapping[str, Any]] = {
+    "text": _SCALAR,
+    "tags": _LIST,
+    "texts": _LIST,
+    "globs": _LIST,
+    "count": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_OCCURRENCES},
+    "date": {"type": ["string", "null"], "pattern": r"^\d{4}-\d{2}-\d{2}($|[T ])"},
+    "patterns": {
+        "type": ["array", "null"],
+        "maxItems": MAX_PATTERNS,
+        "items": {
+            "type": "object",
+            "properties": {
+                **dict.fromkeys(PATTERNS, _PATTERN_TEXT),
+                "files": {
+                    "type": ["array", "string"],
+                    "items": {"type": "string"},
+                    "maxItems": MAX_FILES,
+                },
+                "language": {"type": "string"},
+                "unless": _PATTERN_TEXT,
+            },
+            "oneOf": [{"required": [kind]} for kind in PATTERNS],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+def build_schema() -> dict[str, Any]:
+    """Return the schema: what it refuses, `lessons lint` warns of; unknown keys are allowed."""
+    return {
+        "$schema": _DIALECT,
+        "title": "Header of a lesson card",
+        "type": ["object", "null"],
+        "properties": {name: _describe(name, key) for name, key in KEYS.items()},
+    }
+
+
+def _describe(name: str, key: Key) -> dict[str, Any]:
+    if not key.meaning:
+        names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
+        return {"description": f"Read as `{names[0]}`." if names else "Text to search."}
+    if key.form != "choice":
+        return {"description": key.meaning, **_SCHEMA_FORMS[key.form]}
+    known: dict[str, Any] = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
+    if key.foreign:  # other systems write their own values, which are nobody's mistake
+        known = {"anyOf": [known, {"type": "string"}]}
+    return {"description": key.meaning, **known}

@@ -4,11 +4,113 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from urllib.parse import quote, unquote
 
-from lessons_kb.cards.outline import find_code_lines, normal_newlines, split_lines
+from lessons_kb.cards.sections import find_code_lines, normal_newlines, split_lines
+from lessons_kb.errors import InputError
+
+MAX_BYTES = 96
+"""UTF-8 bytes of a slug: room for a number, the suffix and a temporary name within 255."""
+
+_RESERVED = frozenset(
+    ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$", "readme", "index"]
+    + [f"{port}{number}" for port in ("com", "lpt") for number in range(10)]
+)
+"""Names that Windows keeps for devices, and those that never are cards."""
+
+_KEPT = ("L", "N", "M")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u20d0-\u20f0\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+_APOSTROPHES = re.compile("(?<=\\w)['\u2019\u02bc](?=\\w)")
+
+
+def slug(title: str) -> str:
+    """Return a file name, without suffix, that is safe on every system for any title.
+
+    Letters of every script stay, in lower case and composed form (NFC); whatever else stood
+    between them is one hyphen. A title of symbols alone is spelled out (``???`` becomes
+    ``question-mark``). At most MAX_BYTES bytes, no name reserved by Windows. Idempotent. Raises
+    InputError for a title in which there is nothing to see.
+    """
+    name = _hyphenated(title) or _hyphenated(_spelled_out(title))
+    if not name:
+        raise InputError("the title is empty; name the mistake in one sentence")
+    name = _cut(name)
+    return f"{name}-card" if name in _RESERVED else name
+
+
+def numbered_names(stem: str, suffix: str = ".md") -> Iterator[str]:
+    """Yield the names that files of one stem get, without end: ``stem.md``, ``stem-2.md`` ..."""
+    yield f"{stem}{suffix}"
+    yield from (f"{stem}-{number}{suffix}" for number in count(2))
+
+
+def is_reserved(name: str) -> bool:
+    """Tell whether a file name, with or without suffix, cannot be one on Windows."""
+    return name.partition(".")[0].strip().casefold() in _RESERVED
+
+
+def normal_title(title: str) -> str:
+    """Return a title in the form by which two cards are the same lesson.
+
+    Case, width, spaces, backticks, typographic quotes and dashes and the final full stop do not
+    count. Everything else does: "Never use ==" and "Never use ===" are two lessons.
+    """
+    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
+    text = unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHY)
+    return " ".join(text.split()).rstrip(" .\u3002").strip()
+
+
+_TYPOGRAPHY = {
+    ord("`"): None,
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u2032"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u2033\u00ab\u00bb"), '"'),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-"),
+}
+
+
+def _hyphenated(title: str) -> str:
+    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
+    text = _APOSTROPHES.sub("", unicodedata.normalize("NFKC", text))
+    text = _INVISIBLE.sub("", text)
+    kept = "".join(char if unicodedata.category(char)[0] in _KEPT else "-" for char in text)
+    # A mark with no letter before it would combine with the hyphen.
+    return re.sub(r"-+", "-", "".join(_attached(kept))).strip("-")
+
+
+def _attached(text: str) -> list[str]:
+    found: list[str] = []
+    for char in text:
+        mark = unicodedata.category(char)[0] == "M"
+        found.append("" if mark and (not found or found[-1] in ("", "-")) else char)
+    return found
+
+
+def _spelled_out(title: str) -> str:
+    seen = dict.fromkeys(char for char in _INVISIBLE.sub("", title) if not char.isspace())
+    return " ".join(unicodedata.name(char, _code(char)) for char in list(seen)[:4])
+
+
+def _code(char: str) -> str:
+    """Return the number of a character of one's own font, or of a later Unicode, that shows."""
+    return f"u{ord(char):04x}" if unicodedata.category(char) in ("Cn", "Co") else ""
+
+
+def _cut(name: str) -> str:
+    data = name.encode("utf-8", "ignore")
+    if len(data) <= MAX_BYTES:
+        return name
+    short = data[:MAX_BYTES].decode("utf-8", "ignore")
+    word = short.rpartition("-")[0] if name[len(short)] != "-" else short
+    # A single long word is cut where the limit falls.
+    return (word if len(word.encode()) > MAX_BYTES // 2 else short).strip("-")
+
 
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _LINK = re.compile(

@@ -2,12 +2,508 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
-from lessons_kb.cards.header import Entry, Header, Span, Split, canonical, looks_like_keys
-from lessons_kb.cards.keys import KEYS, Problem
-from lessons_kb.cards.lenient_reader import read_lenient
-from lessons_kb.cards.yaml_reader import NotYamlError, RefusedError, read_yaml
+from lessons_kb.cards.keys import (
+    KEYS,
+    Entry,
+    Header,
+    NestedMapping,
+    Problem,
+    Span,
+    Split,
+    canonical,
+    looks_like_keys,
+    split_header,
+)
+
+Text = tuple[str | None, str, int]
+"""What a scalar says, its style letter, the column after it."""
+
+
+_KEY = re.compile(r"( *)([\"']?)([^\W\d_][\w .-]{0,63}?)\2[ \t]*:(?=[ \t]|$)")
+_ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")
+_BLOCK = re.compile(r"([|>])[+-]?[1-9]?[+-]?[ \t]*(?:#.*)?$")
+_QUOTED = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')(?=[ \t]*$|[ \t]+#|[ \t]*[,\]])")
+_COMMENT = re.compile(r"(?:^|[ \t]+)#(?:[ \t].*)?$")
+_ANY_COMMENT = re.compile(r"(?:^|[ \t]+)#.*$")
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_ESCAPED = {
+    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
+    "e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
+}  # fmt: skip
+_FLOW_BLANK = re.compile(r"(?:[ \t,]|(?:^|(?<=[ \t]))#.*$)+")
+_FLOW_PLAIN = re.compile(r"[^,\[\]{}\"'#&*!|>%@`][^,\[\]{}]*")
+_BARE_FORMS = ("choice", "count", "date")
+_NULLS = ("", "~", "null", "Null", "NULL")
+
+
+def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
+    """Return the entries of a header and the numbers, from 0, of the lines that say nothing."""
+    first = next((found for line in lines if (found := _KEY.match(line))), None)
+    indent = len(first[1]) if first else 0
+    entries: list[Entry] = []
+    lost: list[int] = []
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        key = _KEY.match(line)
+        if key and len(key[1]) == indent:
+            end = _block_end(lines, place + 1, indent)
+            entries.append(_entry(lines, place, end, key))
+            place = end
+            continue
+        if line.strip() and not line.lstrip().startswith("#"):
+            lost.append(place)
+        place += 1
+    return tuple(entries), tuple(lost)
+
+
+def read_scalar(line: str, column: int, *, bare: bool = False) -> Text:
+    """Return what stands in a line from ``column`` on: quoted text, plain text or nothing.
+
+    A comment begins with a hash and a space, for texts tell of ``issue #12``; behind a ``bare``
+    value, which holds no hash, with any hash that a space precedes, as in YAML.
+    """
+    if quoted := _QUOTED.match(line, column):
+        inside = quoted[0][1:-1]
+        if quoted[0][0] == "'":
+            return inside.replace("''", "'"), "'", quoted.end()
+        return _ESCAPE.sub(_unescaped, inside), '"', quoted.end()
+    rest = line[column:]
+    comment = (_ANY_COMMENT if bare else _COMMENT).search(rest)
+    # A hash between backticks is code.
+    if comment and rest.count("`", 0, comment.start()) % 2 == 0:
+        rest = rest[: comment.start()]
+    rest = rest.rstrip()
+    return (None if rest in _NULLS else rest), "p", column + len(rest)
+
+
+def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
+    """Return the line after the last one that belongs to the key above ``start``."""
+    end = start
+    for place in range(start, len(lines)):
+        line = lines[place]
+        stripped = line.lstrip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        deeper = len(line) - len(stripped) > indent
+        item = _ITEM.match(line)
+        closing = stripped[0] in "]}"
+        if not deeper and not (item and len(item[1]) == indent) and not closing:
+            break
+        end = place + 1
+    return end
+
+
+def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> Entry:
+    rest = lines[line][key.end() :]
+    begin = key.end() + len(rest) - len(rest.lstrip())
+    entry = Entry(
+        key=key[3],
+        shape="scalar",
+        texts=(None,),
+        spans=((line, key.end(), line, key.end()),),
+        styles="p",
+        line=line,
+        end=end,
+        column=len(key[1]),
+        span=(line, key.end(), line, key.end()),
+    )
+    said = [at for at in range(line + 1, end) if not lines[at].lstrip().startswith("#")]
+    said = [at for at in said if lines[at].strip()]
+    if lines[line].startswith("[", begin) and (made := _flow_list(lines, begin, entry)):
+        return made
+    text, style, stop = read_scalar(lines[line], begin, bare=_is_bare(key[3]))
+    if block := _BLOCK.match(lines[line], begin):
+        whole = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in said)
+        return _scalar(entry, whole, block[1], (line, begin, end - 1, len(lines[end - 1].rstrip())))
+    if text is None and said:
+        return _list(lines, said, entry) or _below(lines, said, entry)
+    if said:
+        whole = " ".join([lines[line][begin:].strip(), *(lines[at].strip() for at in said)])
+        return _scalar(entry, whole, "p", (line, begin, end - 1, len(lines[end - 1].rstrip())))
+    return entry if text is None else _scalar(entry, text, style, (line, begin, line, stop))
+
+
+def _is_bare(name: str) -> bool:
+    key = KEYS.get(canonical(name))
+    return key is not None and key.form in _BARE_FORMS
+
+
+def _scalar(entry: Entry, text: str | None, style: str, span: Span) -> Entry:
+    return replace(entry, texts=(text,), styles=style, spans=(span,), span=span)
+
+
+def _below(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry:
+    """Read what is indented under a key without a value: more keys, or text."""
+    first, last = lines[said[0]], lines[said[-1]]
+    span = (said[0], len(first) - len(first.lstrip()), said[-1], len(last.rstrip()))
+    if all(_KEY.match(lines[at]) for at in said):
+        return replace(entry, shape="nested", styles="n", spans=(span,), span=span)
+    if len(said) == 1:
+        text, style, stop = read_scalar(first, span[1], bare=_is_bare(entry.key))
+        return _scalar(entry, text, style, (*span[:3], stop))
+    return _scalar(entry, " ".join(lines[at].strip() for at in said), "p", span)
+
+
+def _list(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry | None:
+    """Read a list of one item a line; deeper lines continue the item above them."""
+    first = _ITEM.match(lines[said[0]])
+    if not first:
+        return None
+    texts: list[str | None] = []
+    spans: list[Span] = []
+    styles = ""
+    for at in said:
+        item = _ITEM.match(lines[at])
+        if item and len(item[1]) <= len(first[1]):
+            text, style, stop = read_scalar(lines[at], item.end())
+            texts.append(text)
+            spans.append((at, item.end(), at, stop))
+            styles += style
+        else:
+            texts[-1] = f"{texts[-1] or ''} {lines[at].strip()}".strip()
+            spans[-1] = (*spans[-1][:2], at, len(lines[at].rstrip()))
+            styles = styles[:-1] + "p"
+    span = (said[0], len(first[1]), *spans[-1][2:])
+    return replace(
+        entry, shape="list", texts=tuple(texts), spans=tuple(spans), styles=styles, span=span
+    )
+
+
+def _flow_list(lines: tuple[str, ...], begin: int, entry: Entry) -> Entry | None:
+    """Read ``[a, "b"]``, also over several lines; None if it is not such a list after all."""
+    texts: list[str | None] = []
+    spans: list[Span] = []
+    styles = ""
+    line, column = entry.line, begin + 1
+    while line < entry.end:
+        blank = _FLOW_BLANK.match(lines[line], column)
+        column = blank.end() if blank else column
+        if column >= len(lines[line]):
+            line, column = line + 1, 0
+            continue
+        if lines[line][column] == "]":
+            if lines[line][column + 1 :].split("#")[0].strip() or line + 1 != entry.end:
+                return None
+            span = (entry.line, begin, line, column + 1)
+            return replace(
+                entry,
+                shape="list",
+                texts=tuple(texts),
+                spans=tuple(spans),
+                styles=styles,
+                span=span,
+                flow=True,
+            )
+        item = _QUOTED.match(lines[line], column) or _FLOW_PLAIN.match(lines[line], column)
+        if not item:
+            return None
+        text, style, _stop = read_scalar(item[0], 0)
+        texts.append(text)
+        spans.append((line, column, line, column + len(item[0].rstrip())))
+        styles += style
+        column = item.end()
+    return None
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1]
+    if len(code) > 1:
+        number = int(code[1:], 16)
+        # Half of a surrogate pair is no character.
+        usable = number <= sys.maxunicode and number not in range(0xD800, 0xE000)
+        return chr(number) if usable else match[0]
+    return _ESCAPED.get(code, code)
+
+
+MAX_DEPTH = 16
+MAX_ALIASES = 32
+_TOO_DEEP = "it is nested too deeply"
+NULLS = ("", "~", "null", "Null", "NULL")
+# YAML 1.1 ends a line at these, we do not.
+_ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+_FLOW_BEGINS = re.compile(r"(?:^|[:?-][ \t])[ \t]*(?:[&!]\S*[ \t]+)*(?=[\[{])", re.MULTILINE)
+_FLOW_TOKEN = re.compile(
+    r"""[\[\]{}] | "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | \#.* |
+    [^\s,\[\]{}"'#](?:(?!:[\s,\[\]{}]|\s\#)[^,\[\]{}])*""",
+    re.VERBOSE,
+)
+
+
+_IN_VALUE = 2
+"""Depth of what a nested mapping's own values hold."""
+_Items = tuple[
+    tuple[str | None, ...], tuple[Span, ...], str, Span, tuple[NestedMapping | None, ...]
+]
+
+
+class NotYamlError(Exception):
+    """YAML cannot read the header as keys and values; ``line`` counts from 0."""
+
+    def __init__(self, problem: str, line: int = 0) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+class RefusedError(NotYamlError):
+    """The header is built to exhaust its reader."""
+
+
+def read_yaml(lines: tuple[str, ...]) -> tuple[Entry, ...]:
+    """Return the entries of a header in the order of the file, duplicates included.
+
+    Raises NotYamlError, and RefusedError where MAX_DEPTH or MAX_ALIASES is passed.
+    """
+    from frontmatter.default_handlers import YAMLHandler
+    from yaml import YAMLError
+
+    text = "\n".join(lines)
+    if not text.isascii():
+        text = text.translate(_ODD_BREAKS)
+    try:
+        entries = YAMLHandler().load(text, Loader=_loader())
+    except YAMLError as error:
+        if (line := _find_too_deep(text)) is not None:
+            raise RefusedError(_TOO_DEEP, line) from None
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise NotYamlError(problem, mark.line if mark else 0) from None
+    except UnicodeError:
+        raise NotYamlError("it contains characters that are not valid Unicode") from None
+    return tuple(_placed(entry, lines) for entry in entries)
+
+
+def _find_too_deep(text: str) -> int | None:
+    """Return the line in which brackets pass MAX_DEPTH, None if none do.
+
+    A parser may refuse a line of brackets before it hands over the first: its own limit differs
+    from version to version.
+    """
+    depth = place = 0
+    while begin := _FLOW_BEGINS.search(text, place):
+        for token in _FLOW_TOKEN.finditer(text, begin.end()):
+            place = token.end()
+            depth += (token[0] in "[{") - (token[0] in "]}")
+            if depth > MAX_DEPTH:
+                return text.count("\n", 0, place)
+            if not depth:
+                break
+        else:
+            break
+    return None
+
+
+@cache
+def _loader() -> type[Any]:
+    import yaml
+
+    # The C parser comes with every wheel, not with every build from source.
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """Hands the events over instead of composing and constructing objects."""
+
+        def get_single_data(self) -> list[Entry]:
+            return _Reader(self.get_event).entries()
+
+    return Loader
+
+
+class _Reader:
+    def __init__(self, get: Callable[[], Any]) -> None:
+        from yaml import events
+
+        self._get = get
+        self._aliases = 0
+        self._anchors: dict[str, str | None] = {}
+        self._nested: set[str] = set()
+        self._scalar: type[Any] = events.ScalarEvent
+        self._alias: type[Any] = events.AliasEvent
+        self._list: type[Any] = events.SequenceStartEvent
+        self._mapping: type[Any] = events.MappingStartEvent
+        self._list_end: type[Any] = events.SequenceEndEvent
+        self._mapping_end: type[Any] = events.MappingEndEvent
+        self._stream_end: type[Any] = events.StreamEndEvent
+
+    def entries(self) -> list[Entry]:
+        """Return the entries of the one document, which has to be a mapping."""
+        self._get()
+        if type(self._get()) is self._stream_end:
+            return []
+        root = self._get()
+        if type(root) is not self._mapping:
+            raise NotYamlError("it does not consist of `key: value` lines")
+        found: list[Entry] = []
+        while type(key := self._get()) is not self._mapping_end:
+            if type(key) is not self._scalar:
+                raise NotYamlError("a key is not plain text", key.start_mark.line)
+            found.append(self._entry(key, self._get()))
+        self._get()
+        if type(extra := self._get()) is not self._stream_end:
+            raise NotYamlError("a second document starts", extra.start_mark.line)
+        return found
+
+    def _entry(self, key: Any, value: Any) -> Entry:
+        kind = type(value)
+        mappings: tuple[NestedMapping | None, ...] = ()
+        texts: tuple[str | None, ...]
+        spans: tuple[Span, ...]
+        if kind is self._scalar or kind is self._alias:
+            text, style = self._text(value)
+            span = _span(value)
+            shape = "nested" if style == "n" else "scalar"
+            texts, spans, styles, flow = (text,), (span,), style, False
+        elif kind is self._list:
+            flow = bool(value.flow_style)
+            texts, spans, styles, span, mappings = self._items(value)
+            shape = "list"
+        else:
+            flow = bool(value.flow_style)
+            span, _style, mapping = self._skip(value)
+            mappings = () if mapping is None else (mapping,)
+            shape, texts, spans, styles = "nested", (None,), (span,), "n"
+        mark = key.start_mark
+        return Entry(
+            key=key.value,
+            shape=shape,
+            texts=texts,
+            spans=spans,
+            styles=styles,
+            line=mark.line,
+            end=span[2] + 1,
+            column=mark.column,
+            span=span,
+            flow=flow,
+            mappings=mappings,
+        )
+
+    def _text(self, event: Any) -> tuple[str | None, str]:
+        if type(event) is self._alias:
+            self._count_alias(event)
+            if event.anchor in self._nested:
+                return None, "n"
+            if event.anchor not in self._anchors:
+                raise NotYamlError(f"nothing is named &{event.anchor}", event.start_mark.line)
+            return self._anchors[event.anchor], "a"
+        # The pure Python parser says "" or None for a plain scalar.
+        style = event.style or "p"
+        text = None if style == "p" and event.value in NULLS else event.value
+        if event.anchor:
+            self._anchors[event.anchor] = text
+        return text, style
+
+    def _items(self, opening: Any) -> _Items:
+        texts: list[str | None] = []
+        spans: list[Span] = []
+        styles = ""
+        mappings: list[NestedMapping | None] = []
+        if opening.anchor:
+            self._nested.add(opening.anchor)
+        while type(item := self._get()) is not self._list_end:
+            if type(item) is self._scalar or type(item) is self._alias:
+                text, style = self._text(item)
+                span, mapping = _span(item), None
+            else:
+                span, style, mapping = self._skip(item)
+                text = None
+            mappings.append(mapping)
+            texts.append(text)
+            spans.append(span)
+            styles += style
+        if opening.flow_style:
+            end = (item.end_mark.line, item.end_mark.column)
+        else:
+            end = spans[-1][2:] if spans else (opening.end_mark.line, opening.end_mark.column)
+        begin = (opening.start_mark.line, opening.start_mark.column)
+        nested = tuple(mappings) if any(one is not None for one in mappings) else ()
+        return tuple(texts), tuple(spans), styles, (*begin, *end), nested
+
+    def _skip(self, opening: Any) -> tuple[Span, str, NestedMapping | None]:
+        """Pass over a nested value; return its place, its style letter and what a mapping holds."""
+        depth, last = 1, opening
+        pairs: list[tuple[str, str | tuple[str, ...] | None]] = []
+        key: str | None = None
+        items: list[str] | None = None
+        begin = opening.start_mark
+        if opening.anchor:
+            self._nested.add(opening.anchor)
+        mapping = type(opening) is self._mapping and not opening.flow_style
+        while depth:
+            event = self._get()
+            kind = type(event)
+            if kind is self._list or kind is self._mapping:
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise RefusedError(_TOO_DEEP, event.start_mark.line)
+                if event.anchor:
+                    self._nested.add(event.anchor)
+                key = "" if key is None else key
+                items = [] if kind is self._list and depth == _IN_VALUE else None
+            elif kind is self._list_end or kind is self._mapping_end:
+                depth -= 1
+                # A block ends where the next token begins, brackets where they close.
+                if event.end_mark.column > event.start_mark.column:
+                    last = event
+                if depth == 1:
+                    pairs.append((key or "", None if items is None else tuple(items)))
+                    key = items = None
+            else:
+                last = event
+                text = self._text(event)[0]
+                if items is not None and depth == _IN_VALUE:
+                    items.append(text or "")
+                elif depth == 1 and key is None:
+                    key = text or ""
+                elif depth == 1:
+                    pairs.append((key or "", text))
+                    key = None
+        end = _span(last)
+        one_line = end[2] == begin.line
+        held = tuple(pairs) if type(opening) is self._mapping else None
+        return (begin.line, begin.column, *end[2:]), "m" if mapping and one_line else "n", held
+
+    def _count_alias(self, event: Any) -> None:
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", event.start_mark.line)
+
+
+def _span(event: Any) -> Span:
+    begin, end = event.start_mark, event.end_mark
+    return begin.line, begin.column, end.line, end.column
+
+
+def _placed(entry: Entry, lines: tuple[str, ...]) -> Entry:
+    if entry.span[3] == 0 and entry.span[2] > entry.span[0]:
+        entry = _trimmed(entry, lines)
+    return _with_source(entry, lines) if "m" in entry.styles else entry
+
+
+def _with_source(entry: Entry, lines: tuple[str, ...]) -> Entry:
+    """Give items that only look like a mapping the text that their author wrote."""
+    texts = list(entry.texts)
+    for place, style in enumerate(entry.styles):
+        if style == "m":
+            line, column = entry.spans[place][:2]
+            texts[place] = read_scalar(lines[line], column)[0]
+    return replace(entry, texts=tuple(texts))
+
+
+def _trimmed(entry: Entry, lines: tuple[str, ...]) -> Entry:
+    """Take back the empty lines that a block scalar claims at its end."""
+    last = entry.span[2] - 1
+    while last > entry.span[0] and not lines[last].strip():
+        last -= 1
+    end = (last, len(lines[last].rstrip()))
+    spans = (*entry.spans[:-1], (*entry.spans[-1][:2], *end))
+    return replace(entry, spans=spans, span=(*entry.span[:2], *end), end=last + 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,3 +602,22 @@ _PROBLEMS = {
 def _useless(line: int, rule: str, message: str, fix: str) -> Reading:
     problem = Problem(line=line, rule=rule, message=message, fix=fix, level="error")
     return Reading(reader="none", problems=(problem,))
+
+
+ORIGIN_KEY = "imported-from"
+"""Key of a header that says where a card, or a count on it, came from."""
+
+
+def read_origins(text: str) -> tuple[str, ...]:
+    """Return what the header of a card says about where it came from: ``system:source#digest``."""
+    for entry in read_header(split_header(text)).entries:
+        if canonical(entry.key) == ORIGIN_KEY:
+            return tuple(item for item in entry.texts if item)
+    return ()
+
+
+def read_sources(text: str) -> frozenset[str]:
+    """Return the names of the files that a card was imported from, without their folders."""
+    return frozenset(
+        origin.partition(":")[2].rpartition("#")[0] for origin in read_origins(text)
+    ) - {""}

@@ -3,11 +3,327 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from html import unescape
+from typing import TYPE_CHECKING
 
-from lessons_kb.cards.outline import MAX_STRUCTURE, Item, find_headings, find_items, first_paragraph
+from lessons_kb.data import read_words
+from lessons_kb.detect.matcher import (
+    Matcher,
+    Rule,
+    find_language,
+    is_available,
+    language_of,
+    name_example,
+)
+from lessons_kb.model import Card, Document, Finding, Pattern
+from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.text.sentences import first_sentence
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+MAX_LENGTH = 1_000
+"""Characters. What is longer is cut: nobody checks an item of this size."""
+
+# Stands for a piece set aside; a card that holds NUL is refused as a whole.
+_HOLD = "\x00"
+_MARKUP = re.compile(r"[`*_~\[\]<>\\&]")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_HELD = re.compile(rf"{_HOLD}(\d+){_HOLD}")
+_TAGS = (
+    "a|b|br|code|del|details|em|i|img|ins|kbd|mark|p|q|s|small|span|strong|sub|summary|sup|u|wbr"
+)
+_TARGET = r"(?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*"
+# Emphasis is short; the limit keeps a line of asterisks from costing its square.
+_STARS = r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![\w*])"
+_LINES = r"(?<![\w_])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w_])"
+_STEPS = tuple(
+    (sign, re.compile(pattern, re.DOTALL), shown)
+    for sign, pattern, shown in (
+        ("<!--", r"<!--.*?(?:-->|\Z)", ""),
+        ("[[", r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]", r"\1"),
+        ("](", rf"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\({_TARGET}\)", r"\1"),
+        ("][", r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
+        ("<", r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
+        ("<", rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),
+        # Twice, for one kind may stand inside the other.
+        ("*", _STARS, r"\2"),
+        ("_", _LINES, r"\2"),
+        ("*", _STARS, r"\2"),
+        ("~~", r"~~(?=\S)(.{1,300}?)(?<=\S)~~", r"\1"),
+    )
+)
+"""Sign without which there is nothing to do, what is found, what it shows."""
+
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, without anything that steers a terminal or cannot be seen."""
+    line = " ".join(text.split())
+    if line.isprintable():
+        return line
+
+    return clean_line(line)
+
+
+def plain_text(markdown: str) -> str:
+    """Return the text of one paragraph on one line: without emphasis, links, code ticks and HTML.
+
+    Code keeps every character, so that ``**kwargs`` in backticks is not taken for emphasis.
+    """
+    markdown = markdown[:MAX_LENGTH]
+    if not _MARKUP.search(markdown):
+        return one_line(markdown)
+    held: list[str] = []
+
+    def hold(text: str) -> str:
+        held.append(text)
+        return f"{_HOLD}{len(held) - 1}{_HOLD}"
+
+    text = markdown.replace(_HOLD, "")
+    text = _CODE.sub(lambda match: hold(match[2].strip()), text)
+    text = _ESCAPED.sub(lambda match: hold(match[1]), text)
+    for sign, pattern, shown in _STEPS:
+        if sign in text:
+            text = pattern.sub(shown, text)
+    if "&" in text:
+        text = unescape(text)
+    text = _HELD.sub(lambda match: held[int(match[1])], text)
+    return one_line(text)
+
+
+MAX_STRUCTURE = 100_000
+"""Characters of a body whose structure is worth reading: the parser takes some microseconds each
+in the worst case, and no card is this long."""
+
+_MARK = re.compile(r"\n( {0,3})(?:#{1,2}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heading:
+    """A heading of level 1 or 2 that stands at the top level of a body."""
+
+    level: int
+    text: str
+    """Plain, one line."""
+    line: int
+    """From 0, in the body."""
+    end: int
+    """The line after it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """A list item; items nested in it are items of their own."""
+
+    text: str
+    """Plain, one line, without its checkbox."""
+    line: int
+    """From 0, in the part that was given."""
+    shown_by: str = ""
+    """The pattern of its ``<!-- shown-by: … -->``, "" without one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fence:
+    """A fenced block of code."""
+
+    language: str
+    """The first word behind the fence."""
+    text: str
+    line: int
+    """From 0, in the body, of the opening fence."""
+    labels: tuple[str, ...]
+    """The paragraph right above it, if there is one, then the headings it stands under, the
+    nearest first; plain, one line each."""
+
+
+def normal_newlines(body: str) -> str:
+    r"""Return a text whose lines end at ``\n``, with as many lines as before."""
+    return body.replace("\r\n", "\n").replace("\r", "\n") if "\r" in body else body
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Return the lines of a text with their ends, be these ``\n``, ``\r\n`` or ``\r``."""
+    return re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
+
+
+def find_headings(body: str) -> list[Heading]:
+    r"""Return the headings of level 1 and 2 at the top level, in order. Lines end at ``\n``.
+
+    Where every heading and every fence stands at the left margin, and no HTML block and no
+    underlined heading is in sight, nothing but these lines decides what is a heading: a line at
+    the margin ends every list and quote, and only a fence at the margin can swallow it. Of such
+    bodies, 19 of 20 real ones, markdown-it is shown these lines alone. A doubtful line is no
+    matter inside a fence; with one outside markdown-it reads the whole body.
+    """
+    lines: list[str] = []
+    numbers: list[int] = []
+    doubtful: list[int] = []
+    seen, number = 0, 0
+    framed = f"\n{body}\n"
+    for mark in _MARK.finditer(framed):
+        start = mark.start()
+        underline = mark[0].lstrip()[0] in "=-"
+        if underline and (start == 0 or framed[start - 1] == "\n"):
+            continue
+        if underline or mark[1] or mark[0][1] == "<":
+            doubtful.append(len(lines))
+        number += framed.count("\n", seen, start)
+        seen = start
+        lines.append(mark[0][1:])
+        numbers.append(number)
+    if not doubtful and not any(line[0] in "`~" for line in lines):
+        return [_read_heading(*pair) for pair in zip(lines, numbers, strict=True)]
+    tokens = _parser(("fence", "heading")).parse("\n".join(lines))
+    fences = [token.map for token in tokens if token.type == "fence" and token.map]
+    if {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
+        return _headings(tokens, numbers)
+    return _headings(_parser(_ALL).parse(body), range(body.count("\n") + 1))
+
+
+def find_fences(body: str) -> list[Fence]:
+    """Return the fenced blocks of a body, in order, each with what announces it."""
+    found: list[Fence] = []
+    headings: list[tuple[int, str]] = []
+    above: list[str] = []
+    tokens = _parser(_ALL).parse(body[:MAX_STRUCTURE])
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            headings = [one for one in headings if one[0] < level]
+            headings.append((level, plain_text(tokens[place + 1].content)))
+            above = []
+        elif token.type == "paragraph_open":
+            above = [plain_text(tokens[place + 1].content)]
+        elif token.type == "fence" and token.map:
+            labels = (*above, *(text for _level, text in reversed(headings)))
+            words = token.info.split()
+            found.append(
+                Fence(
+                    language=words[0] if words else "",
+                    text=token.content,
+                    line=token.map[0],
+                    labels=labels,
+                )
+            )
+            above = []
+    return found
+
+
+def find_code_lines(text: str) -> frozenset[int]:
+    r"""Return the lines, from 0, of code blocks and HTML blocks. Lines end at ``\n``."""
+    tokens = _parser(_ALL).parse(text[:MAX_STRUCTURE])
+    kinds = ("fence", "code_block", "html_block")
+    maps = [token.map for token in tokens if token.type in kinds and token.map]
+    return frozenset(line for first, end in maps for line in range(first, end))
+
+
+def find_items(part: str) -> list[Item]:
+    """Return the list items of a part of a body, nested ones included, in order."""
+    tokens = _parse(part)
+    items = []
+    for place, token in enumerate(tokens):
+        if token.type == "list_item_open" and token.map:
+            content = _content(tokens, place)
+            text = plain_text(_CHECKBOX.sub("", content))
+            if text:
+                told = _SHOWN_BY.search(content)
+                pattern = told[1] if told else ""
+                items.append(Item(text=text, line=token.map[0], shown_by=pattern))
+    return items
+
+
+def first_paragraph(part: str) -> str:
+    """Return the first paragraph or list item of a part as plain text on one line, or ""."""
+    chunk = _CHUNK.match(part)
+    if not chunk:
+        return ""
+    if _PROSE.fullmatch(chunk[0]):
+        return plain_text(chunk[0])
+    for text in (chunk[0], part):
+        tokens = _parse(text)
+        for place, token in enumerate(tokens):
+            if token.type == "paragraph_open":
+                found = plain_text(_CHECKBOX.sub("", tokens[place + 1].content))
+                if found:
+                    return found
+    return ""
+
+
+_SHOWN_BY = re.compile(r"<!--[ \t]*shown-by:[ \t]*([^\n]*?)[ \t]*-->")
+_CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
+# Up to the first empty line after some text: nearly always the whole first paragraph.
+_CHUNK = re.compile(r"(?:[ \t]*\n)*(?:[^\n]*[^\s][^\n]*(?:\n|\Z))+")
+
+# Lines that begin with a letter begin nothing else.
+_PROSE = re.compile(r"(?:[ \t]*\n)*(?:[^\W\d_][^\n]*(?:\n|\Z))+")
+
+
+def _content(tokens: list[Token], place: int) -> str:
+    """Return the Markdown of an item's own first paragraph or heading."""
+    following = tokens[place + 1 : place + 3]
+    if len(following) == 2 and following[1].type == "inline":  # noqa: PLR2004
+        return following[1].content
+    return ""
+
+
+def _read_heading(line: str, number: int) -> Heading:
+    """Return the heading that a line at the left margin is, as markdown-it reads it."""
+    level = 1 + line.startswith("##")
+    rest = line[level:].rstrip(" \t")
+    open_end = rest.rstrip("#")  # a row of # behind a space closes it
+    text = open_end if open_end.endswith((" ", "\t")) else rest
+    return Heading(level=level, text=plain_text(text.strip()), line=number, end=number + 1)
+
+
+def _headings(tokens: list[Token], numbers: Sequence[int]) -> list[Heading]:
+    """Return the headings among tokens; ``numbers`` maps their lines to those of the body."""
+    found = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open" and token.level == 0 and token.tag in ("h1", "h2"):
+            first, last = token.map or [0, 1]
+            found.append(
+                Heading(
+                    level=int(token.tag[1]),
+                    text=plain_text(tokens[place + 1].content),
+                    line=numbers[first],
+                    end=numbers[first] + last - first,
+                )
+            )
+    return found
+
+
+def _parse(part: str) -> list[Token]:
+    """Parse a part of a body, by as few rules as its lines can have need of."""
+    rules = ("code", "list") if _ONLY_LISTS.fullmatch(part) else _ALL
+    return _parser(rules).parse(part)
+
+
+# Every line is empty or begins, after list markers, with what begins no other kind of block.
+_ONLY_LISTS = re.compile(
+    r"(?:[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
+    r"(?:[^\W\d_]|[\[\"'(@$/|!{}\\&;:,.?%^)\]]|`(?!`)|[-*_]+(?=[^-*_\s]))[^\n]*(?:\n|\Z)"
+    r"|[ \t]*\n)*[ \t]*"
+)
+_ALL = ("code", "fence", "blockquote", "hr", "list", "html_block", "heading", "lheading")
+
+
+@cache
+def _parser(rules: tuple[str, ...]) -> MarkdownIt:
+    """Return a CommonMark parser of these blocks and of paragraphs; inline text is left alone."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("zero", {"html": True}).enable(list(rules))
+    parser.core.ruler.enableOnly(["block"])
+    return parser
+
 
 SITUATION = "situation"
 MISTAKE = "mistake"
@@ -189,3 +505,249 @@ _DECORATION = re.compile(r"^[\W\d_]+|[\W_]+$")
 def _normal_heading(text: str) -> str:
     text = " ".join(text.casefold().replace("\u2019", "'").split())
     return re.sub(r"\s*/\s*", "/", _DECORATION.sub("", text))
+
+
+_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_WEB = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+_HTML_CHECKBOX = re.compile(r"\A\[([ xX])\](?=\s)")
+_DEEPEST = 6
+
+
+def render_html(
+    body: str, *, title: str = "", top: int = 2, link: Callable[[str], str] = lambda _path: ""
+) -> str:
+    """Return a Markdown body as HTML, headings from level ``top`` on and without gaps.
+
+    A first heading that repeats ``title`` is left out. ``link`` gives the address for a relative
+    link, "" for none. Characters that cannot be seen are written out. A body that is too long to
+    be parsed is given as it stands.
+    """
+    text = visible(normal_newlines(body))
+    parser = _html_parser()
+    if len(text) > MAX_STRUCTURE:
+        tokens = parser.parse("")
+        tokens.append(_as_code(text))
+    else:
+        tokens = list(_tame(parser.parse(text), title, top, link))
+    html: str = parser.renderer.render(tokens, parser.options, {})
+    return html
+
+
+@cache
+def _html_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+def _as_code(text: str) -> Token:
+    from markdown_it.token import Token
+
+    return Token(type="code_block", tag="code", nesting=0, content=text)
+
+
+def _tame(
+    tokens: Sequence[Token], title: str, top: int, link: Callable[[str], str]
+) -> Iterator[Token]:
+    """Yield the tokens of a body without anything that the page does not want to be."""
+    given = top - 1
+    skipped = _repeats(tokens, title)
+    opened = (t for n, t in enumerate(tokens) if t.type == "heading_open" and n not in skipped)
+    least = min((int(one.tag[1]) for one in opened), default=1)
+    for place, token in enumerate(tokens):
+        if place in skipped:
+            continue
+        if token.type in ("heading_open", "heading_close"):
+            if token.nesting > 0:
+                given = min(int(token.tag[1]) - least + top, given + 1, _DEEPEST)
+            token.tag = f"h{given}"
+        elif token.type == "html_block":
+            if not (left := _HTML_COMMENT.sub("", token.content).strip()):
+                continue
+            token = _as_code(left)  # noqa: PLW2901 it stands in its place
+        elif token.type in ("table_open", "table_close"):
+            yield from _framed(token)
+            continue
+        elif token.children:
+            token.children = list(_tame_inline(token.children, link))
+            if place > 1 and tokens[place - 2].type == "list_item_open":
+                first = token.children[0]
+                first.content = _HTML_CHECKBOX.sub(_as_box, first.content)
+        yield token
+
+
+def _as_box(mark: re.Match[str]) -> str:
+    return "☐" if mark[1] == " " else "☑"
+
+
+def _repeats(tokens: Sequence[Token], title: str) -> range:
+    """Return the places of a first heading that says the title again."""
+    is_first = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
+    said = plain_text(tokens[1].content) if is_first else ""
+    return range(3) if is_first and title and said == plain_text(title) else range(0)
+
+
+def _framed(token: Token) -> Iterator[Token]:
+    """Yield a table's mark with that of a frame in which a wide one scrolls, also by keys."""
+    from markdown_it.token import Token as Made
+
+    opens = token.nesting > 0
+    frame = Made(type="frame", tag="div", nesting=token.nesting, block=True)
+    if opens:
+        frame.attrs = {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Table"}
+    yield from (frame, token) if opens else (token, frame)
+
+
+def _tame_inline(tokens: Sequence[Token], link: Callable[[str], str]) -> Iterator[Token]:
+    leads = True
+    for token in tokens:
+        if token.type == "html_inline":
+            token.type, token.content = "text", _HTML_COMMENT.sub("", token.content)
+        elif token.type == "image":
+            token.type, token.content = "text", f"[image: {token.content}]"
+        elif token.type == "link_open":
+            target = _address(str(token.attrGet("href") or ""), link)
+            leads = target != ""
+            rel = {"rel": "noopener noreferrer nofollow"} if _WEB.match(target) else {}
+            token.attrs = {"href": target, **rel} if leads else {}
+            token.tag = "a" if leads else "span"
+        elif token.type == "link_close":
+            token.tag = "a" if leads else "span"
+        yield token
+
+
+def _address(target: str, link: Callable[[str], str]) -> str:
+    if _WEB.match(target):
+        return target
+    return "" if not target or _SCHEME.match(target) or target[0] in "/#?\\" else link(target)
+
+
+MISSED, FOUND_GOOD, FOUND_OFTEN = "misses-bad-example", "finds-good-example", "finds-often"
+EXAMPLE_RULES = (MISSED, FOUND_GOOD, FOUND_OFTEN)
+_MAX_LABEL_WORDS = 6
+"""A longer line above a block tells a story, and its words say little about the block."""
+_MAX_SHOWN = 60
+_PROMPTS = ("$ ", "> ", "# ")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Example:
+    """A block of code that shows the mistake, or how to avoid it."""
+
+    good: bool
+    language: str
+    """As ast-grep calls it; "" = not known."""
+    text: str
+    line: int
+    """From 0, in the body."""
+
+
+def find_examples(body: str) -> list[Example]:
+    """Return the blocks that a heading or a short line above them calls bad or good.
+
+    Of a diff the lines that it removes are bad, those that it adds good.
+    """
+    found: list[Example] = []
+    for fence in find_fences(normal_newlines(body)):
+        if fence.language == "diff":
+            found += _sides(fence)
+        elif (good := _judge(fence)) is not None:
+            language = find_language(fence.language)
+            found.append(Example(good=good, language=language, text=fence.text, line=fence.line))
+    return found
+
+
+def check_examples(card: Card, document: Document) -> list[Finding]:
+    """Return which patterns of a card miss its bad examples, or find its good ones."""
+    if not card.detect:
+        return []
+    examples = find_examples(document.body)
+    found: list[Finding] = []
+    for pattern in card.detect:
+        if pattern.kind == "ast" and not is_available():
+            continue
+        fitting = [one for one in examples if _fits(pattern, one)]
+        bad = [one for one in fitting if not one.good]
+        good = [one for one in fitting if one.good and _finds(pattern, one)]
+        if bad and not any(_finds(pattern, one) for one in bad):
+            line = document.body_line + bad[0].line
+            message = f"finds nothing in the bad example on line {line}"
+            found.append(advise(card, document, pattern, MISSED, message))
+        if good:
+            line = document.body_line + good[0].line
+            message = f"finds the good example on line {line}"
+            found.append(advise(card, document, pattern, FOUND_GOOD, message))
+    return found
+
+
+_FIXES = {
+    MISSED: "correct the pattern or the example",
+    FOUND_GOOD: "narrow the pattern, or add `unless`",
+    FOUND_OFTEN: "narrow it with `files` or `unless`, or fix these places",
+}
+
+
+def advise(card: Card, document: Document, pattern: Pattern, rule: str, message: str) -> Finding:
+    """Return a finding about one pattern of a card."""
+    text = " ".join(pattern.text.split())
+    shown = text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+    return Finding(
+        path=card.id,
+        line=document.key_lines.get("detect", 0),
+        rule=rule,
+        message=f"detect: {pattern.kind} {shown} {message}",
+        fix=_FIXES[rule],
+    )
+
+
+def _sides(fence: Fence) -> Iterator[Example]:
+    for mark, good in (("-", False), ("+", True)):
+        lines = [line for line in fence.text.split("\n") if line.startswith((mark, " "))]
+        if any(line.startswith(mark) and line[1:2] != mark for line in lines):
+            text = "".join(f"{line[1:]}\n" for line in lines)
+            yield Example(good=good, language="", text=text, line=fence.line)
+
+
+def _judge(fence: Fence) -> bool | None:
+    """Return whether the nearest label that says so calls a block good or bad."""
+    labels = _labels()
+    for label in fence.labels:
+        words = label.casefold().replace("\u2019", "'").split()
+        told = {word.strip('.,:;()[]*_`"—–-/') for word in words}
+        bad, good = not told.isdisjoint(labels["bad"]), not told.isdisjoint(labels["good"])
+        if bad != good and len(words) <= _MAX_LABEL_WORDS:
+            return good
+    return None
+
+
+def _fits(pattern: Pattern, example: Example) -> bool:
+    """Tell whether a pattern may be about an example, as far as their languages tell."""
+    if pattern.kind == "command":
+        return example.language in ("", "bash")
+    meant = {find_language(pattern.language)} if pattern.language else set()
+    meant |= {language_of(glob) for glob in pattern.files}
+    if pattern.kind == "ast" and not (pattern.language or example.language):
+        return False
+    return not example.language or not meant or "" in meant or example.language in meant
+
+
+def _finds(pattern: Pattern, example: Example) -> bool:
+    matcher = Matcher([Rule(card="", pattern=_anywhere(pattern))])
+    if pattern.kind == "command":
+        lines = [line.strip() for line in example.text.splitlines()]
+        for prompt in _PROMPTS:
+            lines = [line.removeprefix(prompt) for line in lines]
+        return bool(matcher.find_in_commands(lines))
+    return bool(matcher.find_in_file(name_example(example.language), example.text))
+
+
+def _anywhere(pattern: Pattern) -> Pattern:
+    return Pattern(
+        kind=pattern.kind, text=pattern.text, language=pattern.language, unless=pattern.unless
+    )
+
+
+@cache
+def _labels() -> dict[str, frozenset[str]]:
+    return read_words("example_labels.txt")

@@ -2,36 +2,295 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lessons_kb.cli import card_parts as parts
-from lessons_kb.cli.card_lines import check_kind
-from lessons_kb.cli.editing import edit_card, say_unfinished
-from lessons_kb.cli.options import open_brain, options, print_json
-from lessons_kb.errors import InputError
-from lessons_kb.model import as_data
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.cli.options import check_choice, check_kind, open_brain, options, print_json, say
+from lessons_kb.cli.options import options as chosen_options
+from lessons_kb.errors import DuplicateCard, Incomplete, InputError
+from lessons_kb.learn.draft_text import MISSING
+from lessons_kb.model import KINDS, PATTERNS, Card, Pattern, as_data
+from lessons_kb.process.programs import find_editor, open_editor
+from lessons_kb.text.sanitize import clean_line, shell_word
 
 if TYPE_CHECKING:
     from lessons_kb.brain.brain import Brain
     from lessons_kb.learn.draft_text import Sketch
 
 
+STDIN = "-"
+"""As the title: the whole card is on standard input."""
+
+Title = Annotated[str, typer.Argument(help="The mistake, in one line; - reads a card from stdin.")]
+Why = Annotated[str, typer.Option(metavar="TEXT", help="Root cause: how it came about.")]
+Do = Annotated[
+    list[str] | None,
+    typer.Option("--do", metavar="TEXT", help="What to check next time; repeatable."),
+]
+Symptom = Annotated[
+    list[str] | None,
+    typer.Option("--symptom", metavar="TEXT", help="How a future task would put it; two or three."),
+]
+Detect = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--detect",
+        metavar="PATTERN",
+        help="How it looks in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
+    ),
+]
+Kind = Annotated[str, typer.Option("--type", help=f"One of {', '.join(KINDS)}.")]
+Tags = Annotated[str, typer.Option(help="Topics, separated by commas.")]
+Project = Annotated[str | None, typer.Option(help="Only for this project.")]
+Severity = Annotated[str | None, typer.Option(help="low, medium or high.")]
+Stage = Annotated[str | None, typer.Option(help="Workflow stage, such as DEV.")]
+Paths = Annotated[str, typer.Option(help="Globs of the files it guards, separated by commas.")]
+OnDuplicate = Annotated[
+    str | None, typer.Option(help="If the lesson exists: ask, bump, new or fail.")
+]
+
+_OPTIONS = {
+    "title": "TITLE",
+    "cause": "--why",
+    "items": "--do",
+    "symptoms": "--symptom",
+    "symptom": "--symptom",
+}
+
+_MAX_STDIN = 16_000_000
+"""Bytes; how large a card may be, its brain says."""
+
+
+def read_options(
+    *,
+    kind: str,
+    tags: str,
+    project: str | None,
+    stage: str | None,
+    severity: str | None,
+    paths: str,
+    why: str,
+    do: Sequence[str] | None,
+    symptom: Sequence[str] | None,
+    detect: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Return what these options say, as ``Cards.create`` takes it."""
+    items = "\n".join(f"- [ ] {clean_line(one)}" for one in do or () if one.strip())
+    sections = {"Root Cause": why.strip(), "Prevention Checklist": items}
+    return {
+        "kind": kind,
+        "topics": split_list(tags),
+        "project": project,
+        "stage": stage,
+        "severity": severity,
+        "paths": split_list(paths),
+        "sections": {name: text for name, text in sections.items() if text},
+        "symptoms": tuple(one for one in symptom or () if one.strip()),
+        "detect": tuple(map(_pattern, detect or ())),
+    }
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """Return the parts of a list that commas separate."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def is_interactive() -> bool:
+    """Return whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def write_card(
+    brain: Brain, title: str, on_duplicate: str | None, details: Mapping[str, Any]
+) -> Card:
+    """Write a card, from standard input where the title is ``-``; ask about a duplicate."""
+    rule = _choose_rule(on_duplicate)
+    asked = rule == "ask"
+    text = _read_card(details) if title == STDIN else ""
+
+    def write(rule: str) -> Card:
+        if text:
+            return brain.cards.add_text(text, whole=details["whole"], on_duplicate=rule)
+        return brain.cards.create(title, on_duplicate=rule, **details)
+
+    try:
+        return write("fail" if asked else rule)
+    except DuplicateCard as error:
+        if not asked:
+            raise
+        if _ask_whether_to_bump(error):
+            return brain.bump(error.existing)[0]
+        return write("new")
+
+
+def say_missing(error: Incomplete, title: str) -> None:
+    """Say what a card lacks, each with the option that adds it."""
+    options = {MISSING[part]: option for part, option in _OPTIONS.items()}
+    say("nothing was written; the card still needs:")
+    for line in error.missing:
+        option = options.get(line, "") if title != STDIN else ""
+        say(f"  {option}: {line}" if option else f"  {line}")
+    if title != STDIN:
+        chosen = "".join(f"--brain {shell_word(one)} " for one in chosen_options().brains)
+        say(
+            f"or run `lessons {chosen}create {shell_word(title)}`, "
+            "and fill in the card that it writes"
+        )
+
+
+def _read_card(details: Mapping[str, Any]) -> str:
+    given = [name for name, value in details.items() if value and name not in ("kind", "whole")]
+    if given:
+        raise InputError("with - the card on stdin says it all; leave the other options out")
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError("card missing; pipe its Markdown in")
+    data = sys.stdin.buffer.read(_MAX_STDIN + 1)
+    if len(data) > _MAX_STDIN:
+        raise InputError(f"the card on stdin has more than {_MAX_STDIN:,} bytes; split it")
+    text = data.decode("utf-8", "replace")
+    if not text.strip():
+        raise InputError("the card on stdin is empty; pipe its Markdown in")
+    return text
+
+
+def _pattern(text: str) -> Pattern:
+    kind, colon, rest = text.partition(":")
+    if colon and kind.strip() in PATTERNS:
+        return Pattern(kind=kind.strip(), text=rest.strip())
+    if "\n" in text or not text.strip():
+        raise InputError("--detect must be one line; repeat it for more patterns")
+    return Pattern(kind="regex", text=text.strip())
+
+
+def _choose_rule(on_duplicate: str | None) -> str:
+    from lessons_kb.brain.cards import ON_DUPLICATE
+
+    interactive = is_interactive()
+    check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
+    if on_duplicate == "ask" and not interactive:
+        raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
+    return on_duplicate or ("ask" if interactive else "fail")
+
+
+def _ask_whether_to_bump(error: DuplicateCard) -> bool:
+    say(str(error).partition(";")[0])
+    answer = typer.prompt("[b]ump it, write a [n]ew card, or [s]top?", default="b", err=True)
+    chosen = {"b": True, "n": False}.get(answer.strip().lower()[:1])
+    if chosen is None:
+        raise typer.Abort
+    return chosen
+
+
+def edit_file(path: str) -> None:
+    """Open a file in the user's editor and wait; say which one where the user named none."""
+    if (editor := find_editor()) and editor not in map(os.environ.get, ("VISUAL", "EDITOR")):
+        say(f"opening {editor}, because $EDITOR is not set")
+    open_editor(path)
+
+
+def edit_card(brain: Brain, name: str) -> None:
+    """Open a card in the user's editor; say before what to fill in, and after what is missing."""
+    say_unfinished(brain, name, before=True)
+    edit_file(brain.cards.read(name)[0])
+    say_unfinished(brain, name)
+
+
+def say_unfinished(brain: Brain, name: str, *, before: bool = False) -> None:
+    """Say what a card still needs, nothing where it is complete."""
+    missing = brain.cards.find_lacks(name)
+    if not missing:
+        return
+    card = brain.cards.get(name)
+    state = "still the template, so it is not injected" if card.template else "not complete"
+    say("fill in:" if before else f"{clean_line(card.id)} is {state}; it needs:")
+    for line in missing:
+        say(f"  {line}")
+
+
+def edit(
+    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
+) -> None:
+    """Open a card in your editor, and say what it still needs.
+
+    Example: lessons edit telegram-allowlist
+    """
+    brain = open_brain()
+    if not is_interactive():
+        path = brain.cards.read(card)[0]
+        raise InputError(f"an editor needs a terminal; edit {path} yourself")
+    edit_card(brain, card)
+
+
+_REFUSED = 2
+
+
+def add(
+    title: Title,
+    why: Why = "",
+    do: Do = None,
+    symptom: Symptom = None,
+    paths: Paths = "",
+    detect: Detect = None,
+    tags: Tags = "",
+    severity: Severity = None,
+    kind: Kind = "lesson",
+    project: Project = None,
+    stage: Stage = None,
+    on_duplicate: OnDuplicate = None,
+) -> None:
+    """Add a complete card in one line, or learn what it needs.
+
+    Example: lessons add "Retried the charge without an idempotency key"
+    --why "The gateway takes each request without a key for a new charge"
+    --do "Send the same key on every retry" --symptom "a payment times out"
+    --symptom "customers were charged twice"
+    """
+    check_kind(kind, severity)
+    details = read_options(
+        kind=kind,
+        tags=tags,
+        project=project,
+        stage=stage,
+        severity=severity,
+        paths=paths,
+        why=why,
+        do=do,
+        symptom=symptom,
+        detect=detect,
+    )
+    details["whole"] = True
+    try:
+        card = write_card(open_brain(), title, on_duplicate, details)
+    except Incomplete as error:
+        if options().json:
+            print_json({"card": None, "missing": list(error.missing)})
+        else:
+            say_missing(error, title)
+        raise typer.Exit(_REFUSED) from None
+    if options().json:
+        print_json({"card": as_data(card), "missing": []})
+        return
+    seen = f" (seen {card.occurrences}×)" if card.occurrences > 1 else ""
+    print(f"{clean_line(card.id)}{seen}")
+
+
 def create(
-    title: parts.Title,
-    why: parts.Why = "",
-    do: parts.Do = None,
-    symptom: parts.Symptom = None,
-    paths: parts.Paths = "",
-    detect: parts.Detect = None,
-    tags: parts.Tags = "",
-    severity: parts.Severity = None,
-    kind: parts.Kind = "lesson",
-    project: parts.Project = None,
-    stage: parts.Stage = None,
-    on_duplicate: parts.OnDuplicate = None,
+    title: Title,
+    why: Why = "",
+    do: Do = None,
+    symptom: Symptom = None,
+    paths: Paths = "",
+    detect: Detect = None,
+    tags: Tags = "",
+    severity: Severity = None,
+    kind: Kind = "lesson",
+    project: Project = None,
+    stage: Stage = None,
+    on_duplicate: OnDuplicate = None,
     from_diff: Annotated[
         str | None,
         typer.Option(metavar="FILE[:LINE]", help="Start from the change that fixed it."),
@@ -53,7 +312,7 @@ def create(
     check_kind(kind, severity)
     brain = open_brain()
     sketch = _sketch(brain, title, from_diff, from_session)
-    details = parts.read_options(
+    details = read_options(
         kind=kind,
         tags=tags,
         project=project,
@@ -69,7 +328,7 @@ def create(
     if sketch:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
-    card = parts.write_card(brain, title, on_duplicate, details)
+    card = write_card(brain, title, on_duplicate, details)
     if options().json:
         print_json(as_data(card))
         return
@@ -77,7 +336,7 @@ def create(
         print(f"{clean_line(card.id)} (seen {card.occurrences}×)")
         return
     print(clean_line(card.id))
-    if edit and parts.is_interactive():
+    if edit and is_interactive():
         edit_card(brain, card.id)
     else:
         say_unfinished(brain, card.id)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb.cli.line_wrapping import print_wrapped
-from lessons_kb.cli.options import check_choice, open_brain, options, print_json
+from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.doctor.health import Health
+    from lessons_kb.brain.doctor import Health
 
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 
@@ -37,11 +36,10 @@ def doctor(
 
     Example: lessons doctor --fix
     """
-    from lessons_kb.agents.install.installed_state import check_agents
-    from lessons_kb.agents.install.repair import fix_agents
-    from lessons_kb.brain.doctor.checkup import apply_fixes, check_health
+    from lessons_kb.agents.install.install_agent import check_agents, fix_agents
+    from lessons_kb.brain.doctor import apply_fixes, check_health
     from lessons_kb.service.start_daemon import check_daemon
-    from lessons_kb.store.locate import git_top
+    from lessons_kb.store.user_state import git_top
 
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     brain = None
@@ -62,7 +60,7 @@ def doctor(
 
 def _print(line: Health) -> None:
     """Print a finding and its fix: one line when piped, the fix below it on a terminal."""
-    from lessons_kb.brain.doctor.health import MARKS
+    from lessons_kb.brain.doctor import MARKS
 
     done = "fixed: " if line.level == "fixed" else ""
     text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"

@@ -5,6 +5,58 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+_NAMES = ("%O", "%A", "%B", "%L", "%P", "%S", "%X", "%Y")
+"""What git puts in place of each: base, ours, theirs, marker size, path, and their labels."""
+_FILES = 3
+_USUAL_SIZE = 7
+
+
+def run(words: Sequence[str]) -> int:
+    """Merge as git asks, words in the order of ``_NAMES``, and return the exit code.
+
+    0: merged; 1: conflict markers stand in the file; 2: nothing was merged, our version stands.
+    Git takes anything but 0 for a conflict. An older git leaves names it does not know.
+    """
+    from lessons_kb.brain.git_merge import merge_files
+    from lessons_kb.errors import LessonsError
+
+    if len(words) < _FILES:
+        print(
+            "lessons: merge-driver is run by git; `lessons install git` sets it up", file=sys.stderr
+        )
+        return 2
+    given = {name: word for name, word in zip(_NAMES, words, strict=False) if word != name}
+    base, ours, theirs = words[:_FILES]
+    size = given.get("%L", "")
+    try:
+        conflict = merge_files(
+            base,
+            ours,
+            theirs,
+            labels=[given.get(n) or usual for n, usual in _LABELS],
+            marker_size=int(size) if size.isdecimal() else _USUAL_SIZE,
+        )
+    except LessonsError as error:
+        from lessons_kb.text.sanitize import visible
+
+        told = f"lessons: {given.get('%P', ours)} was not merged: {error}"
+        print(visible(told), file=sys.stderr)
+        return 2
+    return int(conflict)
+
+
+_LABELS = (("%X", "ours"), ("%S", "base"), ("%Y", "theirs"))
+
+
+def merge_driver(words: Annotated[list[str], typer.Argument(metavar="%O %A %B %L %P …")]) -> None:
+    """Merge three versions of a card into the second file; git calls this."""
+    raise typer.Exit(run(words))
+
 
 _STOPPED = 130
 
@@ -20,8 +72,6 @@ def main() -> None:
             os.set_inheritable(null, True)
             setattr(sys, name, os.fdopen(null, "w" if descriptor else "r", encoding="utf-8"))
     if sys.argv[1:2] == ["merge-driver"]:
-        from lessons_kb.cli.run_merge_driver import run
-
         sys.exit(run(sys.argv[2:]))
     try:
         from lessons_kb.cli.main import main as run_command_line

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lessons_kb.cli.options import (
-    open_brain,
-    options,
-    print_json,
-    say,
-)
-from lessons_kb.cli.progress import draw_progress
+from lessons_kb.cli.options import draw_progress, open_brain, options, print_json, say
+from lessons_kb.errors import EngineUnreachable, IndexBroken
 from lessons_kb.model import as_data
-from lessons_kb.text.plurals import counted
+from lessons_kb.text.sanitize import counted, visible
 
 if TYPE_CHECKING:
+    from lessons_kb.brain.cluster import Difference
+    from lessons_kb.brain.layer import Layer
     from lessons_kb.brain.refresh import Refresh
 
 
@@ -31,7 +29,7 @@ def index(
 
     Example: lessons index --rebuild
     """
-    from lessons_kb.brain.account_for_files import count_files, format_census
+    from lessons_kb.brain.layer import format_census, take_census
 
     brain = open_brain()
     workers = max(1, min(4, os.cpu_count() or 1))
@@ -47,7 +45,7 @@ def index(
             for layer in brain.layers:
                 layer.encode(show)
             done = tuple(map(_left, done, brain.refresh()))
-    counts = [count_files(layer) for layer in brain.layers]
+    counts = [take_census(layer) for layer in brain.layers]
     if options().json:
         rows = zip(brain.layers, counts, done, strict=True)
         print_json(
@@ -69,3 +67,91 @@ def index(
 def _left(run: Refresh, after: Refresh) -> Refresh:
     """Leave out of a run's account what was done since."""
     return replace(run, stale=after.stale)
+
+
+def watch() -> None:
+    """Keep the index up to date while files are edited.
+
+    Example: lessons watch &
+    """
+    from lessons_kb.brain.layer import Watching
+
+    brain = open_brain()
+    say(f"watching {', '.join(layer.root for layer in brain.layers)}; press Ctrl-C to stop")
+    watching = Watching(brain.layers, say=lambda line: print(line, flush=True), shared=True)
+    try:
+        watching.wait()
+    finally:
+        watching.stop(wait=True)
+
+
+_MOST_NAMED = 20
+
+
+def sync(
+    to: Annotated[
+        str,
+        typer.Option(metavar="DIR|URL", help="A Qdrant server, or a folder to try it without."),
+    ],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Push nothing; exit 1 where the two differ.")
+    ] = False,
+) -> None:
+    """Push what changed in the nearest brain to a shared cluster.
+
+    The key of the server is read from LESSONS_SYNC_KEY.
+
+    Example: lessons sync --to https://qdrant.example.com:6333
+    """
+    brain = open_brain()
+    layer = brain.layers[0]
+    with draw_progress("reading") as show:
+        brain.refresh(progress=show)
+    try:
+        _verify(layer, to) if verify else _push(layer, to)
+    except EngineUnreachable as error:
+        say(str(error))
+        raise typer.Exit(1) from None
+
+
+def _push(layer: Layer, to: str) -> None:
+    from lessons_kb.brain.cluster import KEY_VARIABLE, open_cluster
+    from lessons_kb.brain.cluster import sync as push
+
+    key = os.environ.get(KEY_VARIABLE, "")
+    cluster = open_cluster(layer, to, key=key, create=True)
+    with contextlib.closing(cluster) as engine, draw_progress("pushing") as show:
+        done = push(layer, engine, progress=show)
+    if options().json:
+        print_json({"brain": layer.root, "to": to, **as_data(done)})
+        return
+    changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
+    print(visible(f"{to}: {counted(done.cards, 'file')}; {changes}"))
+
+
+def _verify(layer: Layer, to: str) -> None:
+    from lessons_kb.brain.cluster import KEY_VARIABLE, compare, open_cluster
+
+    key = os.environ.get(KEY_VARIABLE, "")
+    try:
+        with contextlib.closing(open_cluster(layer, to, key=key, create=False)) as engine:
+            found = compare(layer, engine)
+    except IndexBroken as error:
+        say(str(error))
+        raise typer.Exit(1) from None
+    if options().json:
+        print_json({"brain": layer.root, "to": to, "same": not found, **as_data(found)})
+    else:
+        _print_difference(to, found)
+    if found:
+        raise typer.Exit(1)
+
+
+def _print_difference(to: str, found: Difference) -> None:
+    lists = {"missing": found.missing, "changed": found.changed, "extra": found.extra}
+    lines = [f"{what}: {card_id}" for what, ids in lists.items() for card_id in ids]
+    for line in lines[:_MOST_NAMED]:
+        print(visible(line))
+    counts = f"{counted(found.cards, 'file')} here, {found.held} there"
+    more = f"; {counted(len(lines), 'difference')}" if lines else "; no difference"
+    print(visible(f"{to}: {counts}{more}"))

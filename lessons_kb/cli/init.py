@@ -9,12 +9,19 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb.cli.init_and_trust import say_goes_by_path
-from lessons_kb.cli.line_wrapping import print_wrapped
-from lessons_kb.cli.options import options, print_json, say
+from lessons_kb.cli.options import open_brain, options, print_json, print_table, print_wrapped, say
 from lessons_kb.errors import InputError
-from lessons_kb.text.escape_controls import shell_word, visible
-from lessons_kb.text.plurals import counted
+from lessons_kb.text.sanitize import counted, shell_word, visible
+
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")]
+
+
+def say_goes_by_path(root: str) -> None:
+    """Say so where the trust in a brain goes by its path."""
+    from lessons_kb.store.scan import goes_by_path
+
+    if goes_by_path(root):
+        say(f"{root} is read-only: trust is tied to its path and applies to any folder there")
 
 
 def init(
@@ -32,8 +39,8 @@ def init(
     Example: lessons init docs/brain
     """
     from lessons_kb.brain.init import count_cards, make_brain
-    from lessons_kb.store.locate import user_brain
-    from lessons_kb.store.trust import is_trusted
+    from lessons_kb.store.scan import is_trusted
+    from lessons_kb.store.user_state import user_brain
 
     root, made = make_brain(user_brain() if user else _choose(folder), confirm=_confirm)
     trusted = is_trusted(root)
@@ -79,7 +86,7 @@ def _offer_mining(root: str) -> bool:
     Returns whether that was the next step.
     """
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.mining.mine import tell_past
+    from lessons_kb.brain.mine import tell_past
 
     with contextlib.closing(Brain.open(root)) as brain:
         past = tell_past(brain.directory)
@@ -102,3 +109,57 @@ def _confirm(root: str, count: int) -> bool:
         return False
     cards = counted(count, "card")
     return typer.confirm(f"{visible(root)} already holds {cards}. Let your agents read them?")
+
+
+def trust(
+    folder: Folder = ".",
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke trust.")] = False,
+) -> None:
+    """Allow the cards of a brain to reach your agents.
+
+    A brain in a cloned repository is silent until you trust it. Read its cards first: they are
+    put in front of your agents.
+
+    Example: lessons trust docs/brain
+    """
+    from lessons_kb.brain.init import trust_brain
+
+    root = trust_brain(folder, revoke=revoke)
+    if options().json:
+        print_json({"brain": root, "trusted": not revoke})
+    else:
+        print(f"{visible(root)} is {'no longer' if revoke else 'now'} trusted")
+    if not revoke:
+        say_goes_by_path(root)
+
+
+def config(
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of a card's header instead.")
+    ] = False,
+) -> None:
+    """Print the settings in effect and the origin of each.
+
+    Example: lessons config --json
+    """
+    if schema:
+        from lessons_kb.cards.keys import build_schema
+
+        print_json(build_schema())
+        return
+    from lessons_kb.config import flat_settings
+    from lessons_kb.store.settings import read_settings
+
+    settings, origins = read_settings(open_brain().layers[0].root)
+    flat = flat_settings(settings)
+    if options().json:
+        print_json({k: {"value": v, "origin": origins.get(k, "default")} for k, v in flat.items()})
+        return
+    rows = [(key, _toml(value), origins.get(key, "default")) for key, value in flat.items()]
+    print_table(("key", "value", "origin"), rows)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)

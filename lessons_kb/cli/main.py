@@ -23,58 +23,57 @@ if TYPE_CHECKING:
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Every day": {
-        "add": "add",
-        "create": "create",
-        "edit": "edit",
-        "list": "list_cards",
-        "show": "show",
-        "search": "search",
-        "preflight": "preflight",
-        "check": "check",
-        "why": "why",
-        "review": "review",
-        "bump": "bump",
-        "mark": "mark",
-        "manage": "manage",
+        "add": "create:add",
+        "create": "create:create",
+        "edit": "create:edit",
+        "list": "read_cards:list_cards",
+        "show": "read_cards:show",
+        "search": "read_cards:search",
+        "preflight": "preflight:preflight",
+        "check": "findings:check",
+        "why": "why:why",
+        "review": "review:review",
+        "bump": "card_commands:bump",
+        "mark": "why:mark",
+        "manage": "manage:manage",
     },
     "Setup": {
-        "init": "init",
-        "trust": "trust",
-        "mine": "mine",
-        "import": "import_cards",
-        "install": "install",
-        "uninstall": "uninstall",
-        "config": "config",
-        "doctor": "doctor",
+        "init": "init:init",
+        "trust": "init:trust",
+        "mine": "mine:mine",
+        "import": "import_export:import_cards",
+        "install": "install:install",
+        "uninstall": "install:uninstall",
+        "config": "init:config",
+        "doctor": "doctor:doctor",
     },
     "Upkeep": {
-        "rename": "rename",
-        "lint": "lint",
-        "detect": "detect",
-        "stats": "stats",
-        "report": "report",
-        "eval": "evaluate",
-        "ignore": "ignore",
-        "archive": "archive",
-        "delete": "delete",
-        "restore": "restore",
-        "export": "export",
-        "index": "index",
-        "watch": "watch",
-        "sync": "sync",
+        "rename": "card_commands:rename",
+        "lint": "findings:lint",
+        "detect": "findings:detect",
+        "stats": "reports:stats",
+        "report": "reports:report",
+        "eval": "reports:evaluate",
+        "ignore": "card_commands:ignore",
+        "archive": "card_commands:archive",
+        "delete": "card_commands:delete",
+        "restore": "card_commands:restore",
+        "export": "import_export:export",
+        "index": "index:index",
+        "watch": "index:watch",
+        "sync": "index:sync",
     },
     "For programs": {
-        "run": "run",
-        "events": "events",
-        "mcp": "mcp",
-        "serve": "serve",
-        "lsp": "lsp",
-        "daemon": "daemon",
-        "merge-driver": "merge_driver",
+        "run": "events:run",
+        "events": "events:events",
+        "mcp": "serve:mcp",
+        "serve": "serve:serve",
+        "lsp": "serve:lsp",
+        "daemon": "serve:daemon",
+        "merge-driver": "entry:merge_driver",
     },
 }
-"""Heading of the help → command → the file of this package, and the function in it, that is named
-after it."""
+"""Heading of the help → command → "FILE:FUNCTION" of this package."""
 COMMANDS: Mapping[str, str] = {
     name: file for commands in GROUPS.values() for name, file in commands.items()
 }
@@ -145,8 +144,9 @@ def build_app(only: str = "") -> typer.Typer:
     )
     made.callback()(_global_options)
     for name in [only] if only else COMMANDS:
-        module = import_module(f"lessons_kb.cli.{COMMANDS[name]}")
-        made.command(name, hidden=name in _HIDDEN)(getattr(module, COMMANDS[name]))
+        file, function = COMMANDS[name].split(":")
+        module = import_module(f"lessons_kb.cli.{file}")
+        made.command(name, hidden=name in _HIDDEN)(getattr(module, function))
     return made
 
 
@@ -248,7 +248,7 @@ def _reader_has_gone() -> int:
 
 
 def _fail(message: str) -> int:
-    from lessons_kb.text.escape_controls import visible
+    from lessons_kb.text.sanitize import visible
 
     line = " ".join(map(str.strip, message.splitlines()))
     tell(f"lessons: {visible(line)}")

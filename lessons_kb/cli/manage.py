@@ -12,8 +12,7 @@ from lessons_kb.cli.options import open_brain, options, print_json
 from lessons_kb.model import as_data
 
 if TYPE_CHECKING:
-    from lessons_kb.tui.row_source import RowSource
-    from lessons_kb.tui.rows import Row
+    from lessons_kb.tui.rows import Row, RowSource
 
 
 def manage() -> None:
@@ -25,7 +24,7 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    from lessons_kb.tui.row_source import RowSource
+    from lessons_kb.tui.rows import RowSource
 
     with open_brain() as brain:
         source = RowSource(brain)

@@ -12,16 +12,15 @@ import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.errors import BrainNotFound, InputError
-from lessons_kb.text.plurals import counted
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts.drafts import Draft
-    from lessons_kb.brain.mining.mine import Found
-    from lessons_kb.learn.mining_candidates import Candidate
+    from lessons_kb.brain.drafts import Draft
+    from lessons_kb.brain.mine import Found
+    from lessons_kb.learn.mining import Candidate
 
 SHOWN = 20
 _WIDTH = 80
@@ -66,7 +65,7 @@ def run_mine(
     comments: Sequence[str] = (),
 ) -> None:
     """Mine and print what was found."""
-    from lessons_kb.brain.mining import mine as mining
+    from lessons_kb.brain import mine as mining
 
     with _progress() as show:
         found = mining.mine(
@@ -91,7 +90,7 @@ def _brain(all_projects: bool) -> Brain:
     if not all_projects:
         return open_brain()
     from lessons_kb.brain.brain import Brain
-    from lessons_kb.store.locate import is_brain, user_brain
+    from lessons_kb.store.user_state import is_brain, user_brain
 
     root = user_brain()
     if not is_brain(root):
@@ -152,7 +151,7 @@ def _print_json(found: Found, made: Sequence[Draft], limit: int) -> None:
 
 
 def _data(one: Candidate) -> dict[str, Any]:
-    from lessons_kb.learn.mining_candidates import typed_before
+    from lessons_kb.learn.mining import typed_before
 
     return {
         "title": one.title,

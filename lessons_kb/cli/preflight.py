@@ -9,15 +9,20 @@ import typer
 
 from lessons_kb import render
 from lessons_kb.cli.options import (
+    Paths,
+    Revision,
+    Session,
+    Stage,
     check_choice,
     open_brain,
     options,
     print_json,
+    read_diff,
     read_text,
     say,
+    say_stale,
     tell,
 )
-from lessons_kb.cli.query_options import Paths, Revision, Session, Stage, read_diff, say_stale
 from lessons_kb.errors import Untrusted
 from lessons_kb.model import as_data
 
@@ -100,7 +105,7 @@ def _explain(brain: Brain, block: Preflight, text: str) -> None:
 
 
 def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> None:
-    from lessons_kb.brain.explain.smallest_budget import find_least_budget, is_too_small
+    from lessons_kb.brain.why import find_least_budget, is_too_small
 
     if not is_too_small(block):
         return
@@ -111,7 +116,7 @@ def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> Non
 
 def _most_seen(brain: Brain, stage: str) -> list[Card]:
     """Return the stage's lessons that would be given, those seen most often first."""
-    from lessons_kb.brain.card_filters import names_stage
+    from lessons_kb.brain.cards import names_stage
 
     cards = [
         card

@@ -2,17 +2,140 @@
 
 from __future__ import annotations
 
+import json
 import os
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lessons_kb.cli.options import options, print_json, print_table, say
-from lessons_kb.errors import BrainNotFound, InputError
+from lessons_kb.cli.options import check_choice, options, print_json, print_table, say
+from lessons_kb.errors import BrainNotFound, InputError, StorageError
+from lessons_kb.process.programs import install_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lessons_kb.brain.brain import Workspace
+
+
+ACTIONS = ("run", "status", "stop")
+
+
+def daemon(
+    action: Annotated[str, typer.Argument(help="run (in the foreground), status or stop.")] = "run",
+) -> None:
+    """Run, inspect or stop the process that answers hooks.
+
+    The first hook starts it; it ends after 15 idle minutes.
+
+    Example: lessons daemon status
+    """
+    from lessons_kb.service import start_daemon
+    from lessons_kb.service.daemon import STATUS, STOP, serve
+
+    check_choice("ACTION", action, ACTIONS)
+    if action == "run":
+        if start_daemon.ask_daemon(STATUS) is not None:
+            print("the daemon is already running; see `lessons daemon status`")
+            return
+        if serve():
+            raise StorageError(
+                start_daemon.find_obstacle() or start_daemon.read_record().get("error", "")
+            )
+        return
+    answer = start_daemon.ask_daemon(STATUS if action == "status" else STOP)
+    if options().json:
+        print_json(answer)
+    elif answer is not None and action == "stop":
+        print("the daemon is stopping")
+    else:
+        found = start_daemon.find_daemon()
+        print(found.detail if answer else f"daemon: {found.detail}")
+        if found.fix:
+            print(f"  → {found.fix}")
+
+
+def mcp(
+    http: Annotated[
+        bool, typer.Option("--http", help="Use streamable HTTP instead of stdio.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other than loopback needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
+) -> None:
+    """Serve lessons to MCP clients, over stdio by default.
+
+    Over HTTP the address is http://HOST:PORT/mcp. Requests from web pages of other sites are
+    refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
+    sets a token that each request must carry. Example: lessons mcp --http --port 8765
+    """
+    from lessons_kb.agents.install.install_agent import has_sdk, how_to_get_sdk
+
+    if not has_sdk():
+        raise InputError(f"the MCP server needs the `mcp` package: {how_to_get_sdk()}")
+    from lessons_kb.brain.brain import Workspace
+    from lessons_kb.service.mcp import build_server, serve_http
+    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE
+
+    workspace = Workspace(_working_directory(), roots=options().brains)
+    server = build_server(workspace, answer_hook=_hook_answers(workspace))
+    try:
+        if http:
+            token = os.environ.get(TOKEN_VARIABLE, "")
+            whom = (
+                ""
+                if token
+                else f"; {TOKEN_VARIABLE} is not set: any user of this machine can connect"
+            )
+            told = f"serving on http://{host}:{port}{PATH}, press Ctrl-C to stop{whom}"
+            serve_http(server, host=host, port=port, token=token, ready=lambda: say(told))
+        else:
+            server.run()
+    finally:
+        workspace.close()
+
+
+def _working_directory() -> str:
+    """Return the agent's project where it names one to its servers, else the current folder."""
+    from lessons_kb.agents.capabilities import AGENTS
+
+    for agent in AGENTS.values():
+        for variable in agent.project:
+            if os.path.isdir(folder := os.environ.get(variable, "")):
+                return folder
+    return os.getcwd()
+
+
+def _hook_answers(workspace: Workspace) -> Callable[[str, dict[str, Any]], str]:
+    from lessons_kb.service.hook_event import answer_event
+
+    def answer(agent: str, event: dict[str, Any]) -> str:
+        placed = json.dumps({"cwd": workspace.directory, **event})
+        return answer_event(agent, placed, os.environ, find=workspace.find)[0]
+
+    return answer
+
+
+def lsp() -> None:
+    """Serve lessons to an editor, over standard input and output.
+
+    Cards are checked while they are written, and the mistakes that their `detect` patterns
+    describe are marked in source code. See docs/editors.md for the settings of each editor.
+    Example: lessons lsp
+    """
+    if find_spec("pygls") is None:
+        raise InputError(f"the language server needs pygls; run `{install_command('lsp')}` first")
+    from lessons_kb.brain.brain import Workspace
+    from lessons_kb.service.lsp.server import build_server, serve
+
+    workspace = Workspace(os.getcwd(), roots=options().brains, watched=False)
+    try:
+        serve(build_server(workspace))
+    finally:
+        workspace.close()
+
 
 _TOKEN = "token"  # noqa: S105 a word of the command line
 _ACTIONS = ("add", "list", "remove")
@@ -68,13 +191,13 @@ def serve(
         _manage_tokens(words[1:], may, person=name, email=email)
         return
     if find_spec("mcp") is None or find_spec("prometheus_client") is None:
-        from lessons_kb.process.installation import install_command
+        from lessons_kb.process.programs import install_command
 
         raise InputError(f"the server needs more packages: `{install_command('server')}`")
-    from lessons_kb.brain.drafts.branch_review import BRANCH
-    from lessons_kb.process.git_commit import check_name
+    from lessons_kb.brain.drafts import BRANCH
+    from lessons_kb.process.git import check_name
     from lessons_kb.service.web.server import Address, serve
-    from lessons_kb.store.server_tokens import read_tokens
+    from lessons_kb.store.settings import read_tokens
 
     if branch:
         check_name(branch)
@@ -98,7 +221,7 @@ def serve(
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
     """Return name → folder of what is to be served."""
-    from lessons_kb.store.server_tokens import NAME
+    from lessons_kb.store.settings import NAME
 
     roots: dict[str, str] = {}
     for word in words:
@@ -124,7 +247,7 @@ def _nearest() -> str:
 
 
 def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -> None:
-    from lessons_kb.store import server_tokens
+    from lessons_kb.store import settings as server_tokens
 
     action, *names = words or ["list"]
     if action not in _ACTIONS or len(names) != (action != "list"):
@@ -148,7 +271,7 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
 
 
 def _print_tokens() -> None:
-    from lessons_kb.store.server_tokens import read_tokens
+    from lessons_kb.store.settings import read_tokens
 
     tokens = read_tokens()
     if options().json:

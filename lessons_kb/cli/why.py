@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -10,16 +11,43 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lessons_kb import render
-from lessons_kb.cli.line_wrapping import print_wrapped
-from lessons_kb.cli.near_misses import offer, teach
-from lessons_kb.cli.options import open_brain, options, print_json, say
+from lessons_kb.cli.options import open_brain, options, print_json, print_wrapped, say
 from lessons_kb.errors import InputError
+from lessons_kb.learn.lesson_effect import MARKS
 from lessons_kb.model import SERVED, as_data
-from lessons_kb.text.plurals import counted
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.explain.why import Verdict, Why
+    from lessons_kb.brain.brain import Brain
+    from lessons_kb.brain.why import NearMiss, Verdict, Why
+
+
+_MAX_SHOWN = 200
+"""Characters of a prompt in a question."""
+
+
+def offer(brain: Brain, near: NearMiss) -> None:
+    """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
+    from lessons_kb.brain.cards import tell_prompt
+
+    told = tell_prompt(near.prompt)
+    shown = clean_line(told)
+    if len(shown) > _MAX_SHOWN:
+        shown = shown[: _MAX_SHOWN - 1] + "…"
+    say(f"held back near {clean_line(near.card)} ({near.confidence:.2f}): \u201c{shown}\u201d")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        say(f"`lessons why --add-symptom {near.card} {shell_word(told)}` adds it as a symptom")
+    elif typer.confirm("Add this prompt as a symptom of the card?", default=False, err=True):
+        teach(brain, near.card, near.prompt)
+
+
+def teach(brain: Brain, name: str, prompt: str) -> None:
+    """Write a prompt into a card's symptoms, and say so."""
+    from lessons_kb.brain.cards import tell_prompt
+
+    card = brain.cards.add_symptom(name, prompt)
+    say(f"{clean_line(card.id)} is found by \u201c{clean_line(tell_prompt(prompt))}\u201d")
+
 
 _MAX_PROMPT = 300
 """Characters of a prompt that are shown."""
@@ -51,7 +79,7 @@ def why(
 
     Example: lessons why "Add a Telegram command that runs a shell script"
     """
-    from lessons_kb.brain.explain.why import explain_prompt, find_why
+    from lessons_kb.brain.why import explain_prompt, find_why
 
     text = " ".join(prompt or ())
     if prompt and not text.strip():
@@ -77,7 +105,7 @@ def why(
         print_wrapped(line)
     if told.source == "recomputed":
         say("this session recorded no reasons; they are recomputed with today's cards")
-    from lessons_kb.brain.explain.near_misses import nearest
+    from lessons_kb.brain.why import nearest
 
     if near := nearest(told.prompt, told.verdicts):
         offer(brain, near)
@@ -145,3 +173,54 @@ def _verdict_lines(
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_PROMPT else text[: _MAX_PROMPT - 1] + "…"
+
+
+def mark(
+    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
+    what: Annotated[str, typer.Argument(metavar="MARK", help="helpful, harmful, or irrelevant.")],
+    session: Annotated[
+        str | None, typer.Option(help="Session that the mark is about; one mark per session.")
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(help="With irrelevant: the prompt. Default: the last one with this card."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="With irrelevant: write it without asking.")
+    ] = False,
+) -> None:
+    """Record that a lesson helped, misled or was not relevant.
+
+    For an irrelevant one it also offers to write the prompt into the card's `not-for`: the card
+    stays silent for that prompt and its like.
+
+    Example: lessons mark telegram-allowlist irrelevant --prompt "rename the bot"
+    """
+    brain = open_brain()
+    effect = brain.stats.mark(card, what, session=session)
+    told = ""
+    if what == "irrelevant":
+        from lessons_kb.brain.cards import tell_prompt
+        from lessons_kb.brain.why import find_prompt
+
+        told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
+    if options().json:
+        print_json(as_data(effect))
+    else:
+        counts = ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
+        print(f"{clean_line(effect.name)} marked {what} ({counts})")
+    if told:
+        _write(brain, effect.name, told, sure=yes)
+    elif what == "irrelevant":
+        say("no prompt with this lesson is remembered; name it with --prompt")
+
+
+def _write(brain: Brain, name: str, prompt: str, *, sure: bool) -> None:
+    shown = clean_line(prompt)
+    ask = sys.stdin.isatty() and sys.stderr.isatty()
+    question = f"Write not-for: \u201c{shown}\u201d into {clean_line(name)}?"
+    if sure or (ask and typer.confirm(question, default=False, err=True)):
+        brain.cards.add_not_for(name, prompt)
+        say(f"{clean_line(name)} stays silent for \u201c{shown}\u201d")
+    elif not ask:
+        say(f"add --yes to write \u201c{shown}\u201d into the card\u2019s not-for")

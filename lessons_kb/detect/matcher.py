@@ -6,19 +6,332 @@ is looked up for those alone. Syntax is read only where the words of a pattern o
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import islice
+from typing import Any
 
-from lessons_kb.detect.added_code import Change
-from lessons_kb.detect.ast_patterns import find_language, find_nodes, language_of
-from lessons_kb.detect.patterns import compile_pattern, find_segments, find_words
+from lessons_kb.data import read_mapping
+from lessons_kb.errors import InputError
 from lessons_kb.model import Pattern
-from lessons_kb.text.globs import match_globs
-from lessons_kb.text.linear_regex import compile_set
+from lessons_kb.text.patterns import compile_regex, compile_set, match_globs
+
+MAX_PATTERNS = 20
+"""Of one card."""
+MAX_TEXT = 500
+"""Characters of one regular expression or syntax pattern."""
+MAX_PROGRAM = 2_000
+"""Instructions of one compiled regular expression: two Unicode classes, or some 200 characters."""
+MAX_FILES = 20
+"""Globs of one pattern."""
+_MAX_PATTERN_MEMORY = 4 << 20
+"""Bytes for one pattern; RE2 goes on without its fastest engine where they do not suffice."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_SINGLE_QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
+_SAFE_SIZE = 10
+"""What a pattern weighs that has no program."""
+_WORD = re.compile(r"(?<![\w$])[^\W\d]\w+")
+_TOKEN = re.compile(r"\w+|[.(\[]")
+_GAP = r"(?:\W|(?:#|//)[^\n]*\n)*"
+"""What may stand between two tokens of code: signs, and comments to the end of a line."""
+_METAVARIABLE = re.compile(r"\$\$?\$?[A-Z_][A-Z0-9_]*|\$\$\$")
+
+
+def check_pattern(pattern: Pattern) -> str:
+    """Return why a pattern cannot be used, with a suggested fix after "; ", "" when it can.
+
+    The syntax of an ``ast`` pattern is not looked at: what reads it is an extra.
+    """
+    for name, text in ((pattern.kind, pattern.text), ("unless", pattern.unless)):
+        if len(text) > MAX_TEXT:
+            return f"{name} has {len(text)} characters; shorten it to {MAX_TEXT}"
+        if _CONTROL.search(text):
+            return f"{name} contains a control character; {_SINGLE_QUOTES}"
+    if pattern.kind == "ast":
+        if not find_words(pattern):
+            return "ast contains no word to look for; name at least one function or keyword"
+    elif problem := _check_regex(pattern.kind, pattern.text):
+        return problem
+    return _check_regex("unless", pattern.unless) if pattern.unless else ""
+
+
+def find_words(pattern: Pattern) -> tuple[str, ...]:
+    """Return the words that any code holds which an ``ast`` pattern matches, longest first."""
+    words = _WORD.findall(_METAVARIABLE.sub(" ", pattern.text))
+    return tuple(sorted(dict.fromkeys(words), key=len, reverse=True))
+
+
+def find_segments(pattern: Pattern) -> tuple[str, ...]:
+    """Return regular expressions that are found in any code which an ``ast`` pattern matches.
+
+    Each is what stands between two metavariables: its words in their order, with the dot before
+    them and the bracket behind.
+    """
+    segments = []
+    for piece in _METAVARIABLE.split(pattern.text):
+        tokens = _TOKEN.findall(piece)
+        words = [place for place, token in enumerate(tokens) if token[0] not in ".(["]
+        if not words:
+            continue
+        first = words[0] - (words[0] > 0 and tokens[words[0] - 1] == ".")
+        last = min(words[-1] + 1, len(tokens) - 1)
+        inner = [token for token in tokens[first + 1 : last] if token[0] not in ".(["]
+        kept = [tokens[first], *inner, tokens[last]] if last > first else [tokens[first]]
+        segments.append(_GAP.join(map(_escape, kept)))
+    return tuple(dict.fromkeys(segments))
+
+
+def _escape(token: str) -> str:
+    if not token[0].isalnum() and token[0] != "_":
+        return re.escape(token)
+    return rf"\b{token}\b" if token.isascii() else token
+
+
+@lru_cache(maxsize=1_024)
+def compile_pattern(text: str) -> Any:
+    """Return a regular expression over UTF-8 bytes whose ``^`` and ``$`` are those of lines.
+
+    Raises InputError where it cannot be compiled.
+    """
+    return compile_regex(f"(?m){text}", max_memory=_MAX_PATTERN_MEMORY, captures=False)
+
+
+def measure(pattern: Pattern) -> int:
+    """Return how much a pattern that was checked costs to look for, in instructions of RE2."""
+    texts = (pattern.unless,) if pattern.kind == "ast" else (pattern.text, pattern.unless)
+    sizes = (int(compile_pattern(text).programsize) for text in texts if text)
+    return sum(sizes, _SAFE_SIZE)
+
+
+def _check_regex(name: str, text: str) -> str:
+    try:
+        compiled = compile_regex(text, max_memory=_MAX_PATTERN_MEMORY, captures=False)
+    except InputError as error:
+        return f"{name}: {error}"
+    if compiled.programsize > MAX_PROGRAM:
+        return f"{name} is too large; use smaller bounds such as .{{0,20}}"
+    if compiled.search("") is not None:
+        return f"{name} matches an empty text, so everything; let it require a word"
+    return ""
+
+
+EXTRA = "ast"
+MAX_NODES = 1_000
+"""Of one pattern in one text; asking for the place of one takes as long as the text is."""
+_MANY = 3
+"""Patterns from which on it is cheaper to find first what any of them matches."""
+_FEW = 500
+"""Nodes up to which it is cheaper to ask each which patterns match it: 20 µs a pattern, where a
+walk for one pattern takes 10 to 15 ms in a file of 5,000 lines."""
+_PANIC = "PanicException"
+"""What a bug in the parser raises; its class can only be told by its name."""
+
+
+def is_available() -> bool:
+    """Tell whether ast-grep is installed; its import takes 12 ms, once."""
+    return _ast_grep() is not None
+
+
+def language_of(path: str) -> str:
+    """Return the language of a file by its extension, "" where none is known."""
+    return _names()["extensions"].get(path.rpartition(".")[2].casefold(), "")
+
+
+def find_language(name: str) -> str:
+    """Return a language by a name in any case, its extension among them; "" for an unknown one."""
+    extensions, names = _names()["extensions"], _names()["names"]
+    name = name.casefold()
+    known = name in extensions.values()
+    return name if known else extensions.get(name) or names.get(name, "")
+
+
+def name_example(language: str) -> str:
+    """Return the name of a file that is in a language, by any name of it."""
+    language = find_language(language)
+    extensions = (name for name, value in _names()["extensions"].items() if value == language)
+    return ".".join(("example", *list(extensions)[:1]))
+
+
+def check_syntax(pattern: str, language: str) -> str:
+    """Return why ast-grep does not take a pattern in a language, "" where it does."""
+    try:
+        _find_all(_parse("", language), pattern)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def parse(text: str, language: str) -> Any:
+    """Return the root of a text's syntax tree, None without ast-grep or such a language."""
+    if not is_available():
+        return None
+    try:
+        return _parse(text.encode("utf-8", "replace").decode(), language)
+    except ValueError:
+        return None
+
+
+def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield (place of the pattern, start, end), in characters, of nodes that match.
+
+    A pattern that is no code in this language finds nothing, and so does everything where
+    ast-grep is not installed.
+    """
+    if not is_available():
+        return
+    try:
+        root = _parse(text, language)
+    except ValueError:
+        return
+    if len(patterns) >= _MANY and (nodes := _find_any(root, patterns)) is not None:
+        texts = [node.text() for node in nodes]
+        for place, pattern in enumerate(patterns):
+            word = next(iter(find_words(Pattern(kind="ast", text=pattern))), "")
+            for node, own in zip(nodes, texts, strict=True):
+                if word in own and node.matches(pattern=pattern):
+                    span = node.range()
+                    yield place, span.start.index, span.end.index
+        return
+    for place, pattern in enumerate(patterns):
+        try:
+            nodes = _find_all(root, pattern)
+        except ValueError:
+            continue
+        for node in islice(nodes, MAX_NODES):
+            span = node.range()
+            yield place, span.start.index, span.end.index
+
+
+def _find_any(root: Any, patterns: Sequence[str]) -> list[Any] | None:
+    """Return what any of some patterns matches, found in one walk.
+
+    None where that is much, or one of the patterns is no code.
+    """
+    try:
+        found = root.find_all({"rule": {"any": [{"pattern": one} for one in patterns]}})
+        nodes = list(islice(found, _FEW + 1))
+    except BaseException as error:
+        if not isinstance(error, RuntimeError) and type(error).__name__ != _PANIC:
+            raise
+        return None
+    return nodes if len(nodes) <= _FEW else None
+
+
+def _parse(text: str, language: str) -> Any:
+    try:
+        return _ast_grep().SgRoot(text, language).root()
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        raise ValueError(f"{language} is not a language that ast-grep knows") from None
+
+
+def _find_all(root: Any, pattern: str) -> Any:
+    try:
+        return root.find_all(pattern=pattern)
+    except RuntimeError as error:
+        lines = [line.strip() for line in str(error).partition("Stack backtrace")[0].splitlines()]
+        why = next((line for line in reversed(lines) if line), "unknown")
+        raise ValueError(why.partition(": ")[2] or why) from None
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        raise ValueError("ast-grep cannot read it") from None
+
+
+@cache
+def _ast_grep() -> Any:
+    try:
+        import ast_grep_py  # an extra, and 12 ms on a hook's path
+    except ImportError:
+        return None
+    return ast_grep_py
+
+
+@cache
+def _names() -> dict[str, dict[str, str]]:
+    return read_mapping("languages.txt")
+
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NO_NEWLINE = "\\"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """One piece of a file, before and after; whole lines where they are known."""
+
+    path: str
+    """POSIX, relative to the project root where it lies below it."""
+    before: str = ""
+    after: str
+    line: int = 1
+    """1-based, in the changed file, of the first line of ``after``; 0 = not known."""
+    prefix: str = ""
+    suffix: str = ""
+    """The rest of the file around the piece, if it is known: what syntax is read from."""
+
+
+def parse_diff(text: str) -> Iterator[Change]:
+    """Yield the pieces of a unified diff as git writes it, one for each hunk that adds a line.
+
+    Hunks are followed by their counts: an added line may look like a header.
+    """
+    path, line, old, new = "", 0, 0, 0
+    before: list[str] = []
+    after: list[str] = []
+    adds = False
+    for row in text.split("\n"):
+        if old <= 0 and new <= 0:
+            if adds:
+                yield _piece(path, before, after, line)
+            before, after, adds = [], [], False
+            if row.startswith("+++ "):
+                path = _path(row[4:])
+            elif hunk := _HUNK.match(row):
+                old, line, new = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+            continue
+        mark, rest = row[:1], row[1:]
+        if mark == _NO_NEWLINE:
+            continue
+        if mark != "+":
+            before.append(rest)
+            old -= 1
+        if mark != "-":
+            after.append(rest)
+            new -= 1
+        adds = adds or mark == "+"
+    if adds:
+        yield _piece(path, before, after, line)
+
+
+def place_in(change: Change, text: str) -> Change:
+    """Return a piece with what stands around it in its changed file, if its lines are there."""
+    lines = text.splitlines(keepends=True)
+    start, count = change.line - 1, change.after.count("\n")
+    prefix, piece = "".join(lines[:start]), "".join(lines[start : start + count])
+    if piece.rstrip("\n") != change.after.rstrip("\n"):
+        return change
+    return replace(change, prefix=prefix, suffix="".join(lines[start + count :]))
+
+
+def _piece(path: str, before: list[str], after: list[str], line: int) -> Change:
+    texts = ("".join(f"{row}\n" for row in rows) for rows in (before, after))
+    return Change(path=path, before=next(texts), after=next(texts), line=line)
+
+
+def _path(name: str) -> str:
+    """Return the path that a ``+++`` line names; git puts odd ones in quotes."""
+    name = name.split("\t", maxsplit=1)[0]
+    if name.startswith('"'):
+        raw = name.strip('"').encode("latin-1", "replace").decode("unicode_escape")
+        name = raw.encode("latin-1", "replace").decode("utf-8", "replace")
+    return name.removeprefix("b/")
+
 
 MAX_CHARS = 1_000_000
 """Of one text; what is behind them is not looked at."""

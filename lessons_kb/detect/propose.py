@@ -18,10 +18,15 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import Any
 
-from lessons_kb.detect.added_code import Change
-from lessons_kb.detect.ast_patterns import language_of, parse
-from lessons_kb.detect.matcher import Matcher, Rule
-from lessons_kb.detect.patterns import check_pattern, find_words
+from lessons_kb.detect.matcher import (
+    Change,
+    Matcher,
+    Rule,
+    check_pattern,
+    find_words,
+    language_of,
+    parse,
+)
 from lessons_kb.model import Pattern
 
 MAX_LEARNT_CHARS = 20_000

@@ -17,7 +17,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
-from lessons_kb.cards.slugs import normal_title
+from lessons_kb.cards.links import normal_title
 from lessons_kb.model import Card
 from lessons_kb.text.analyzer import STOP_WORDS, analyze
 

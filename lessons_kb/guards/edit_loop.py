@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from lessons_kb.guards.file_names import show_path
-from lessons_kb.guards.guard_state import check_limit, check_state
+from lessons_kb.guards.file_names import check_limit, check_state, show_path
 from lessons_kb.model import CALLS, DONE, Event, Signal
 
 _NOTE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from lessons_kb.guards.guard_state import check_limit, check_state
+from lessons_kb.guards.file_names import check_limit, check_state
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
 
 _GUIDANCE = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
-from lessons_kb.guards.file_names import show_path
-from lessons_kb.guards.guard_state import check_limit, check_state
+from lessons_kb.guards.file_names import check_limit, check_state, show_path
 from lessons_kb.model import Event, Signal
 
 _AGAIN = "The same call of {tool} with the same arguments was made {count} times in a row"

@@ -6,25 +6,32 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from lessons_kb.cards.header import Header, Split, canonical, split_header
+from lessons_kb.cards.keys import (
+    Header,
+    Split,
+    canonical,
+    split_header,
+)
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.importers.imported_lesson import (
+from lessons_kb.importers.markdown_blocks import (
     CAUSE,
     FIX,
+    HEADING,
+    ITEM,
     MISTAKE,
     PREVENTION,
+    ROW,
     SECTIONS,
     SITUATION,
+    Block,
     Incoming,
     PassedOver,
     Reading,
-    make_origin,
-)
-from lessons_kb.importers.markdown_blocks import HEADING, ITEM, ROW, Block, read_blocks
-from lessons_kb.importers.prose import (
     checklist,
     fit_sections,
+    make_origin,
+    read_blocks,
     shorten,
     split_date,
     split_lead,

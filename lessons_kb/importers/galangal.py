@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lessons_kb.errors import InputError
-from lessons_kb.importers.imported_lesson import (
+from lessons_kb.importers.markdown_blocks import (
     FIX,
     PREVENTION,
     SECTIONS,
@@ -17,9 +17,12 @@ from lessons_kb.importers.imported_lesson import (
     Incoming,
     PassedOver,
     Reading,
+    checklist,
+    fit_sections,
     make_origin,
+    shorten,
+    unmarked,
 )
-from lessons_kb.importers.prose import checklist, fit_sections, shorten, unmarked
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.sentences import split_sentences
 

@@ -3,23 +3,80 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
-from lessons_kb.importers.export_formats import FORMAT
-from lessons_kb.importers.imported_lesson import (
+from lessons_kb.importers.markdown_blocks import (
     PREVENTION,
     SECTIONS,
     Incoming,
     Reading,
+    checklist,
+    fit_sections,
     make_origin,
+    shorten,
+    unmarked,
 )
-from lessons_kb.importers.prose import checklist, fit_sections, shorten, unmarked
-from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES, Card, as_data
+from lessons_kb.text.sanitize import clean_line, counted, visible_json
+
+FORMAT = "lessons-kb/1"
+"""Marks a line that ``jsonl.read_lines`` restores as it was."""
+
+_HEADINGS = {"lesson": "Lessons", "playbook": "Playbooks", "qa-finding": "Review findings"}
+
+
+def format_jsonl(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield one line of JSON for each (card, text of its file), without line ends."""
+    for card, text in cards:
+        data = {"format": FORMAT, **as_data(card), "text": text}
+        yield visible_json(json.dumps(data, ensure_ascii=False))
+
+
+def format_json(cards: Iterable[tuple[Card, str]]) -> str:
+    """Return one JSON document with every card."""
+    data = [{**as_data(card), "text": text} for card, text in cards]
+    whole = {"format": FORMAT, "cards": data}
+    return visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
+
+
+def format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
+    """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
+    known = list(cards)
+    lines = ["# Lessons", "", f"{counted(len(known), 'card')}."]
+    for kind, heading in _HEADINGS.items():
+        chosen = [card for card, _text in known if card.kind == kind]
+        if chosen:
+            lines += ["", f"## {heading}"]
+        for card in chosen:
+            lines += ["", f"### {_plain(card.title)}", "", _marks(card)]
+            if card.why:
+                lines += ["", f"Why: {_plain(card.why)}"]
+            if card.checklist:
+                lines += ["", *(f"- [ ] {_plain(item)}" for item in card.checklist)]
+    return "\n".join(lines) + "\n"
+
+
+def _marks(card: Card) -> str:
+    marks = [card.severity, f"seen {card.occurrences}×"]
+    if card.last_seen:
+        marks.append(f"last {card.last_seen}")
+    marks += [f"stage {', '.join(card.stages)}"] if card.stages else []
+    marks += [f"project {card.project}"] if card.project else []
+    marks += [f"topics {', '.join(card.topics)}"] if card.topics else []
+    marks += [f"paths {', '.join(card.paths)}"] if card.paths else []
+    marks += [card.evidence] if card.evidence else []
+    marks += [f"reopen when {card.reopen_when}"] if card.reopen_when else []
+    marks += [card.status] if card.status != "active" else []
+    return _plain(f"{' · '.join(marks)} · {card.id}")
+
+
+def _plain(text: str) -> str:
+    return clean_line(text).replace("<!--", "&lt;!--")
+
 
 NAMES = read_mapping("import_json_keys.txt")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""

@@ -15,14 +15,15 @@ import stat
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import IO
 
-from lessons_kb.errors import GitError
-from lessons_kb.process.find_program import find_program
-from lessons_kb.process.process_tree import end_tree
+from lessons_kb.errors import GitError, InputError
+from lessons_kb.process.programs import find_program
+from lessons_kb.process.run import end_tree
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
@@ -493,3 +494,420 @@ def _as_new_file(top: bytes, name: bytes) -> bytes:
 def decode(data: bytes) -> str:
     """Return what git printed as text; bytes that are no UTF-8 are replaced."""
     return data.decode("utf-8", "replace")
+
+
+NEW_FILE = "100644"
+"""Mode of a file that is added."""
+_TRIES = 40
+_PAUSE_SECONDS = 0.05
+"""Between two tries, for a git that holds the branch's lock."""
+_MESSAGE_CHARS = 8_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Author:
+    """Who answers for a commit."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A file in a tree."""
+
+    mode: str
+    blob: str
+    """The hash of its content."""
+
+
+def check_name(name: str) -> None:
+    """Raise InputError for what git would not take for a branch's name, GitError without git."""
+    done = run_git(find_git(), os.sep, "check-ref-format", f"refs/heads/{name}")
+    if done.code or name.startswith("-"):
+        raise InputError(f"{name!r} is no name of a branch; choose another")
+
+
+class Branch:
+    """One branch of the repository around a folder; paths are POSIX, from git's top folder."""
+
+    def __init__(self, cwd: str, name: str) -> None:
+        """Raises GitError without git or a repository, InputError for an impossible name."""
+        check_name(name)
+        self._repository = Repository(find_git(), cwd)
+        self.name = name
+        self._ref = f"refs/heads/{name}"
+
+    @property
+    def top(self) -> str:
+        """The folder in which git's paths begin."""
+        return self._repository.cwd
+
+    def tip(self) -> str:
+        """Return the hash of the branch's last commit, "" while there is no such branch."""
+        done = self._repository.run("rev-parse", "--quiet", "--verify", f"{self._ref}^{{commit}}")
+        return "" if done.code else done.output.decode().strip()
+
+    def start(self) -> str:
+        """Return the commit on which the next one is made.
+
+        It is the branch's last one, or HEAD where the branch is not there yet or all of it has
+        been merged. Raises GitError in a repository without commits.
+        """
+        head, tip = self._repository.commit(), self.tip()
+        merged = not tip or self._run_ok("merge-base", "--is-ancestor", tip, head)
+        return head if merged else tip
+
+    def find_entry(self, commit: str, path: str) -> Entry | None:
+        """Return what a commit has at a path, None where that is no file."""
+        found = self._repository.ask("ls-tree", "-z", "--full-tree", commit, "--", path)
+        mode, kind, rest = (found.decode("utf-8", "surrogateescape").split(" ", 2) + [""] * 3)[:3]
+        blob, _, name = rest.removesuffix("\0").partition("\t")
+        return Entry(mode=mode, blob=blob) if kind == "blob" and name == path else None
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        """Return a file of a commit, None where it has none; GitError for one that is too long."""
+        entry = self.find_entry(commit, path)
+        if entry is None:
+            return None
+        done = self._repository.run("cat-file", "blob", entry.blob)
+        if done.code or done.truncated:
+            raise GitError(f"{path} cannot be read from the branch {self.name}; look at it there")
+        return done.output
+
+    def find_unmerged(self, folder: str) -> list[str]:
+        """Return the files below a folder ("" = all) that the branch adds to HEAD or changes."""
+        head, tip = self._repository.commit(), self.tip()
+        if not tip:
+            return []
+        done = self._repository.run("merge-base", head, tip)
+        base = head if done.code else done.output.decode().strip()
+        inside = ("--", f":(top,literal){folder}") if folder else ()
+        form = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
+        # What was merged by copying its content is on the branch still, and not new to HEAD.
+        new, theirs = (
+            self._repository.ask(*form, one, tip, *inside).split(b"\0") for one in (base, head)
+        )
+        both = sorted(set(new) & set(theirs) - {b""})
+        return [name.decode("utf-8", "surrogateescape") for name in both]
+
+    def is_checked_out(self) -> bool:
+        """Tell whether this work tree shows the branch; InputError where another one does."""
+        place = ""
+        for line in self._repository.ask("worktree", "list", "--porcelain").splitlines():
+            key, _, value = line.decode("utf-8", "surrogateescape").partition(" ")
+            if key == "worktree":
+                place = os.path.realpath(value)
+            elif (key, value) == ("branch", self._ref) and place != self.top:
+                raise InputError(f"another work tree shows the branch {self.name}; choose another")
+            elif (key, value) == ("branch", self._ref):
+                return True
+        return False
+
+    def is_clean(self, path: str) -> bool:
+        """Tell whether a file is neither changed nor staged in the work tree."""
+        form = ("status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching")
+        filters = self._repository.filters_off()
+        return not self._repository.ask(*filters, *form, "--", f":(top,literal){path}")
+
+    def commit(
+        self, change: Callable[[str], Mapping[str, bytes]], *, message: str, author: Author
+    ) -> str:
+        """Commit what ``change`` returns for the commit it is made on: path → content.
+
+        ``change`` may be called several times: a commit made meanwhile by another comes first.
+        Returns the new commit's hash; raises GitError, and what ``change`` raises.
+        """
+        for number in range(_TRIES):
+            old, start = self.tip(), self.start()
+            tree = self._write_tree(start, change(start))
+            new = self._write_commit(tree, start, message, author)
+            done = self._repository.run("update-ref", self._ref, new, old or "0" * len(new))
+            if not done.code:
+                return new
+            if self.tip() == old and ".lock" not in done.error:
+                raise GitError(explain(done.error, f"the branch {self.name}"))
+            time.sleep(_PAUSE_SECONDS * min(number, 4))
+        raise GitError(f"the branch {self.name} is locked or never rests; try again later")
+
+    def stage(self, path: str) -> None:
+        """Take a file over into the work tree's index as the branch's last commit has it."""
+        if (entry := self.find_entry(self.tip(), path)) is not None:
+            told = f"{entry.mode},{entry.blob},{path}"
+            self._repository.ask("update-index", "--add", "--cacheinfo", told)
+
+    def _run_ok(self, *arguments: str) -> bool:
+        return self._repository.run(*arguments).code == 0
+
+    def _write_tree(self, start: str, files: Mapping[str, bytes]) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            index = os.path.join(folder, "index")
+            self._repository.ask("read-tree", start, GIT_INDEX_FILE=index)
+            for path, data in files.items():
+                content = os.path.join(folder, "content")
+                with open(content, "wb") as file:
+                    file.write(data)
+                written = self._repository.ask("hash-object", "-w", "--no-filters", "--", content)
+                known = self.find_entry(start, path)
+                told = f"{known.mode if known else NEW_FILE},{written.decode().strip()},{path}"
+                self._repository.ask(
+                    "update-index", "--add", "--cacheinfo", told, GIT_INDEX_FILE=index
+                )
+            return self._repository.ask("write-tree", GIT_INDEX_FILE=index).decode().strip()
+
+    def _write_commit(self, tree: str, parent: str, message: str, author: Author) -> str:
+        people = {
+            f"GIT_{role}_{what}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", author.name), ("EMAIL", author.email))
+        }
+        text = message.replace("\0", "")[:_MESSAGE_CHARS]
+        made = self._repository.ask("commit-tree", tree, "-p", parent, "-m", text, **people)
+        return made.decode().strip()
+
+
+_MAX_GAPS = 50
+"""Commits in a row that cannot be read; a clone without any content has no others."""
+_PATCH_FORM = (
+    *("--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}"),
+)
+_COMMIT = "lessons-commit "
+_PATCHES = (
+    *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
+    f"--format=tformat:%x00{_COMMIT}%H %ct%n%B%x00",
+    *_PATCH_FORM,
+)
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """One commit of a history."""
+
+    id: str
+    """Its hash."""
+    date: str
+    """ISO date on which it was made."""
+    text: str
+    """Its unified diff; "" of one longer than MAX_BYTES."""
+
+
+def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
+    """Yield the commits that lead to HEAD, oldest first, merges left out.
+
+    Those that lead to the commit ``since`` are left out, too, if HEAD descends from it; of more
+    than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
+    run. Raises GitError where there is no git, no repository or no commit.
+    """
+    repository = Repository(find_git(), cwd)
+    repository.commit()
+    options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
+    form = f"--format=tformat:%x00{_COMMIT}%H %cs"
+    bound = (f"--max-count={most}",) if most else ()
+    revisions = (f"{since}..HEAD",) if since and repository.leads(since) else ("HEAD",)
+    command = ("log", *options, *bound, form, *FORM, "--end-of-options", *revisions)
+    with spawned(repository.git, repository.cwd, command) as output:
+        for part in _split_commits(output):
+            head, _, patch = part.partition(b"\n")
+            name, _, date = decode(head).partition(" ")
+            fits = len(part) <= MAX_BYTES
+            yield Commit(id=name, date=date, text=decode(patch) if fits else "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patch:
+    """One commit with what it changes, without context lines."""
+
+    id: str
+    at: float
+    """Seconds since the epoch."""
+    message: str
+    patch: bytes
+    """git's; b"" of one longer than MAX_BYTES."""
+
+
+def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
+    """Return the ids of the commits that lead to HEAD, newest first, merges left out.
+
+    ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
+    no commit.
+    """
+    repository = Repository(find_git(), cwd)
+    repository.commit()
+    dated = [f"--since={since}"] if since else []
+    command = ("rev-list", "--no-merges", *dated, "--end-of-options", "HEAD")
+    with spawned(repository.git, repository.cwd, command) as output:
+        found = output.read().decode().split()
+        if output.wait():
+            raise GitError(explain(output.error(), cwd))
+        return found
+
+
+def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
+    """Yield commits with their patches, in the order of their ids.
+
+    git ends at the first file whose content a partial clone lacks: such a commit is left out and
+    the rest is asked for again, until 500 in a row cannot be read. Raises GitError where there is
+    no content at all.
+    """
+    repository = Repository(find_git(), cwd)
+    place, gaps, size, read = 0, 0, len(commits), 0
+    while place < len(commits):
+        held: Patch | None = None
+        wanted = commits[place : place + size]
+        end = place + len(wanted)
+        with tempfile.TemporaryFile() as ids:
+            ids.write("\n".join(wanted).encode())
+            ids.seek(0)
+            with spawned(repository.git, repository.cwd, _PATCHES, given=ids) as run:
+                for part in _split_commits(run):
+                    if held is not None:
+                        yield held
+                        place, read = place + 1, read + 1
+                    held = _read_patch(part)
+                whole, error = run.wait() == 0, run.error()
+        if whole:
+            place, gaps, size, read = end, 0, len(commits), read + 1
+            if held is not None:
+                yield held
+        elif held is not None and len(wanted) > 1:
+            size = 1  # the last one may be cut: ask for it alone
+        else:
+            place, gaps, size = place + 1, gaps + 1, len(commits)
+        if gaps > _MAX_GAPS and not read:
+            raise GitError(f"{explain(error, cwd)}, or fetch the whole history again")
+        if gaps > 10 * _MAX_GAPS:
+            return
+
+
+def read_commit(cwd: str, commit: str) -> str:
+    """Return the patch of one commit as a unified diff. Raises GitError."""
+    repository = Repository(find_git(), cwd)
+    form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *FORM)
+    return decode(repository.ask(*form, "--end-of-options", commit))
+
+
+def _read_patch(part: bytes) -> Patch:
+    head, _, rest = part.partition(b"\n")
+    message, _, patch = rest.partition(b"\0")
+    number, _, at = head.decode().partition(" ")
+    fits = len(part) <= MAX_BYTES
+    return Patch(
+        id=number, at=float(at or 0), message=decode(message), patch=patch if fits else b""
+    )
+
+
+def _split_commits(output: Run) -> Iterator[bytes]:
+    """Yield what stands between the marks of commits; of one too long a little more than fits."""
+    mark = b"\0" + _COMMIT.encode()
+    rest, begun = b"", False
+    while chunk := output.read(_CHUNK):
+        *whole, rest = (rest + chunk).split(mark)
+        for part in whole:
+            if begun:
+                yield part
+            begun = True
+        if len(rest) > 2 * MAX_BYTES:
+            rest = rest[: MAX_BYTES + 1] + rest[-len(mark) :]
+    if begun:
+        yield rest
+
+
+SCOPES = {"user": "--global", "project": "--local"}
+"""Where a driver is configured: for every repository of this user, or for one clone."""
+
+_FAILED = 128
+"""Exit code from which git means an error and not a number of conflicts."""
+
+
+def merge_lines(
+    base: bytes, ours: bytes, theirs: bytes, *, labels: Sequence[str], marker_size: int, cwd: str
+) -> tuple[bytes, bool]:
+    """Merge three texts as ``git merge-file`` does; return the result and whether it conflicts.
+
+    ``labels`` name ours, the base and theirs in the markers. The style of conflicts is the one
+    configured for ``cwd``. Raises GitError for what git takes for binary.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
+            path = os.path.join(folder, name)
+            with open(path, "wb") as file:
+                file.write(data)
+            names.append(path)
+        named = [option for label in labels for option in ("-L", label)]
+        size = f"--marker-size={marker_size}"
+        done = run_git(find_git(), cwd, "merge-file", "-p", "-q", size, *named, "--", *names)
+    if done.code >= _FAILED or done.code < 0 or done.truncated:
+        no_text = "it is not text"  # of which git says nothing where it is to be quiet
+        why = f"more than {MAX_BYTES:,} bytes" if done.truncated else _last_line(done, no_text)
+        raise GitError(f"git merge-file: {why}; merge it by hand")
+    return done.output, done.code > 0
+
+
+def find_attributes_file(cwd: str) -> str:
+    """Return the path of the clone's own attributes, which are not part of any commit."""
+    done = run_git(find_git(), cwd, "rev-parse", "--git-path", "info/attributes")
+    if done.code:
+        raise GitError(explain(done.error, cwd))
+    return os.path.join(cwd, os.fsdecode(done.output.rstrip(b"\n")))
+
+
+def read_merge_attribute(cwd: str, path: str) -> str:
+    """Return which driver git merges ``path`` (relative to ``cwd``) with; "" for its own."""
+    done = run_git(find_git(), cwd, "check-attr", "-z", "merge", "--", path)
+    if done.code:
+        raise GitError(explain(done.error, cwd))
+    value = done.output.split(b"\0")[2:3]
+    if not value or value[0] in (b"unspecified", b"set", b"unset"):
+        return ""
+    return os.fsdecode(value[0])
+
+
+def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | None, str]:
+    """Return the command of a merge driver, None without one, and the file that configures it.
+
+    Looks into one scope, or into all.
+    """
+    where = [SCOPES[scope]] if scope else []
+    key = f"merge.{name}.driver"
+    done = run_git(find_git(), cwd, "config", *where, "--show-origin", "-z", "--get", key)
+    if done.code not in (0, 1):  # 1: not configured
+        raise GitError(explain(done.error, cwd))
+    if done.code:
+        return None, ""
+    origin, command = os.fsdecode(done.output).split("\0")[:2]
+    return command, os.path.join(cwd, origin.removeprefix("file:"))
+
+
+def has_config(cwd: str, scope: str) -> bool:
+    """Tell whether there is a file of git's configuration for this scope."""
+    return run_git(find_git(), cwd, "config", SCOPES[scope], "--list", "--name-only").code == 0
+
+
+def set_driver(cwd: str, name: str, command: str, *, title: str, scope: str) -> None:
+    """Configure a merge driver. Raises GitError when the configuration cannot be written."""
+    for key, value in (("name", title), ("driver", command)):
+        _config(cwd, SCOPES[scope], f"merge.{name}.{key}", value)
+
+
+def unset_driver(cwd: str, name: str, *, scope: str) -> None:
+    """Take a merge driver out of the configuration; its section goes when nothing is left."""
+    for key in ("name", "driver"):
+        if run_git(find_git(), cwd, "config", SCOPES[scope], "--get", f"merge.{name}.{key}").code:
+            continue
+        _config(cwd, SCOPES[scope], "--unset-all", f"merge.{name}.{key}")
+
+
+def _config(cwd: str, *arguments: str) -> None:
+    done = run_git(find_git(), cwd, "config", *arguments)
+    if done.code:
+        what = _last_line(done, "git config failed")
+        raise GitError(f"{what}; grant yourself write access to git's configuration")
+
+
+def _last_line(done: Done, usual: str) -> str:
+    """Return what git said last, ``usual`` where it said nothing."""
+    said = done.error.strip().splitlines() or [usual]
+    return said[-1].removeprefix("fatal: ").removeprefix("error: ")

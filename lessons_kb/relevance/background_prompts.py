@@ -8,15 +8,66 @@ text alone, so it is measured when the card is read.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from math import exp, expm1, log, log1p
+from operator import mul
 from typing import NamedTuple
 
 from lessons_kb.data import read_lines
-from lessons_kb.relevance.surprise import FADING, PASSAGE, SPREAD, share_of
-from lessons_kb.text.scripts import find_script
+from lessons_kb.text.analyzer import (
+    BIGRAM_SCRIPTS,
+    LATIN,
+    OTHER,
+    STOP_WORDS,
+    analyze,
+    find_script,
+    find_script_of_word,
+    get_share,
+)
+
+FADING = 0.7
+"""Each further word counts this much of the one before, the rarest first: words come in company."""
+SPREAD = 1.25
+"""A card ten times as long holds more than ten times as many common words: topics widen."""
+_POWERS = tuple(FADING**place for place in range(256))
+PASSAGE = 150
+"""Terms of the passages in which the shares of common terms were counted."""
+RARE = 0.0005
+RARE_PIECE = 0.005
+"""Shares of terms that are not listed: of words, and of numbers and CJK bigrams."""
+_FIRST_BIGRAM = "\u0e00"
+
+
+def share_of(term: str) -> float:
+    """Return the share of passages of PASSAGE terms that hold a term."""
+    share = get_share(term)
+    if share is not None:
+        return share
+    return RARE_PIECE if term.isdigit() or term > _FIRST_BIGRAM else RARE
+
+
+def measure_nats(
+    terms: Iterable[str], shares: Mapping[str, float], length: int
+) -> dict[str, float]:
+    """Return how many nats it would take to find each of these terms by chance.
+
+    A term that stands in the share p of passages of PASSAGE terms stands in a card of ``length``
+    terms with probability 1 - (1 - p) ** (length / PASSAGE), were words strewn evenly.
+    """
+    passages = (max(length, 1) / PASSAGE) ** SPREAD
+    return {term: -log(-expm1(log1p(-shares[term]) * passages)) for term in terms}
+
+
+def fade(nats: list[float]) -> float:
+    """Return the sum of some evidence, the strongest first, each further piece counting less."""
+    nats.sort(reverse=True)
+    if len(nats) > len(_POWERS):
+        return sum([value * FADING**place for place, value in enumerate(nats)])
+    return float(sum(map(mul, nats, _POWERS)))
+
 
 _PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
@@ -113,3 +164,102 @@ def _background() -> tuple[dict[str, _Held], list[float]]:
         share = share_of(term)
         held[term] = _Held(share=share, nats=-log(share), prompts=tuple(numbers))
     return held, [sum(held[term].nats for term in terms) or 1.0 for terms in prompts]
+
+
+_LONGEST = 4_000
+"""Characters of a text that are looked at."""
+_WORD = re.compile(r"(?<![\w./\\@#$`-])[^\W\d_]+(?:-[^\W\d_]+)*+(?![\w/\\@(=`-]|\.\w)")
+"""A word of prose: no part of a path, an address, an identifier, an option or a call."""
+_SHORTEST = 2
+
+_DOUBT = 2.0
+"""Listed words that every text is given beforehand: a name or two are no language."""
+_FEWEST = 12
+"""Different words that a card needs for its language to be told: a heading alone, *Confirmación de
+Logout*, is of names and of words that English has too."""
+_SOME = 0.15
+_MOST = 0.3
+"""Parts of a text's different words that are unlisted from which its language is: _SOME where
+there is a short one among them, a function word. Of the recorded English prompts one in 200 is
+taken for another language's, of Spanish, Portuguese and French ones six in seven."""
+
+_SHORT = 3
+"""Letters of most function words. The listed share of such a word does not count in another
+language: *el*, *de*, *con* are rare in English."""
+_STEEPNESS = 0.6
+_LEAST_SHARE = 0.012
+"""exp(-_STEEPNESS · (letters - 1)), at least _LEAST: the geometric mean of the shares of words of
+so many letters in the recorded English prompts, function words included. Half or a quarter of
+_LEAST changes next to nothing."""
+_LEAST_PAIR = 0.01
+"""Of a pair of characters that no background prompt holds. With 0.005 a third more of the prompts
+in Chinese about other things draw a card, with 0.02 a fifth of the right cards is lost."""
+
+
+def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
+    """Return term → share in 0..1 for those of which the table's silence says nothing.
+
+    Empty for a text in a language that the table knows. Left out is what the text writes as a
+    name: an identifier, a path, a word in another script than most of the text.
+    """
+    words = _read_words(text)
+    script = find_script(words)
+    if script in BIGRAM_SCRIPTS:
+        pairs = [one for one in terms if not one.isascii() and get_share(one) is None]
+        return {one: max(share_of_background(one, script), _LEAST_PAIR) for one in pairs}
+    plain = {one for word in _find_unknown(words) for one in analyze(word)}
+    return {one: _guess(one) for one in terms if one in plain and _is_guessed(one)}
+
+
+def is_known_language(parts: Sequence[str]) -> bool:
+    """Tell whether all parts of a card are in a language that the table knows.
+
+    A card that says too little to tell is not: it is then taken for one in the prompt's language.
+    """
+    read = [dict.fromkeys(_read_words(part), True) for part in (*parts, "\n".join(parts))]
+    together = read[-1]
+    if len(together) < _FEWEST or find_script(together) in BIGRAM_SCRIPTS:
+        return False
+    return not any(map(_find_unknown, read))
+
+
+def _guess(term: str) -> float:
+    return max(exp(-_STEEPNESS * (len(term) - 1)), _LEAST_SHARE)
+
+
+def _is_guessed(term: str) -> bool:
+    return len(term) <= _SHORT or get_share(term) is None
+
+
+def _read_words(text: str) -> dict[str, bool]:
+    """Return the different words of prose in a text, in lower case → whether it has them so."""
+    text = text[:_LONGEST]
+    shouted = sum(map(str.isupper, text)) > sum(map(str.islower, text))
+    words: dict[str, bool] = {}
+    for word in set(_WORD.findall(text)):
+        lower = word.lower()
+        if len(word) >= _SHORTEST and (shouted or word[1:] == lower[1:]):
+            words[lower] = words.get(lower, False) or shouted or word == lower
+    return words
+
+
+def _find_unknown(words: Mapping[str, bool]) -> set[str]:
+    """Return the words in scripts and languages that the table does not know.
+
+    Which language it is, the words in lower case tell: a title in English is full of names.
+    """
+    by_script: dict[str, set[str]] = defaultdict(set)
+    for word in words:
+        by_script[find_script_of_word(word)].add(word)
+    latin, other = by_script[LATIN], by_script[OTHER]
+    if find_script(words) != LATIN:
+        return other
+    telling = [word for word in latin if words[word]]
+    unlisted = [word for word in telling if not _is_listed(word)]
+    least = _SOME if any(len(word) <= _SHORT for word in unlisted) else _MOST
+    return other | latin if len(unlisted) >= least * (len(telling) + _DOUBT) else other
+
+
+@lru_cache(maxsize=20_000)
+def _is_listed(word: str) -> bool:
+    return word in STOP_WORDS or any(get_share(term) is not None for term in analyze(word))

@@ -21,12 +21,48 @@ from math import exp, log, log1p
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Card, Hit
-from lessons_kb.relevance.background_prompts import UNKNOWN, measure_rarity
-from lessons_kb.relevance.surprise import PASSAGE, fade, measure_nats, share_of
-from lessons_kb.relevance.unlisted_words import is_known_language
+from lessons_kb.relevance.background_prompts import (
+    PASSAGE,
+    UNKNOWN,
+    fade,
+    is_known_language,
+    measure_nats,
+    measure_rarity,
+    share_of,
+)
 from lessons_kb.search.engine_protocol import K1
-from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.scripts import BIGRAM_SCRIPTS, find_script_of_word
+from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
+
+# Set on the changes of commits that fixed what a lesson is about (one repository), held against
+# two other repositories and against 720 changes of recorded sessions about something else.
+_ALONE = 0.95
+"""Confidence by the change or the error alone from which a card is given."""
+_TOGETHER = 0.9
+_EARLIER = 0.5
+"""Part of the log odds at the prompt that counts, from those of `NEAR` on."""
+NEAR = 0.02
+"""Confidence at the prompt from which a card is remembered for the turn."""
+_SUREST = 0.9999
+
+
+def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
+    """Tell whether a card is to be given for what happens after the prompt.
+
+    ``confidence`` is the gate's for the text of the change or the error, ``at_prompt`` the one for
+    the prompt; 0 = the prompt did not draw the card.
+    """
+    if confidence >= _ALONE:
+        return True
+    if at_prompt < NEAR or confidence <= 0:
+        return False
+    added = _log_odds(at_prompt) - _log_odds(NEAR)
+    return _log_odds(confidence) + _EARLIER * added >= _log_odds(_TOGETHER)
+
+
+def _log_odds(confidence: float) -> float:
+    bounded = min(confidence, _SUREST)
+    return log(bounded / (1 - bounded))
+
 
 # The log odds of a card are the sum of these times what each names.
 _BIAS = -5.5

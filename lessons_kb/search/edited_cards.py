@@ -6,8 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
 from lessons_kb.model import FIELDS
-from lessons_kb.search.engine_protocol import K1, B, Engine
-from lessons_kb.search.query_terms import join_pairs, join_terms, order_hits, plain_term
+from lessons_kb.search.engine_protocol import (
+    K1,
+    B,
+    Engine,
+    join_pairs,
+    join_terms,
+    order_hits,
+    plain_term,
+)
 
 Terms = Mapping[str, Sequence[str]]
 """Field → its terms in order."""

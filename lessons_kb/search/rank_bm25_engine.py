@@ -16,8 +16,9 @@ from rank_bm25 import BM25Okapi
 
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
-from lessons_kb.search.engine_protocol import K1, B
-from lessons_kb.search.query_terms import (
+from lessons_kb.search.engine_protocol import (
+    K1,
+    B,
     check_stamp,
     join_pairs,
     join_terms,

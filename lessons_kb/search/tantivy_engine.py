@@ -15,13 +15,13 @@ from tantivy import Query
 
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
-from lessons_kb.search.engine_protocol import rounded
-from lessons_kb.search.query_terms import (
+from lessons_kb.search.engine_protocol import (
     check_stamp,
     join_pairs,
     join_terms,
     order_hits,
     plain_term,
+    rounded,
 )
 
 _T = TypeVar("_T")

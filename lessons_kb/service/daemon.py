@@ -26,14 +26,13 @@ from pathlib import Path
 import lessons_kb
 from lessons_kb import hook_client
 from lessons_kb.agents.install.launcher import refresh_launcher
-from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery, look_in_agent
-from lessons_kb.brain.open_brains import Workspace
 from lessons_kb.errors import LessonsError
 from lessons_kb.service.hook_event import MODULES, answer_event
 from lessons_kb.service.start_daemon import FIRST_ASKED, find_obstacle, note_failure, note_start
 from lessons_kb.session.dispatch import HANDLERS
-from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.redact import redact
 
 IDLE_SECONDS = 900.0

@@ -14,16 +14,26 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from lessons_kb.agents.capabilities import AGENTS, Agent
-from lessons_kb.agents.identify_agent import event_name, find_host, is_attended
-from lessons_kb.agents.payload_fields import Payload, replaced_by, text_of
-from lessons_kb.brain.current_session import posted_session
+from lessons_kb.agents.capabilities import (
+    AGENTS,
+    Agent,
+    Payload,
+    event_name,
+    find_host,
+    is_attended,
+    replaced_by,
+    text_of,
+)
 from lessons_kb.brain.discovery import Discovery, look_in_agent
+from lessons_kb.brain.injected import posted_session
 from lessons_kb.hook_client import DEADLINE_VARIABLE, LONGER_SECONDS, read_deadline
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.event import NOTHING, Capabilities, HookEvent
-from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.store.session_roots import is_silenced, pin_directory
+from lessons_kb.session.state import (
+    NOTHING,
+    Capabilities,
+    HookEvent,
+)
+from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
 
 if TYPE_CHECKING:
     from lessons_kb.brain.layers import Layers
@@ -159,7 +169,7 @@ def _answer(
     if answer.trouble:
         log_failure(host, name, answer.trouble)
 
-    from lessons_kb.agents.answer_text import put_into_words  # most events say nothing
+    from lessons_kb.agents.capabilities import put_into_words  # most events say nothing
 
     said = put_into_words(answer)
     unseen = ""

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb import hook_client
-from lessons_kb.brain.doctor.health import Health
+from lessons_kb.brain.doctor import Health
 from lessons_kb.errors import LessonsError
-from lessons_kb.store.disk import read_regular
-from lessons_kb.store.locate import state_home
-from lessons_kb.store.user_state import make_private, write_private
-from lessons_kb.text.plurals import counted
+from lessons_kb.store.files import read_regular
+from lessons_kb.store.user_state import make_private, state_home, write_private
+from lessons_kb.text.sanitize import counted
 
 RECORD_NAME = "daemon.json"
 MOST_FAILURES = 3

@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.model import DONE, FAILURES, Card, Event, Signal
-from lessons_kb.session.calls_together import find_step, note_ended
-from lessons_kb.session.detected_mistakes import name_call, tell_after
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.open_session import OpenSession
-from lessons_kb.session.record_event import missed_events, outcome_of, prepared, see
+from lessons_kb.session.record_event import missed_events, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import (
     BLOCK,
     GUARD,
     MATCH,
+    NOTHING,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
     TurnState,
     now,
     read_state,
     turn_state,
 )
-from lessons_kb.session.transcript_tail import read_missed
+from lessons_kb.session.turn_lessons import find_step, name_call, note_ended, tell_after
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.detect_in_change import Detected
+    from lessons_kb.brain.detection import Detected
 
 _TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
@@ -101,7 +102,7 @@ def _find_written(
     held = {mark for call, mark in holding if call == name_call(hook_event)}
     if not held:
         return []
-    from lessons_kb.brain.detect_in_change import find_in_files  # few calls need these
+    from lessons_kb.brain.detection import find_in_files  # few calls need these
 
     return find_in_files(open_session.brain, written, open_session.scope, without=held)
 
@@ -117,7 +118,7 @@ def _find_late(
 ) -> list[tuple[Layer, Card]]:
     if event.outcome != "exec_error" or not event.output:
         return []
-    from lessons_kb.learn.failure_output import error_excerpt  # only a failure needs these
+    from lessons_kb.learn.signs import error_excerpt  # only a failure needs these
     from lessons_kb.session.turn_lessons import find_sure
 
     state = read_state(open_session.journal, hook_event.context)

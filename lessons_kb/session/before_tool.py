@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from lessons_kb.brain.bounded_refresh import freshen
-from lessons_kb.brain.detect_in_change import (
+from lessons_kb.brain.detection import (
     Detected,
     find_detected,
     find_in_files,
@@ -24,34 +23,38 @@ from lessons_kb.brain.detect_in_change import (
     place_creation,
 )
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.retrieve import find_usable
-from lessons_kb.detect.added_code import Change
+from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_files import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.guards.file_names import relative_path, show_path
-from lessons_kb.guards.planned_changes import find_changes, find_documents
-from lessons_kb.guards.tool_calls import find_folder, parse_call
+from lessons_kb.guards.tool_calls import find_changes, find_documents, find_folder, parse_call
 from lessons_kb.model import SEVERITIES, Card, Event
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.session.calls_together import note_begun
-from lessons_kb.session.detected_mistakes import (
-    name_call,
-    name_card,
-    name_place,
-    tell_after,
-    tell_before,
-)
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.open_session import OpenSession
 from lessons_kb.session.state import (
     BLOCK,
     GUARD,
     MATCH,
+    NOTHING,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
     TurnState,
     read_state,
     turn_state,
 )
-from lessons_kb.session.turn_lessons import describe, find_sure, give
+from lessons_kb.session.turn_lessons import (
+    describe,
+    find_sure,
+    give,
+    name_call,
+    name_card,
+    name_place,
+    note_begun,
+    tell_after,
+    tell_before,
+)
 from lessons_kb.store.scan import signature
 from lessons_kb.text.redact import excerpt, redact_short
 
@@ -306,10 +309,7 @@ def _find_served(
 
     They are about calls only where the user allows it. The nearest brain stands for theirs.
     """
-    from lessons_kb.brain.shared_server.served_cards import (  # few users have a server
-        find_in_call,
-        read_card,
-    )
+    from lessons_kb.brain.shared_server import find_in_call, read_card
 
     cards = [read_card(one) for one in served if _is_about_calls(one)]
     placed = map(call.place, call.changes)

@@ -21,10 +21,14 @@ from lessons_kb.errors import (
     StorageError,
     Untrusted,
 )
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.open_session import OpenSession
-from lessons_kb.store.locate import state_home, user_brain
-from lessons_kb.store.session_roots import is_first
+from lessons_kb.session.state import (
+    NOTHING,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
+)
+from lessons_kb.store.user_state import is_first, state_home, user_brain
 
 if TYPE_CHECKING:
     from lessons_kb.brain.layers import Layers
@@ -96,7 +100,7 @@ def _answer_compaction(
     """Answer a compaction that only the agent's record tells of, before the event itself."""
     if hook_event.agent not in UNANNOUNCED or hook_event.what not in ("prompt", "after"):
         return NOTHING
-    from lessons_kb.session.unannounced_compaction import answer_first  # few agents need it
+    from lessons_kb.session.compact import answer_first  # few agents need it
 
     try:
         return answer_first(open_session, hook_event, capabilities)

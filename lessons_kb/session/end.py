@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.open_session import OpenSession
-from lessons_kb.session.waiting_drafts import order_drafts
+from lessons_kb.session.outcomes import order_drafts
+from lessons_kb.session.state import (
+    NOTHING,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
+)
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, _capabilities: Capabilities) -> Answer:

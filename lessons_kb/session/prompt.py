@@ -2,24 +2,96 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain.bounded_refresh import freshen
+import os
+from typing import TYPE_CHECKING
+
 from lessons_kb.brain.injected import OUTCOME, name_cards, outcome
+from lessons_kb.brain.layers import freshen
+from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.model import Preflight
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.relevance.turn_evidence import NEAR
-from lessons_kb.session import served_lessons
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.open_session import OpenSession
+from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.record_event import find_missed, journal_missed
 from lessons_kb.session.state import (
     BLOCK,
+    NOTHING,
     OUTLIVE_A_PROMPT,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
+    TurnState,
     counter_for,
     event_of,
+    pack_known,
     turn_state,
 )
-from lessons_kb.store.events import prepare
-from lessons_kb.store.journal import Journal
+from lessons_kb.store.journal import Journal, prepare
+from lessons_kb.store.user_state import is_first, state_home, user_settings_path
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.shared_server import Asking
+
+
+def ask(open_session: OpenSession, hook_event: HookEvent, prompt: str) -> Asking | None:
+    """Begin to ask the server that the user shares with others, if there is one."""
+    if hook_event.posted or not os.path.exists(user_settings_path()):
+        return None
+    from lessons_kb.brain.shared_server import ask_server
+
+    try:
+        project = open_session.brain.project
+    except ConfigError:  # told where the brain itself is asked
+        project = None
+    return ask_server(
+        prompt,
+        directory=hook_event.directory,
+        project=project,
+        seconds=hook_event.patience,
+    )
+
+
+def answer_alone(
+    asking: Asking | None,
+    journal: Journal,
+    hook_event: HookEvent,
+    capabilities: Capabilities,
+    error: StorageError | ConfigError,
+) -> Answer:
+    """Answer with the server's lessons alone; raises ``error`` where there are none."""
+    hits = asking.collect() if asking is not None else ()
+    if not hits:
+        raise error
+    settings = PreflightSettings()
+    block = pack_known(hits[: settings.max_lessons], settings, capabilities)
+    with turn_state(journal, hook_event.context) as state:
+        context = state.deliver([(BLOCK, block.text)], capabilities)
+        state.cards = [["", hit.card.id] for hit in block.lessons]
+        remember(state, asking, block)
+    return Answer(context=context, block=block, trouble=f"{type(error).__name__}: {error}")
+
+
+def remember(state: TurnState, asking: Asking | None, block: Preflight) -> None:
+    """Remember the server's lessons that were given: no file here holds them."""
+    told = {one["id"]: one for one in asking.told} if asking is not None else {}
+    given = [told[hit.card.id] for hit in block.lessons if hit.card.id in told]
+    names = {one["id"] for one in given}
+    state.served = [one for one in state.served if one.get("id") not in names] + given
+
+
+def tell(
+    asking: Asking | None, hook_event: HookEvent, capabilities: Capabilities
+) -> tuple[str, ...]:
+    """Return the line on a server that does not answer, once a session."""
+    line = asking.tell() if asking is not None and capabilities.lines else ""
+    session = f"server {hook_event.agent} {hook_event.session}"
+    return (line,) if line and is_first(state_home(), session, unknown=True) else ()
+
+
+def find_trouble(asking: Asking | None) -> str:
+    """Return what keeps the server from answering, for the log, where it came up just now."""
+    return asking.tell() if asking is not None and asking.is_new else ""
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
@@ -51,11 +123,11 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         turn = notes.next_turn(hook_event.context, by=0)
         injected = {card for card, _ in notes.in_context(hook_event.context, since_turn=turn)}
         notes.forget_context(hook_event.context, injected)
-    asking = served_lessons.ask(open_session, hook_event, prompt.text)
+    asking = ask(open_session, hook_event, prompt.text)
     try:
         brain, trouble = freshen(brain)
     except (StorageError, ConfigError) as error:
-        return served_lessons.answer_alone(asking, journal, hook_event, capabilities, error)
+        return answer_alone(asking, journal, hook_event, capabilities, error)
     settings = brain.layers[0].settings
     if not capabilities.lasting:
         for layer in brain.layers:
@@ -86,14 +158,14 @@ def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capab
         ]
         context = state.deliver([(BLOCK, block.text)] if block.text else [], capabilities)
         lines = state.tell_drafted(capabilities)
-        served_lessons.remember(state, asking, block)
+        remember(state, asking, block)
     return Answer(
         context=context,
         block=block,
-        lines=(*lines, *served_lessons.tell(asking, hook_event, capabilities)),
+        lines=(*lines, *tell(asking, hook_event, capabilities)),
         language=settings.language,
         footer=settings.hooks.footer,
-        trouble=trouble or served_lessons.find_trouble(asking),
+        trouble=trouble or find_trouble(asking),
     )
 
 

@@ -6,15 +6,22 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.open_session import OpenSession
+from lessons_kb.session.outcomes import count_drafts
+from lessons_kb.session.record_event import (
+    Missed,
+    find_origin,
+    skip_record,
+)
 from lessons_kb.session.state import (
+    NOTHING,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
     now,
     read_state,
     turn_state,
 )
-from lessons_kb.session.transcript_tail import Missed, find_origin, skip_record
-from lessons_kb.session.waiting_drafts import count_drafts
 from lessons_kb.store.journal import Journal
 
 _ANSWERS = 2_000

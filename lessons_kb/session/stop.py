@@ -6,25 +6,33 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lessons_kb.brain.detect_in_change import find_in_evidence
+from lessons_kb.brain.detection import find_in_evidence
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.post_check.count_addressed import count_items
-from lessons_kb.brain.post_check.judge import judge
-from lessons_kb.brain.post_check.last_check import note_checked
-from lessons_kb.brain.post_check.work_done import find_session_evidence, is_change
-from lessons_kb.check.item_closings import read_closings
-from lessons_kb.check.item_states import check_items
+from lessons_kb.brain.post_check import (
+    count_items,
+    find_session_evidence,
+    is_change,
+    judge,
+    note_checked,
+)
+from lessons_kb.check.item_states import check_items, read_closings
 from lessons_kb.model import CONTRADICTED, Card
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.lesson_outcomes import note_effects
-from lessons_kb.session.open_session import OpenSession
-from lessons_kb.session.record_event import find_missed, journal_missed
-from lessons_kb.session.state import BLOCK, event_of, now, turn_state
-from lessons_kb.session.transcript_tail import find_answer
-from lessons_kb.session.waiting_drafts import order_drafts
-from lessons_kb.store.events import prepare
+from lessons_kb.session.outcomes import note_effects, order_drafts
+from lessons_kb.session.record_event import find_answer, find_missed, journal_missed
+from lessons_kb.session.state import (
+    BLOCK,
+    NOTHING,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
+    event_of,
+    now,
+    turn_state,
+)
+from lessons_kb.store.journal import prepare
 
 _JUDGE_SECONDS = 1.2
 """For the user's program; the hook itself has to answer within two."""
@@ -109,7 +117,7 @@ def _read_served(
     """Return the lessons that a server gave; the nearest brain's journal remembers them."""
     if not served:
         return []
-    from lessons_kb.brain.shared_server.served_cards import read_card  # few users have a server
+    from lessons_kb.brain.shared_server import read_card  # few users have a server
 
     return [(open_session.brain.layers[0], read_card(one)) for one in served]
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lessons_kb.session import prompt
-from lessons_kb.session.event import NOTHING, Answer, Capabilities, HookEvent
-from lessons_kb.session.open_session import OpenSession
-from lessons_kb.session.state import turn_state
+from lessons_kb.session.state import (
+    NOTHING,
+    Answer,
+    Capabilities,
+    HookEvent,
+    OpenSession,
+    turn_state,
+)
 
 
 def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:

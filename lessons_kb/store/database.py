@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import time
-from _thread import RLock  # what `threading` offers, without its import on a hook's path
+from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store.disk import sqlite_error, storage_error
+from lessons_kb.store.catalogue import is_network
+from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.locks import locked
-from lessons_kb.store.mounts import is_network
-from lessons_kb.store.user_state import make_private
-from lessons_kb.text.escape_controls import shell_word
+from lessons_kb.store.user_state import make_private, state_dir
+from lessons_kb.text.sanitize import shell_word
 
 T = TypeVar("T")
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -330,3 +331,44 @@ def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
     if _is_busy(error):
         return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
     return sqlite_error(error, path, "check the folder, its permissions and the disk")
+
+
+_NAME = "mined.db"
+_PATIENCE = 5.0
+_MIGRATIONS = (
+    """CREATE TABLE sources (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL);
+    CREATE TABLE commits (id TEXT PRIMARY KEY, data TEXT NOT NULL)""",
+)
+
+
+class Mined:
+    """The file of one brain in the user's state folder; everything raises StorageError."""
+
+    def __init__(self, root: str) -> None:
+        self._db = Database(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def read_source(self, path: str, stamp: str) -> list[dict[str, Any]] | None:
+        """Return what was found in a source, None when it was not read as it is now."""
+        rows = self._db.run("SELECT data FROM sources WHERE path = ? AND stamp = ?", (path, stamp))
+        return json.loads(rows[0][0]) if rows else None
+
+    def write_sources(self, rows: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]]) -> None:
+        """Remember what was found in sources: path, stamp, finds."""
+        texts = [(path, stamp, json.dumps(data, ensure_ascii=False)) for path, stamp, data in rows]
+        with self._db.transaction():
+            self._db.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
+
+    def read_commits(self) -> dict[str, dict[str, Any]]:
+        """Return what is known of commits, by id."""
+        rows = self._db.run("SELECT id, data FROM commits")
+        return {number: json.loads(data) for number, data in rows}
+
+    def write_commits(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        """Remember what commits told."""
+        pairs = [(number, json.dumps(row, ensure_ascii=False)) for number, row in rows.items()]
+        with self._db.transaction():
+            self._db.run_each("INSERT OR REPLACE INTO commits VALUES (?, ?)", pairs)

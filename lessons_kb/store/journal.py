@@ -2,18 +2,436 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from lessons_kb.errors import StorageError
+from lessons_kb.model import Event, as_data
 from lessons_kb.store.database import Database
-from lessons_kb.store.events import Events
-from lessons_kb.store.lesson_outcomes import ALL, INJECTED, SESSIONS, TOKENS, Outcomes
-from lessons_kb.store.running_commands import Runs
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.user_state import make_private, state_dir
+from lessons_kb.text.redact import excerpt, redact_short
+
+MAX_TEXT_CHARS = 8_000
+MAX_OUTPUT_CHARS = 8_000
+MAX_TARGETS = 100
+MAX_TARGET_CHARS = 500
+MAX_RECORD_CHARS = 16_000
+_MAX_NAME_CHARS = 300
+ASKED = ("prompt", "preflight")
+"""Kinds of event for which lessons are looked up."""
+
+_COLUMNS = (
+    *("at", "session", "id", "kind", "agent", "scope", "stage", "tool", "targets"),
+    *("arguments", "outcome", "text", "output", "record"),
+)
+_SAME = ("session", "kind", "agent", "scope", "tool", "targets", "arguments", "outcome", "text")
+"""Equal in two reports of one observation that has no id."""
+_KNOWN = " ".join(
+    (
+        "CASE WHEN :id != '' THEN EXISTS (SELECT 1 FROM events",
+        "WHERE session = :session AND id = :id AND kind = :kind AND id != '')",
+        "WHEN :within > 0 THEN EXISTS (SELECT 1 FROM events WHERE",
+        *(f"{name} = :{name} AND" for name in _SAME),
+        "at BETWEEN :at - :within AND :at + :within) ELSE false END",
+    )
+)
+
+_OTHER_PROMPT = (
+    "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
+)
+"""What a user says in the middle of a turn comes with the id of that turn."""
+
+
+class Events:
+    """The table of events."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def append(self, event: Event, *, within: float = 0.0) -> bool:
+        """Write an event; False when it is there already.
+
+        The same (session, id, kind) is there once; another prompt with the id of a turn gets an id
+        of its own. An event without an id is taken for one that was seen up to ``within`` seconds
+        ago if all it says is equal. ``at`` 0 becomes now. Text is redacted and bounded first.
+        """
+        return self.write(prepare(event), within=within)
+
+    def write(self, prepared: Event, *, within: float = 0.0) -> bool:
+        """Write what ``prepare`` returned: looking for secrets takes no other writer's time."""
+        event = prepared if prepared.at else replace(prepared, at=time.time())
+        row = _row(event)
+        if event.id and event.kind == "prompt" and self._db.run(_OTHER_PROMPT, row):
+            row["id"] += f"+{zlib.crc32(row['text'].encode()):08x}"
+        names = ", ".join(_COLUMNS)
+        marks = ", ".join(f":{name}" for name in _COLUMNS)
+        sql = f"INSERT INTO events ({names}) SELECT {marks} WHERE NOT {_KNOWN}"
+        return self._db.change(sql, {**row, "within": within}) > 0
+
+    def tell(self, event: Event, what: str, told: Any) -> None:
+        """Let the record of an event that was appended say ``what``, and nothing else.
+
+        It is found by its session, kind and time; ``told`` is plain JSON data.
+        """
+        clean = json.dumps(prepare_record({what: told}), ensure_ascii=False)
+        self._db.run(
+            "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
+            (_storable(clean), event.session[:_MAX_NAME_CHARS], event.at, event.kind),
+        )
+
+    def find(
+        self,
+        *,
+        session: str | None = None,
+        kinds: Collection[str] = (),
+        tools: Collection[str] = (),
+        outcomes: Collection[str] = (),
+        since: float | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """Return the newest ``limit`` events that fit, oldest first; see ``numbered``."""
+        found = self.numbered(
+            session=session, kinds=kinds, tools=tools, outcomes=outcomes, since=since, limit=limit
+        )
+        return [event for _number, event in found]
+
+    def numbered(
+        self,
+        *,
+        session: str | None = None,
+        kinds: Collection[str] = (),
+        tools: Collection[str] = (),
+        outcomes: Collection[str] = (),
+        since: float | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> list[tuple[int, Event]]:
+        """Return (number, event) of the newest ``limit`` events that fit, oldest first.
+
+        ``since`` in seconds since the epoch; ``after`` a number: what was written later; an
+        empty collection lets everything through.
+        """
+        tests = {"session = ?": session, "at >= ?": since, "number > ?": after}
+        asked = [test for test, value in tests.items() if value is not None]
+        values: list[Any] = [value for value in tests.values() if value is not None]
+        for column, allowed in (("kind", kinds), ("tool", tools), ("outcome", outcomes)):
+            if allowed:
+                asked.append(f"{column} IN ({', '.join('?' * len(allowed))})")
+                values.extend(allowed)
+        where = f" WHERE {' AND '.join(asked)}" if asked else ""
+        rows = self._db.run(
+            f"SELECT number, {', '.join(_COLUMNS)} FROM events{where}"  # noqa: S608 values are bound
+            " ORDER BY at DESC, number DESC LIMIT ?",
+            [*values, -1 if limit is None else max(limit, 0)],
+        )
+        return [(int(row[0]), _event(row[1:])) for row in reversed(rows)]
+
+    def asked(self, *, until: float) -> list[tuple[str, float]]:
+        """Return (session, when it was first asked something) of those before, oldest first."""
+        rows = self._db.run(
+            "SELECT session, min(at) AS first FROM events WHERE kind IN (?, ?) AND session != ''"
+            " GROUP BY session HAVING first < ? ORDER BY first, session",
+            (*ASKED, until),
+        )
+        return [(str(session), float(at)) for session, at in rows]
+
+    def last_number(self) -> int:
+        """Return the number of the event written last, 0 when there is none."""
+        ((number,),) = self._db.run("SELECT max(number) FROM events")
+        return int(number or 0)
+
+
+def prepare(event: Event) -> Event:
+    """Return an event as it is written: without secrets, bounded in size."""
+    targets = tuple(
+        redact_short(target)[:MAX_TARGET_CHARS] for target in event.targets[:MAX_TARGETS]
+    )
+    return replace(
+        event,
+        session=event.session[:_MAX_NAME_CHARS],
+        id=event.id[:_MAX_NAME_CHARS],
+        agent=event.agent[:_MAX_NAME_CHARS],
+        scope=redact_short(event.scope),
+        stage=event.stage[:_MAX_NAME_CHARS] if event.stage else event.stage,
+        tool=redact_short(event.tool)[:_MAX_NAME_CHARS],
+        targets=targets,
+        arguments=event.arguments[:_MAX_NAME_CHARS],
+        text=excerpt(event.text, MAX_TEXT_CHARS),
+        output=excerpt(event.output, MAX_OUTPUT_CHARS),
+        record=prepare_record(event.record) if event.record else {},
+    )
+
+
+def prepare_record(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record as it is written."""
+    clean: dict[str, Any] = _redacted(record)
+    return clean
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return excerpt(value, MAX_OUTPUT_CHARS)
+    if isinstance(value, dict):
+        return {redact_short(str(key)): _redacted(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_redacted(item) for item in value]
+    return value
+
+
+def _row(prepared: Event) -> dict[str, Any]:
+    row: dict[str, Any] = {name: _storable(getattr(prepared, name)) for name in _COLUMNS}
+    if len(row["record"]) > MAX_RECORD_CHARS:
+        row["record"] = '{"left_out": "too large"}'
+    return row
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, (tuple, dict)):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")  # no lone surrogates in SQLite
+    return value
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    fields = dict(zip(_COLUMNS, row, strict=True))
+    fields["targets"] = tuple(json.loads(fields["targets"]))
+    fields["record"] = json.loads(fields["record"])
+    return Event(**fields)
+
+
+INJECTED = "injected"
+"""What is counted by the journal itself; the rest by those who know of it."""
+BUMPED = "bumped"
+TOKENS, SESSIONS = "tokens", "sessions"
+ALL = ""
+"""Counted in place of a card where all cards are meant: the sessions that were given any."""
+
+
+class Outcomes:
+    """What was seen once a session, and the sums of what was counted by day."""
+
+    def __init__(self, db: Database, count: Callable[..., None]) -> None:
+        self._db = db
+        self._count = count
+
+    def note(self, session: str, card: str, what: str, *, at: float) -> bool:
+        """Count ``what`` of a card, once a session; False when it was counted already.
+
+        Without a session it always counts.
+        """
+        with self._db.transaction():
+            if session and not self._db.change(
+                "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?)", (session, card, what, at)
+            ):
+                return False
+            self._count(card, what, at=at)
+        return True
+
+    def is_noted(self, session: str, card: str, what: str) -> bool:
+        """Return whether ``note`` has counted this in a session."""
+        sql = "SELECT 1 FROM outcomes WHERE session = ? AND card = ? AND what = ?"
+        return bool(self._db.run(sql, (session, card, what)))
+
+    def take_back(self, card: str, what: str, *, at: float) -> bool:
+        """Uncount what ``note`` counted at that very moment; False when it counted nothing then."""
+        with self._db.transaction():
+            gone = self._db.change(
+                "DELETE FROM outcomes WHERE card = ? AND what = ? AND at = ?", (card, what, at)
+            )
+            if gone:
+                self._count(card, what, at=at, times=-gone)
+        return bool(gone)
+
+    def given(self, session: str) -> dict[str, float]:
+        """Return the cards that a session was given → when first, in whole seconds."""
+        rows = self._db.run(
+            "SELECT card, min(at) FROM injections WHERE session = ? GROUP BY card", (session,)
+        )
+        return {str(card): float(at) for card, at in rows}
+
+    def last_session(self, card: str, *, since: float) -> str:
+        """Return the session that was given a card last, "" if none was after ``since``."""
+        rows = self._db.run(
+            "SELECT session FROM injections WHERE at >= ? AND card = ? AND session != ''"
+            " ORDER BY at DESC, id DESC LIMIT 1",
+            (since, card),
+        )
+        return str(rows[0][0]) if rows else ""
+
+    def totals(self, cards: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
+        """Return card → what → how often in all, of these cards or of every one."""
+        where = "" if cards is None else f" WHERE card IN ({', '.join('?' * len(cards))})"
+        rows = self._db.run(
+            f"SELECT card, what, sum(times) FROM counts{where}"  # noqa: S608 values are bound
+            " GROUP BY card, what",
+            cards or (),
+        )
+        found: dict[str, dict[str, int]] = {}
+        for card, what, times in rows:
+            found.setdefault(card, {})[what] = times
+        return found
+
+    def span(self, card: str | None = None) -> dict[str, tuple[str, str]]:
+        """Return card → the first and the last day (ISO) on which it was given."""
+        rows = self._db.run(
+            "SELECT card, min(day), max(day) FROM counts WHERE what = ?"
+            " AND (? IS NULL OR card = ?) GROUP BY card",
+            (INJECTED, card, card),
+        )
+        return {str(card): (str(first), str(last)) for card, first, last in rows}
+
+    def days(
+        self, whats: Sequence[str], cards: set[str] | None = None
+    ) -> list[tuple[str, str, int]]:
+        """Return (ISO day, what, times), of these cards or of every one, a row or more a day."""
+        marks = ", ".join("?" * len(whats))
+        if cards is None:
+            rows = self._db.run(
+                "SELECT day, what, sum(times) FROM counts"  # noqa: S608 values are bound
+                f" WHERE what IN ({marks}) AND card != '' GROUP BY day, what",
+                whats,
+            )
+            return [(str(day), str(what), int(times)) for day, what, times in rows]
+        rows = self._db.run(
+            f"SELECT card, day, what, times FROM counts WHERE what IN ({marks})",  # noqa: S608
+            whats,
+        )
+        return [(str(day), str(what), int(n)) for card, day, what, n in rows if card in cards]
+
+    def first_day(self) -> str | None:
+        """Return the day on which the first thing was counted, None when nothing was."""
+        ((day,),) = self._db.run("SELECT min(day) FROM counts")
+        return day if day is None else str(day)
+
+    def sessions(self, cards: Iterable[str]) -> int:
+        """Return how many sessions of those still journalled were given any of these cards."""
+        asked = set(cards)
+        rows = self._db.run("SELECT DISTINCT session, card FROM injections WHERE session != ''")
+        return len({session for session, card in rows if card in asked})
+
+    def first_given(self, *, without: str) -> dict[str, float]:
+        """Return card → when any session was given it first, as far as that is journalled.
+
+        Cards of which ``without`` was counted are left out.
+        """
+        rows = self._db.run(
+            "SELECT card, min(at) FROM injections WHERE card NOT IN"
+            " (SELECT card FROM counts WHERE what = ?) GROUP BY card",
+            (without,),
+        )
+        return {str(card): float(at) for card, at in rows}
+
+    def keep(self, card: str, day: str, counts: dict[str, int]) -> None:
+        """Set what was counted of a card on a day, whatever stood there."""
+        with self._db.transaction():
+            for what, times in counts.items():
+                self._db.run(
+                    "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?)", (card, what, day, times)
+                )
+
+
+_FOLDER = "runs"
+"""Beside the journal: a file a run, locked by its process. A killed process frees its lock, which
+tells more than a process id: that may be another's by now, or one of another container."""
+
+
+class Runs:
+    """The table of running commands."""
+
+    def __init__(self, db: Database, events: Events) -> None:
+        self._db = db
+        self._events = events
+        self._held: dict[str, Any] = {}
+
+    def begin(self, event: Event) -> str:
+        """Note that a command runs; return the id for ``end``.
+
+        ``event`` is what is known by now. Should this process be killed, it is written with the
+        outcome ``cancelled`` by whoever comes next.
+        """
+        run_id = os.urandom(8).hex()
+        path = self._lock_path(run_id)
+        make_private(os.path.dirname(path))
+        lock = _lock(path)
+        data = json.dumps(as_data(prepare(replace(event, id=run_id))), default=str)
+        try:
+            self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
+        except BaseException:
+            _remove(lock, path)
+            raise
+        self._held[run_id] = lock
+        return run_id
+
+    def end(self, run_id: str, event: Event) -> bool:
+        """Write how a command ended; False, and nothing is written, when it has ended before."""
+        ended = prepare(replace(event, id=run_id))
+        try:
+            with self._db.transaction():
+                first = self._db.change("DELETE FROM runs WHERE id = ?", (run_id,)) > 0
+                if first:
+                    self._events.write(ended)
+        finally:
+            if lock := self._held.pop(run_id, None):
+                _remove(lock, self._lock_path(run_id))
+        return first
+
+    def end_abandoned(self) -> int:
+        """End as ``cancelled`` each command whose process is gone; return how many."""
+        ended = 0
+        for run_id, data in self._db.run("SELECT id, event FROM runs"):
+            if run_id in self._held:
+                continue
+            path = self._lock_path(run_id)
+            try:
+                lock = _lock(path) if os.path.exists(path) else None
+            except StorageError:
+                continue  # its process lives
+            fields = json.loads(data)
+            fields["targets"] = tuple(fields["targets"])
+            event = Event(**fields)
+            run = {**_run_record(event), "state": "cancelled", "abandoned": True}
+            record = {**event.record, "run": run}
+            ended += self.end(run_id, replace(event, outcome="cancelled", record=record))
+            if lock is not None:
+                _remove(lock, path)
+        return ended
+
+    def _lock_path(self, run_id: str) -> str:
+        return os.path.join(os.path.dirname(self._db.path), _FOLDER, f"{run_id}.lock")
+
+
+def _run_record(event: Event) -> dict[str, Any]:
+    known = event.record.get("run")
+    return known if isinstance(known, dict) else {}
+
+
+def _lock(path: str) -> Any:
+    """Take the lock of one run or raise StorageError at once."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, mode=0o600, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except (Timeout, OSError) as error:
+        raise StorageError(f"{path}: {error}; locked by another process") from None
+    return lock
+
+
+def _remove(lock: Any, path: str) -> None:
+    if os.name == "nt":  # which removes no open file
+        lock.release()
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    lock.release()
+
 
 JOURNAL_NAME = "journal.db"
 SESSION_PATIENCE = 0.4

@@ -12,9 +12,12 @@ from contextlib import AbstractContextManager
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.catalogue import remove_any
-from lessons_kb.store.disk import read_regular, shown, storage_error
-from lessons_kb.store.locate import state_home
-from lessons_kb.store.user_state import make_private
+from lessons_kb.store.files import (
+    read_regular,
+    shown,
+    storage_error,
+)
+from lessons_kb.store.user_state import make_private, state_home
 
 _BUCKETS = 64
 _SECONDS = 30.0

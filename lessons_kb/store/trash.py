@@ -24,12 +24,13 @@ from typing import Any
 
 from lessons_kb.config import TrashSettings
 from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
-from lessons_kb.store.brain_settings import read_settings
-from lessons_kb.store.disk import (
+from lessons_kb.store.files import (
     TEMP_PREFIX,
     discard,
+    is_being_written,
     read_regular,
     relative,
+    rename_new,
     resolve,
     shown,
     storage_error,
@@ -37,10 +38,10 @@ from lessons_kb.store.disk import (
     write_temp,
 )
 from lessons_kb.store.locks import locked
-from lessons_kb.store.replace_file import is_being_written, rename_new
+from lessons_kb.store.settings import read_settings
 from lessons_kb.store.user_state import make_private, state_dir, write_private
-from lessons_kb.text.escape_controls import shell_word
 from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import shell_word
 
 CARD = "card"
 MAX_BYTES = 1 << 30

@@ -14,29 +14,253 @@ import errno
 import json
 import os
 import stat
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import StorageError
-from lessons_kb.store.disk import (
+from lessons_kb.store.files import (
     discard,
+    open_regular,
     read_regular,
     shown,
     storage_error,
     sync_folder,
     write_temp,
 )
-from lessons_kb.store.locate import (
-    CACHE_NAME,
-    STATE_HOME_VARIABLE,
-    above,
-    find_work_tree,
-    git_home,
-    state_home,
-    user_brain,
+from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import shell_word
+
+USER_SETTINGS_NAME = "settings.toml"
+CONFIG_NAME = "lessons.toml"
+CACHE_NAME = ".lessons"
+_FOREIGN_TOPS = (".hg", ".jj", ".sl", ".svn/wc.db", ".bzr")
+"""What lies at the top of a clone that another system than git has made."""
+BORDERS = frozenset(
+    {CONFIG_NAME, CACHE_NAME, ".git", *(name.partition("/")[0] for name in _FOREIGN_TOPS)}
 )
-from lessons_kb.text.escape_controls import shell_word
+"""Names of which one at least lies in every ``is_border``."""
+APP_NAME = "lessons-kb"
+STATE_HOME_VARIABLE = "LESSONS_STATE_HOME"
+"""Overrides the state folder: for tests, containers and homes that cannot be written."""
+
+_MAX_GIT_BYTES = 65_536
+_MAX_DEPTH, _MAX_FOLDERS = 3, 1_000
+
+_XDG = {
+    "state": ("XDG_STATE_HOME", "~/.local/state"),
+    "cache": ("XDG_CACHE_HOME", "~/.cache"),
+    "config": ("XDG_CONFIG_HOME", "~/.config"),
+    "data": ("XDG_DATA_HOME", "~/.local/share"),
+}
+
+
+def find_brains(cwd: str) -> list[str]:
+    """List the brains that hold for a working directory, nearest first, as real paths.
+
+    A brain is an ancestor (or ``cwd`` itself) with a file ``lessons.toml`` or a folder
+    ``.lessons``. Nothing is opened.
+    """
+    return list(filter(is_brain, upwards(cwd)))
+
+
+def find_borders(cwd: str, brain: str) -> list[str]:
+    """List the repositories between a brain and a folder in it, the innermost first."""
+    folders = upwards(cwd)
+    below = folders[: folders.index(brain)] if brain in folders else []
+    return [folder for folder in below if is_border(folder)]
+
+
+def find_below(top: str) -> list[str]:
+    """List the brains up to three folders below ``top``; hidden folders and repositories are left.
+
+    Of a large tree only the first folders are looked at.
+    """
+    found: list[str] = []
+    level, looked = [top], 0
+    for _depth in range(_MAX_DEPTH + 1):
+        inner: list[str] = []
+        for folder in level[: _MAX_FOLDERS - looked]:
+            looked += 1
+            if folder != top and is_brain(folder):
+                found.append(folder)
+            elif folder == top or not is_border(folder):
+                with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                    inner += sorted(
+                        entry.path
+                        for entry in entries
+                        if entry.name[0] != "."
+                        and entry.name != "node_modules"
+                        and entry.is_dir(follow_symlinks=False)
+                    )
+        level = inner
+    return found
+
+
+def is_brain(folder: str) -> bool:
+    """Tell whether a folder is marked as a brain."""
+    return os.path.isfile(os.path.join(folder, CONFIG_NAME)) or os.path.isdir(
+        os.path.join(folder, CACHE_NAME)
+    )
+
+
+def is_work_tree(folder: str) -> bool:
+    """Tell whether a folder is the top of a git work tree."""
+    mark = os.path.join(folder, ".git")
+    # HEAD may be a link to a branch that is packed, and so lead nowhere.
+    return os.path.lexists(os.path.join(mark, "HEAD")) or os.path.isfile(mark)
+
+
+def is_border(folder: str) -> bool:
+    """Tell whether a folder is a brain or a repository of its own, and so a matter of trust."""
+    return (
+        is_brain(folder)
+        or is_work_tree(folder)
+        or any(os.path.lexists(os.path.join(folder, name)) for name in _FOREIGN_TOPS)
+    )
+
+
+def git_top(cwd: str) -> str | None:
+    """Return the real path of the git work tree around ``cwd``, None outside one.
+
+    A work tree has a ``.git`` folder with a ``HEAD``, or a ``.git`` file (worktrees and
+    submodules). No process is started.
+    """
+    return find_work_tree(upwards(cwd))
+
+
+def find_work_tree(folders: Iterable[str]) -> str | None:
+    """Return the first of some folders that is the top of a git work tree, None if none is."""
+    return next(filter(is_work_tree, folders), None)
+
+
+def git_home(top: str) -> str | None:
+    """Return the real path of the git directory that all work trees of ``top`` share.
+
+    None where nothing vouches for it. Anyone can write a ``.git`` file that names the directory
+    of another repository, so it counts only if that directory points back: the ``gitdir`` of
+    ``worktrees/<name>``, or ``core.worktree`` of a submodule. A ``.git`` that is a link, or a
+    folder that borrows from another by a ``commondir``, is never made by git and does not count.
+    """
+    mark = os.path.join(top, ".git")
+    if os.path.islink(mark):
+        return None
+    if os.path.isdir(mark):
+        return None if os.path.lexists(os.path.join(mark, "commondir")) else mark
+    named = _read_line(mark)
+    if not named.startswith("gitdir:"):
+        return None
+    own = os.path.realpath(os.path.join(top, named.removeprefix("gitdir:").strip()))
+    if common := _read_line(os.path.join(own, "commondir")):
+        shared = os.path.realpath(os.path.join(own, common))
+        back = _read_line(os.path.join(own, "gitdir"))
+        listed = os.path.dirname(own) == os.path.join(shared, "worktrees")
+        return shared if listed and os.path.realpath(os.path.join(own, back)) == mark else None
+    back = _core_worktree(os.path.join(own, "config"))
+    return own if back and os.path.realpath(os.path.join(own, back)) == top else None
+
+
+def user_brain() -> str:
+    """Return the path of the user's own brain, which need not exist."""
+    return _user_dir("data")
+
+
+def state_home() -> str:
+    """Return the folder of everything observed by this user, which need not exist."""
+    if override := os.environ.get(STATE_HOME_VARIABLE):
+        return os.path.abspath(override)
+    state = _user_dir("state")
+    if state == _user_dir("data"):
+        # macOS and Windows keep state and data in one folder, and that is the user's own brain:
+        # behind a dot, no scan mistakes drafts for cards.
+        return os.path.join(state, ".state")
+    return state
+
+
+def user_settings_path() -> str:
+    """Return the path of the user's own settings, which need not exist."""
+    return os.path.join(_user_dir("config"), USER_SETTINGS_NAME)
+
+
+def cache_home() -> str:
+    """Return the folder for caches of brains that cannot hold their own; it need not exist."""
+    return _user_dir("cache")
+
+
+def upwards(cwd: str) -> list[str]:
+    """List the real path of a folder and of all above it, the innermost first."""
+    return above(os.path.realpath(cwd))
+
+
+def above(folder: str) -> list[str]:
+    """List a folder, given by its real path, and all above it, the innermost first."""
+    found = [folder]
+    while (parent := os.path.dirname(folder)) != folder:
+        folder = parent
+        found.append(folder)
+    return found
+
+
+def _read_line(path: str) -> str:
+    """Return the first line of a small file of git's, "" where there is none."""
+    try:
+        with open_regular(path) as file:
+            return os.fsdecode(file.read(_MAX_GIT_BYTES).partition(b"\n")[0]).strip()
+    except (OSError, ValueError, StorageError):
+        return ""
+
+
+def _core_worktree(config: str) -> str:
+    """Return ``core.worktree`` as git itself writes it, "" where there is none."""
+    section, found = "", ""
+    try:
+        with open_regular(config) as file:
+            lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).splitlines()
+    except (OSError, StorageError):
+        return ""
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section = line.casefold()
+        key, _, value = line.partition("=")
+        if section == "[core]" and key.strip().casefold() == "worktree":
+            found = value.strip().strip('"')
+    return found
+
+
+def _user_dir(what: str) -> str:
+    # platformdirs costs a hook a third of a bare interpreter's start; on Linux its rule is short.
+    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
+        variable, default = _XDG[what]
+        base = os.environ.get(variable, "")
+        # The XDG specification: a relative path is invalid and to be ignored.
+        return os.path.join(base if os.path.isabs(base) else _expand(default), APP_NAME)
+
+    import platformdirs
+
+    find: Callable[..., str] = getattr(platformdirs, f"user_{what}_dir")
+    return os.path.abspath(find(APP_NAME, appauthor=False))
+
+
+def _expand(path: str) -> str:
+    home = os.environ.get("HOME")
+    if home is not None and not os.path.isabs(home):
+        import pwd
+
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            home = ""
+        expanded = home + path[1:]
+    else:
+        expanded = os.path.expanduser(path)
+    if not os.path.isabs(expanded):
+        raise StorageError("no home folder; set HOME to a folder that you can write to")
+    return expanded
+
 
 _RECORD = "brain.json"
 _MAX_RECORD_BYTES = 4 * MAX_CONFIG_BYTES + 100_000
@@ -328,3 +552,197 @@ def write_private(path: str, data: bytes) -> None:
         sync_folder(folder)
     except OSError as error:
         raise storage_error(error, path) from None
+
+
+_OTHERS_BITS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def find_open_folders(root: str | None = None) -> list[str]:
+    """List our state folders (and those of one brain) that other users may enter or read."""
+    if os.name == "nt":
+        return []
+    home = state_home()
+    folders = [home, os.path.join(home, "brains"), os.path.join(home, "installs")]
+    if root is not None:
+        mine = state_dir(root, create=False)
+        folders.append(mine)
+        with contextlib.suppress(OSError):
+            folders += [os.path.join(mine, name) for name in sorted(os.listdir(mine))]
+    return [folder for folder in folders if _is_open(folder)]
+
+
+def close_folder(folder: str) -> None:
+    """Take the rights of all others away from a folder of ours; OSError when it is not ours."""
+    os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~_OTHERS_BITS | stat.S_IRWXU)
+
+
+def _is_open(folder: str) -> bool:
+    try:
+        info = os.lstat(folder)
+    except OSError:
+        return False
+    mine = hasattr(os, "geteuid") and info.st_uid == os.geteuid()
+    return stat.S_ISDIR(info.st_mode) and mine and bool(info.st_mode & _OTHERS_BITS)
+
+
+_FOLDER = "sessions"
+_KEPT_SECONDS = 30 * 86_400
+_MAX_BYTES = 8_192
+_FORGET_EVERY = 64
+"""Old pins are looked for in about one of so many new sessions."""
+
+
+def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
+    """Return the directory that was pinned at the session's first event, ``directory`` if now.
+
+    A pin that cannot be written or that names no folder any more leaves ``directory`` as it is;
+    unless we may ``look``, whatever it names is taken for a folder of another machine.
+    """
+    folder = os.path.join(state_home(), _FOLDER)
+    name = _name(session)
+    path = os.path.join(folder, name)
+    try:
+        with open_regular(path) as file:
+            pinned = os.fsdecode(file.read(_MAX_BYTES))
+        return pinned if not look or os.path.isdir(pinned) else directory
+    except (OSError, StorageError):
+        pass
+    try:
+        make_private(folder)
+        if int(name[-2:], 16) % _FORGET_EVERY == 0:
+            _forget_old(folder)
+        # Not synced to the disk: a lost pin costs nothing, waiting for the disk is felt.
+        fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(fresh, os.fsencode(directory)[:_MAX_BYTES])
+        finally:
+            os.close(fresh)
+    except (OSError, StorageError):
+        return directory
+    return directory
+
+
+def silence_sessions(agent: str, project: str) -> None:
+    """Let the sessions of an agent that run now be silent, all or those below a project.
+
+    An agent goes on with the hooks that it read when it started.
+    """
+    folder = os.path.join(state_home(), _FOLDER)
+    make_private(folder)
+    write_private(os.path.join(folder, _name(f"silenced {agent}")), os.fsencode(project))
+
+
+def end_silence(agent: str) -> None:
+    """Let the sessions of an agent that was set up again be heard."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(state_home(), _FOLDER, _name(f"silenced {agent}")))
+
+
+def is_silenced(agent: str, session: str, directory: str) -> bool:
+    """Tell whether an agent's hooks were taken out since the session's first event."""
+    folder = os.path.join(state_home(), _FOLDER)
+    try:
+        with open_regular(os.path.join(folder, _name(f"silenced {agent}"))) as file:
+            since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
+        begun = os.stat(os.path.join(folder, _name(session))).st_mtime_ns
+    except (OSError, StorageError):
+        return False
+    inside = f"{os.path.realpath(directory)}/".startswith(f"{project}/" if project else "")
+    return begun < since and inside
+
+
+def is_first(folder: str, what: str, *, unknown: bool) -> bool:
+    """Note in a folder of ours that something was said; False when it was said before.
+
+    ``unknown`` is returned where nothing can be noted.
+    """
+    folder = os.path.join(folder, _FOLDER)
+    try:
+        make_private(folder)
+        _forget_old(folder)
+        os.close(os.open(os.path.join(folder, _name(what)), os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    except (OSError, StorageError):
+        return unknown
+    return True
+
+
+def _name(text: str) -> str:
+    raw = text.encode("utf-8", "replace")
+    return f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+
+
+def _forget_old(folder: str) -> None:
+    before = time.time() - _KEPT_SECONDS
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                if entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry.path)
+            except OSError:
+                continue
+
+
+LOG_NAME = "hook.log"
+MAX_LOG_BYTES = 128_000
+_MAX_LINE_CHARS = 600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trouble:
+    """One line of the log."""
+
+    at: str
+    """Local time, ISO, to the second."""
+    agent: str
+    hook_event: str
+    message: str
+
+
+def log_trouble(agent: str, hook_event: str, message: str) -> None:
+    """Add a line; half of the file is forgotten when it grows past MAX_LOG_BYTES.
+
+    Never raises: whoever logs has trouble enough.
+    """
+    fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
+    try:
+        clean = (" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields)
+        line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
+        folder = state_home()
+        make_private(folder)
+        path = os.path.join(folder, LOG_NAME)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        flags |= getattr(os, "O_NONBLOCK", 0)  # a FIFO is refused at once
+        file = os.open(path, flags, 0o600)
+        try:
+            os.write(file, line)
+            size = os.fstat(file).st_size
+        finally:
+            os.close(file)
+        if size > MAX_LOG_BYTES:
+            _shorten(path)
+    except Exception:  # noqa: S110 there is nowhere left to say it
+        pass
+
+
+def read_troubles(limit: int = 20) -> list[Trouble]:
+    """Return the newest lines, oldest first; none when there is no log."""
+    try:
+        with open_regular(os.path.join(state_home(), LOG_NAME)) as file:
+            lines = file.read(2 * MAX_LOG_BYTES).decode("utf-8", "replace").splitlines()
+    except (OSError, StorageError):
+        return []
+    parts = [line.split("\t", 3) for line in lines]
+    return [
+        Trouble(at=part[0], agent=part[1], hook_event=part[2], message=part[3])
+        for part in parts
+        if len(part) == 4  # noqa: PLR2004 the fields of Trouble
+    ][-limit:]
+
+
+def _shorten(path: str) -> None:
+    with open_regular(path) as file:
+        file.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
+        kept = file.read()
+    write_private(path, kept[kept.find(b"\n") + 1 :])

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from lessons_kb.data import Table, read_table
-from lessons_kb.text.linear_regex import compile_regex, compile_set
+from lessons_kb.text.patterns import compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]

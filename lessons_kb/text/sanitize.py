@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import string
 import sys
 import unicodedata
 from functools import lru_cache
@@ -252,3 +253,87 @@ def _is_hidden(char: str) -> bool:
         or char in _BLANK
         or any(first <= char <= last for first, last in _HIDDEN_RANGES)
     )
+
+
+_LINES_AND_BLANKS = "\n\t\u00a0\u202f\u3000"
+_BARE = frozenset(string.ascii_letters + string.digits + "@%+=:,./-_")
+"""Characters that mean nothing to a shell."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text, each character that cannot be seen as ``\xNN``, ``\uNNNN``."""
+    if text.isprintable():
+        return text
+    return "".join(char if _is_seen(char) else _escaped(char) for char in text)
+
+
+def visible_json(text: str) -> str:
+    r"""Return a JSON text that says the same, every invisible character in it as ``\uNNNN``."""
+    if text.isprintable():
+        return text
+    return "".join(char if _is_seen(char) else _json_escaped(char) for char in text)
+
+
+def shell_word(text: str) -> str:
+    r"""Return a text as one word of a shell, in one line; ``$'\n'`` is what bash and zsh read."""
+    if text and _BARE.issuperset(text):
+        return text
+    if text.isprintable():
+        return "'" + text.replace("'", "'\"'\"'") + "'"
+    return "$'" + "".join(map(_shell_escaped, text)) + "'"
+
+
+def _is_seen(char: str) -> bool:
+    return char.isprintable() or char in _LINES_AND_BLANKS
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def _shell_escaped(char: str) -> str:
+    if char in "'\\":
+        return f"\\{char}"
+    octets = b"" if char.isprintable() else char.encode("utf-8", "surrogateescape")
+    return "".join(f"\\x{octet:02x}" for octet in octets) or char
+
+
+def _json_escaped(char: str) -> str:
+    pairs = char.encode("utf-16-be", "surrogatepass")
+    units = (int.from_bytes(pairs[n : n + 2], "big") for n in range(0, len(pairs), 2))
+    return "".join(f"\\u{unit:04x}" for unit in units)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return such as ``1 card``, ``0 cards``, ``12,000 cards``.
+
+    ``plural`` is the form for all numbers but one; by default the noun with an ``s``.
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+_ESCAPE = (
+    r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # title, link, clipboard
+    r"|\x1b\[[0-?]*+[ -/]*+[@-~]?"  # colour, cursor
+    r"|\x1b[ -/]*+[0-~]?"
+)
+_UNSEEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+
+
+def plain(text: str) -> str:
+    r"""Return an output without terminal sequences and control characters.
+
+    Of what a line showed one after another (``\r`` begins it anew, as progress bars do) the last
+    is kept. Tabs stay.
+    """
+    if text.isprintable():
+        return text
+    text = re.sub(_ESCAPE, "", text).replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(_last_shown(line) for line in text.split("\n"))
+    return re.sub(_UNSEEN, "", text)
+
+
+def _last_shown(line: str) -> str:
+    shown = [piece for piece in line.split("\r") if piece.strip()]
+    return shown[-1] if shown else ""

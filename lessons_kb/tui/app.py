@@ -9,33 +9,420 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
+from rich.cells import cell_len, set_cell_size
+from rich.console import Group, RenderableType
+from rich.markdown import Markdown
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
 from textual import events, on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding
-from textual.containers import Container, Vertical, VerticalScroll
-from textual.screen import Screen
+from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.screen import ModalScreen, Screen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Button, Input, Static
 from textual.worker import WorkType
 
 from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
-from lessons_kb.process.editor import open_editor
-from lessons_kb.tui.actions import Actions, Outcome
-from lessons_kb.tui.dialogs import Ask, Help, Pick
-from lessons_kb.tui.drawing import (
-    draw_empty,
-    draw_hints,
-    draw_status,
-    draw_tabs,
-    draw_view,
+from lessons_kb.process.programs import open_editor
+from lessons_kb.tui.actions import (
+    CARDS,
+    DRAFTS,
+    FILTER_HINTS,
+    KEYS,
+    Actions,
+    Board,
+    Outcome,
+    help_text,
+    hints,
+    label,
 )
-from lessons_kb.tui.key_bindings import CARDS, DRAFTS, KEYS
-from lessons_kb.tui.list_state import Board
-from lessons_kb.tui.list_widget import RowList
-from lessons_kb.tui.row_source import RowSource
-from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row
+from lessons_kb.tui.rows import (
+    BROKEN,
+    CARD_COLUMNS,
+    DRAFT_COLUMNS,
+    Column,
+    Row,
+    RowSource,
+    View,
+    cells,
+    filter_rows,
+)
+
+_GAP = " "
+_COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
+"""Cells that are coloured, by what stands in them."""
+_MOVES: dict[str, Callable[[RowList], int]] = {
+    **dict.fromkeys(("up", "k"), lambda rows: rows.cursor - 1),
+    **dict.fromkeys(("down", "j"), lambda rows: rows.cursor + 1),
+    **dict.fromkeys(("home", "g"), lambda _rows: 0),
+    **dict.fromkeys(("end", "G"), lambda rows: len(rows.rows) - 1),
+    "pageup": lambda rows: rows.cursor - rows.page,
+    "pagedown": lambda rows: rows.cursor + rows.page,
+}
+"""Keys that move the cursor, and where to."""
+
+
+class RowList(ScrollView, can_focus=True):
+    """Rows under a cursor. Posts Moved when another row is under it, Chosen on a double click."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "list--cursor",
+        "list--dim",
+        "list--loud",
+        "list--bad",
+        "list--good",
+    }
+    DEFAULT_CSS = """
+    RowList { overflow-x: hidden; background: $surface; scrollbar-size-vertical: 1; }
+    RowList .list--cursor { background: $panel; }
+    RowList:focus .list--cursor { background: $primary; color: $text; text-style: bold; }
+    RowList .list--dim { color: $text-muted; }
+    RowList .list--loud { color: $text-warning; }
+    RowList .list--bad { color: $text-error; }
+    RowList .list--good { color: $text-success; }
+    RowList:nocolor .list--cursor { text-style: underline; }
+    RowList:focus:nocolor .list--cursor { text-style: reverse; }
+    """
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding(key, f"press('{key}')", show=False) for key in _MOVES
+    ]
+
+    class Moved(Message):
+        """Another row, or none, is under the cursor."""
+
+    class Chosen(Message):
+        """A row was clicked twice."""
+
+    def __init__(self, columns: Sequence[Column], today: dt.date, *, id: str) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.columns = tuple(columns)
+        self.today = today
+        self.rows: Sequence[Row] = ()
+        self.cursor: int = 0
+
+    @property
+    def current(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.rows else None
+
+    @property
+    def room(self) -> int:
+        """Columns of a line, without the scroll bar's."""
+        return max(self.scrollable_content_region.width, 1)
+
+    def show(self, rows: Sequence[Row], *, keep: str = "", top: bool = False) -> None:
+        """Show these rows; the cursor stays on the row named ``keep``, else where it was.
+
+        With ``top`` it goes to the first row instead.
+        """
+        found = -1
+        if keep and not top:
+            found = next((n for n, row in enumerate(rows) if row.name == keep), -1)
+        self.rows = rows
+        place = 0 if top else found if found >= 0 else self.cursor
+        self.cursor = max(0, min(place, len(rows) - 1))
+        self.virtual_size = Size(self.room, len(rows))
+        self._scroll()
+        self.refresh()
+        self.post_message(self.Moved())
+
+    def heading(self) -> str:
+        """Return the line above the list."""
+        names = tuple(column.name for column in self.columns)
+        style = self.rich_style
+        return "".join(s.text for s in self._segments(names, self.room, style, plain=True))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the screen."""
+        number = y + self.scroll_offset.y
+        width = self.room
+        style = self.rich_style
+        if number >= len(self.rows):
+            return Strip.blank(width, style)
+        row = self.rows[number]
+        chosen = number == self.cursor
+        if chosen:
+            style += self.get_component_rich_style("list--cursor", partial=True)
+        elif row.status not in ("active", BROKEN):
+            style += self.get_component_rich_style("list--dim", partial=True)
+        strip = Strip(self._segments(cells(row, self.today), width, style, plain=chosen))
+        return strip.adjust_cell_length(width, style).apply_offsets(0, number)
+
+    def _segments(
+        self, texts: Sequence[str], width: int, style: Style, *, plain: bool
+    ) -> list[Segment]:
+        segments: list[Segment] = []
+        for column, text in zip(self.columns, texts, strict=True):
+            room = column.width or max(width - sum(s.cell_length for s in segments), 1)
+            name = _COLOURED.get(text) if not plain and column.width else None
+            own = style + self.get_component_rich_style(name, partial=True) if name else style
+            segments.append(Segment(_fit(text, room, right=column.right), own))
+            if column.width:
+                segments.append(Segment(_GAP, style))
+        return segments
+
+    def move(self, number: int) -> None:
+        """Put the cursor on a row; beyond the ends, on the last one there."""
+        number = max(0, min(number, len(self.rows) - 1))
+        if number != self.cursor and self.rows:
+            self.cursor = number
+            self._scroll()
+            self.refresh()
+            self.post_message(self.Moved())
+
+    def exchange(self, new: Row) -> None:
+        """Put a row where the one of its name stands."""
+        self.rows = [new if row.name == new.name else row for row in self.rows]
+        self.refresh()
+
+    def press(self, key: str) -> bool:
+        """Do what a key that moves the cursor does; False for any other key."""
+        if key not in _MOVES:
+            return False
+        self.move(_MOVES[key](self))
+        return True
+
+    @property
+    def page(self) -> int:
+        """Rows that one sees at once, less one to go on from."""
+        return max(self.size.height - 1, 1)
+
+    def _scroll(self) -> None:
+        self.scroll_to_region(
+            Region(0, self.cursor, 1, 1), animate=False, force=True, immediate=True
+        )
+
+    def _action_press(self, key: str) -> None:
+        self.press(key)
+
+    def _on_resize(self, _event: events.Resize) -> None:
+        self.virtual_size = Size(self.room, len(self.rows))
+        self.call_after_refresh(self._scroll)
+
+    async def _on_click(self, event: events.Click) -> None:
+        number = event.y + self.scroll_offset.y
+        if number < len(self.rows):
+            self.move(number)
+            if event.chain > 1:
+                self.post_message(self.Chosen())
+
+
+def _fit(text: str, room: int, *, right: bool) -> str:
+    """Return a text in exactly ``room`` cells; wide characters take two."""
+    size = cell_len(text)
+    if size > room:
+        return set_cell_size(text, room - 1) + "…"
+    return " " * (room - size) + text if right else text + " " * (room - size)
+
+
+class Help(ModalScreen[None]):
+    """The keys."""
+
+    DEFAULT_CSS = """
+    Help { align: center middle; }
+    Help > VerticalScroll { width: 80; max-height: 100%; height: auto; padding: 0 1;
+        border: round $primary; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding("escape,q,question_mark,enter", "app.pop_screen", show=False)
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Lay out the page."""
+        page = VerticalScroll(Static(help_text(), markup=False))
+        page.border_title = "Help"
+        page.border_subtitle = "esc closes"
+        yield page
+
+
+class Ask(ModalScreen[str]):
+    """A question with a few answers, each a key and a button; escape answers ""."""
+
+    DEFAULT_CSS = """
+    Ask { align: center middle; }
+    Ask > Vertical { width: 72; max-width: 100%; height: auto; padding: 1 2;
+        border: round $warning; background: $surface; }
+    Ask Static { height: auto; padding-bottom: 1; }
+    Ask Horizontal { height: 1; }
+    Ask Button { margin-right: 2; }
+    """
+
+    def __init__(self, question: str, answers: Sequence[tuple[str, str]]) -> None:
+        """``answers``: (key, words)."""
+        super().__init__()
+        self._question = question
+        self._answers = tuple(answers)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the question; the last answer has the focus."""
+        buttons = [
+            Button(f"{key}  {words}", id=f"answer-{key}", compact=True)
+            for key, words in self._answers
+        ]
+        yield Vertical(Static(self._question, markup=False), Horizontal(*buttons))
+
+    def on_mount(self) -> None:
+        """Let a hasty enter change nothing."""
+        self.query(Button).last().focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Take an answer's key."""
+        if event.key == "escape":
+            self.dismiss("")
+        elif event.character and event.character in [key for key, _words in self._answers]:
+            event.stop()
+            self.dismiss(event.character)
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        self.dismiss((event.button.id or "").removeprefix("answer-"))
+
+
+class Pick(ModalScreen[str]):
+    """A card to choose, of all there are; the nearest stand first. Escape chooses ""."""
+
+    DEFAULT_CSS = """
+    Pick { align: center middle; }
+    Pick > Vertical { width: 96; max-width: 100%; height: 20; max-height: 100%; padding: 0 1;
+        border: round $primary; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
+        Binding("escape", "dismiss('')", show=False),
+        Binding("down", "step(1)", show=False, priority=True),
+        Binding("up", "step(-1)", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, rows: Sequence[Row], today: dt.date) -> None:
+        super().__init__()
+        self._title = title
+        self._rows = tuple(rows)
+        self._today = today
+
+    def compose(self) -> ComposeResult:
+        """Lay out filter and list."""
+        box = Vertical(
+            Input(placeholder="type to filter, ↑ ↓ to choose, enter to merge", compact=True),
+            RowList(CARD_COLUMNS, self._today, id="choices"),
+        )
+        box.border_title = self._title
+        box.border_subtitle = "enter merges · esc cancels"
+        yield box
+
+    def on_mount(self) -> None:
+        """Show every card."""
+        self.query_one(RowList).show(self._rows)
+        self.query_one(Input).focus()
+
+    @on(Input.Changed)
+    def _filtered(self, event: Input.Changed) -> None:
+        event.stop()
+        self.query_one(RowList).show(filter_rows(self._rows, event.value), top=True)
+
+    @on(RowList.Moved)
+    def _moved(self, event: RowList.Moved) -> None:
+        event.stop()
+
+    @on(Input.Submitted)
+    @on(RowList.Chosen)
+    def _chosen(self, event: Input.Submitted | RowList.Chosen) -> None:
+        event.stop()
+        row = self.query_one(RowList).current
+        if row is not None:
+            self.dismiss(row.name)
+
+    def _action_step(self, by: int) -> None:
+        rows = self.query_one(RowList)
+        rows.move(rows.cursor + by)
+
+
+_TITLES = {CARDS: "Cards", DRAFTS: "Drafts"}
+
+
+def draw_view(view: View) -> RenderableType:
+    """Return a view: title, facts, what is wrong, the text."""
+    parts: list[RenderableType] = [Text(view.title, style="bold")]
+    parts += [Text(line, style="dim") for line in view.facts]
+    parts += [Text(f"! {line}", style="yellow") for line in view.warnings]
+    parts.append(Text())
+    parts.append(Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text))
+    return Group(*parts)
+
+
+def draw_tabs(tab: str, counts: Mapping[str, int], names: str, width: int) -> Text:
+    """Return the top line: the tabs, the one shown in brackets, and the brain's name."""
+    line = Text(no_wrap=True, overflow="ellipsis")
+    for name, title in _TITLES.items():
+        shown = f"{title} {counts[name]}"
+        if name == tab:
+            line.append(f"[{shown}]", style="bold")
+        else:
+            line.append(f" {shown} ", style=_click("tab"))
+        line.append(" ")
+    room = width - line.cell_len
+    line.append(names.rjust(room) if len(names) <= room else names[: max(room, 0)])
+    return line
+
+
+def draw_hints(tab: str, row: Row | None, *, typing: bool, width: int) -> Text:
+    """Return the bottom line: the keys that can be pressed now; a click presses them too."""
+    if typing:
+        return Text(FILTER_HINTS, no_wrap=True, overflow="ellipsis")
+    line = Text(no_wrap=True, overflow="ellipsis")
+    for key in hints(tab, row, width):
+        words = label(key, tab)
+        head, _, tail = words.partition(" ")
+        click = _click(key.keys.split(",", maxsplit=1)[0])
+        line.append(head, style=click + Style(bold=True))
+        line.append(f" {tail}", style=click)
+        line.append("  ")
+    return line
+
+
+def draw_status(board: Board, listing: RowList, said: str, width: int) -> str:
+    """Return the line above the keys: what was said last, and how much of the list is shown."""
+    shown, rows = len(listing.rows), board.counts[board.tab]
+    count = f"{shown} of {rows}" if shown < rows else ""
+    if not count and rows and board.tab == CARDS:
+        count = f"by {board.order}"
+    room = max(width - len(count) - 1, 1)
+    line = said if cell_len(said) <= room else set_cell_size(said, room - 1) + "…"
+    return set_cell_size(line, room + 1) + count
+
+
+def draw_empty(board: Board) -> str:
+    """Return what stands in the preview where there is no row."""
+    if not board.ready[board.tab]:
+        return "reading …"
+    if board.typed:
+        return "No row matches. Press esc to clear the filter."
+    return _EMPTY[board.tab]
+
+
+_EMPTY = {
+    CARDS: (
+        "No cards yet.\n\n"
+        "`lessons create TITLE` writes the first one. What goes wrong in a session waits in "
+        "the second tab (press tab), from which you make cards."
+    ),
+    DRAFTS: (
+        "No drafts to review.\n\n"
+        "A test that was red and is green, a rollback, a refused action, a complaint: each makes "
+        "a draft here, for you to accept, edit, merge or discard."
+    ),
+}
+
+
+def _click(key: str) -> Style:
+    return Style.from_meta({"@click": f"app.do('{key}')"})
+
 
 T = TypeVar("T")
 

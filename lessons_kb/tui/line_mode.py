@@ -6,13 +6,10 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
-from lessons_kb.process.editor import open_editor
-from lessons_kb.text.plurals import counted
-from lessons_kb.tui.actions import Actions, Outcome
-from lessons_kb.tui.key_bindings import CARDS, DRAFTS
-from lessons_kb.tui.list_state import Board
-from lessons_kb.tui.row_source import RowSource
-from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row, cells
+from lessons_kb.process.programs import open_editor
+from lessons_kb.text.sanitize import counted
+from lessons_kb.tui.actions import CARDS, DRAFTS, Actions, Board, Outcome
+from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row, RowSource, cells
 
 ROWS = 20
 """Rows that a list shows at once."""

@@ -11,7 +11,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.init import make_brain
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store import locate
+from lessons_kb.store import user_state as locate
 from tests.agents.conftest import TELEGRAM, card
 from tests.agents.test_sessions import Cursor
 from tests.trust.test_takeovers import EVENTS, PROMPT

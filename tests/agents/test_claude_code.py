@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store.hook_log import read_troubles
+from lessons_kb.store.user_state import read_troubles
 
 PROMPT = "Add a telegram command that restarts the service"
 

@@ -275,7 +275,7 @@ def test_opencode_edits(project, fire) -> None:
 
 
 def test_syntax_patterns_without_the_extra_are_silent(project, fire, monkeypatch) -> None:
-    from lessons_kb.detect import ast_patterns
+    from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
     sent = claude(project, "PreToolUse", "Edit", tool_input=edit(project, "    os.system(cmd)"))

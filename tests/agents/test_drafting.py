@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.drafts.drafts import Drafts
+from lessons_kb.brain.drafts import Drafts
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.hook_log import read_troubles
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.user_state import read_troubles, state_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 DENIED_ITEM = "Cover the rejection with a test"

@@ -16,11 +16,14 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.identify_agent import event_name, find_host
+from lessons_kb.agents.capabilities import AGENTS, event_name, find_host
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.hook_log import MAX_LOG_BYTES, log_trouble, read_troubles
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.user_state import (
+    MAX_LOG_BYTES,
+    log_trouble,
+    read_troubles,
+    state_dir,
+)
 
 CLAUDE_LIKE = {"hookSpecificOutput", "systemMessage", "continue", "stopReason"}
 KEYS = {
@@ -342,7 +345,7 @@ def test_the_log_stays_small_and_private() -> None:
 
 
 def test_the_doctor_shows_the_last_error(project) -> None:
-    from lessons_kb.brain.doctor.checkup import check_health
+    from lessons_kb.brain.doctor import check_health
 
     log_trouble("codex", "Stop", "StorageError: the disk is full")
     lines = [line for line in check_health(None, str(project)) if line.what == "hooks"]

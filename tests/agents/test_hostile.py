@@ -16,8 +16,7 @@ import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.hook_log import read_troubles
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.user_state import read_troubles, state_dir
 
 pytestmark = [
     pytest.mark.slow,
@@ -245,7 +244,7 @@ def test_a_system_that_gives_nothing_is_silence(project, broken) -> None:
 
 
 def test_a_log_that_hangs_holds_nobody_up(project) -> None:
-    hang = "import time, lessons_kb.store.hook_log as l; l.log_trouble = lambda *_: time.sleep(9)"
+    hang = "import time, lessons_kb.store.user_state as l; l.log_trouble = lambda *_: time.sleep(9)"
     begun = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-c", f"{hang}\n{HOOK}", "cursor"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.agents.identify_agent import find_host
+from lessons_kb.agents.capabilities import find_host
 
 PROMPT = "Add a telegram command that restarts the service"
 AT = "2026-08-21T12:00:00.000Z"

@@ -14,7 +14,7 @@ import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.parse_jsonc import find_comments, parse
+from lessons_kb.agents.install.edit_json import find_comments, parse
 from lessons_kb.agents.install.settings_files import find_targets
 from lessons_kb.errors import InputError, StorageError
 
@@ -450,7 +450,7 @@ def test_the_line_survives_a_shell(ask, tmp_path: pathlib.Path) -> None:
 def test_a_kill_between_record_and_file_is_no_harm(
     ask, home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lessons_kb.store import agent_settings
+    from lessons_kb.store import settings as agent_settings
 
     path = write(home / ".claude" / "settings.json", CLAUDE)
 

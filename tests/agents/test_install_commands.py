@@ -12,7 +12,7 @@ import yaml
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.installed_state import check_agents
+from lessons_kb.agents.install.install_agent import check_agents
 
 ENTRIES = Entries(hook="/opt/our tools/lessons-hook", server="/opt/our tools/lessons")
 FILES = {

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.agents.install.edit_json import get, put, take
-from lessons_kb.agents.install.parse_jsonc import find_comments, parse, read_data
+from lessons_kb.agents.install.edit_json import (
+    find_comments,
+    get,
+    parse,
+    put,
+    read_data,
+    take,
+)
 from lessons_kb.errors import InputError
 
 VALUE = {"type": "command", "args": ["x"], "n": 3}

@@ -11,8 +11,7 @@ import pytest
 
 from lessons_kb import __version__
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.hook_entries import build_hooks, build_plugin
-from lessons_kb.agents.install.slash_commands import build_commands
+from lessons_kb.agents.install.settings_files import build_commands, build_hooks, build_plugin
 
 TEMPLATES = pathlib.Path(__file__).parents[2] / "templates"
 MARKET = TEMPLATES / "claude-code"

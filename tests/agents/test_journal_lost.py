@@ -19,11 +19,10 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor.checkup import check_health
+from lessons_kb.brain.doctor import check_health
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
-from lessons_kb.store.hook_log import read_troubles
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.user_state import read_troubles, state_dir
 from tests.agents.test_sessions import Cursor
 
 pytestmark = pytest.mark.slow

@@ -13,16 +13,14 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.import_export.exchange import FORMATS as FORMATS_OF_EXPORT
+from lessons_kb.brain.exchange import FORMATS as FORMATS_OF_EXPORT
 from lessons_kb.brain.init import make_brain
-from lessons_kb.check.judge_program import format_request
+from lessons_kb.check.item_states import format_request
 from lessons_kb.model import Check, Command, Edit, Event, Evidence
 from lessons_kb.service.hook_event import answer_event, log_failure
-from lessons_kb.store.hook_log import LOG_NAME
-from lessons_kb.store.locate import state_home
-from lessons_kb.store.server_backoff import note_failure
+from lessons_kb.store.settings import note_failure
 from lessons_kb.store.trash import new_entry, trash_dir
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.user_state import LOG_NAME, state_dir, state_home
 from tests.agents.conftest import card
 from tests.text.secret_formats import CHANNELS, FORMATS, PART, left_of, made
 from tests.text.test_secret_kinds import SECRETS, filled

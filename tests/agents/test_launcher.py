@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.hook_entries import build_hooks
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
+from lessons_kb.agents.install.settings_files import build_hooks
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls the program itself")
 

@@ -14,7 +14,7 @@ import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.own_programs import NAMES
+from lessons_kb.agents.install.install_agent import NAMES
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.session.state import turn_state
 from lessons_kb.store.journal import open_session_journal

@@ -415,7 +415,7 @@ def test_only_who_has_a_server_pays_for_it(project, settings):
         "ssl",
         "keyring",
         "urllib.parse",
-        "lessons_kb.brain.shared_server.ask_server",
+        "lessons_kb.brain.shared_server",
     }
     assert "http.client" in loaded("s1")
     settings().write_text("[check]\nseconds = 3\n")

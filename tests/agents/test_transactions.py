@@ -14,7 +14,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.brain.init import make_brain
-from lessons_kb.store.hook_log import read_troubles
+from lessons_kb.store.user_state import read_troubles
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +112,7 @@ def record(project: pathlib.Path, agent: str, numbers: range) -> None:
 @pytest.fixture
 def two_brains(project: pathlib.Path) -> pathlib.Path:
     """The project's, and the user's own: each has a journal of its own."""
-    from lessons_kb.store.locate import user_brain
+    from lessons_kb.store.user_state import user_brain
 
     make_brain(user_brain())
     guard = (
@@ -191,7 +191,7 @@ def test_of_32_parallel_calls_none_is_lost(project, enter) -> None:
 COMMANDS = """\
     import pathlib
     from lessons_kb import Brain
-    from lessons_kb.brain.doctor.checkup import check_health, apply_fixes
+    from lessons_kb.brain.doctor import check_health, apply_fixes
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:
         brain.journal.record(Event(kind="prompt", session="s", text="token = " + "aB3" * 20))
@@ -201,7 +201,7 @@ COMMANDS = """\
         runs = brain.layers[0].journal.runs
         runs.end(runs.begin(Event(kind="test", at=1.0)), Event(kind="test", at=2.0))
         check_health(brain, os.getcwd()), apply_fixes(brain)
-        from lessons_kb.brain.import_export.import_transcript import Transcripts
+        from lessons_kb.brain.exchange import Transcripts
         Transcripts(brain).take_in("session.jsonl", write=True)
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.mine import Lesson, link, measure
-from lessons_kb.learn.fix_commits import CommitFacts
+from lessons_kb.learn.mining import CommitFacts
 
 DAY = 86_400.0
 

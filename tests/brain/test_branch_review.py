@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts.branch_review import BRANCH, BranchReview
-from lessons_kb.brain.drafts.drafts import Draft
+from lessons_kb.brain.drafts import BRANCH, BranchReview, Draft
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, GitError, InputError
-from lessons_kb.process.git_commit import Author
+from lessons_kb.process.git import Author
 
 RITA = Author(name="Rita Kim", email="rita@example.org")
 TITLE = "Charged a customer twice because the form was sent twice"

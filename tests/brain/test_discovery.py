@@ -12,7 +12,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.discovery import look, untrusted_hint
 from lessons_kb.brain.init import make_brain, trust_brain
 from lessons_kb.errors import BrainNotFound, Untrusted
-from lessons_kb.store.locate import user_brain
+from lessons_kb.store.user_state import user_brain
 
 CARD = "# Mind the zebra\n\n## Fix\n\n- Look at the zebra\n"
 

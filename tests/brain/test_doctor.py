@@ -10,13 +10,10 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor.checkup import apply_fixes, check_health
-from lessons_kb.brain.doctor.health import Health, size_of
+from lessons_kb.brain.doctor import Health, apply_fixes, check_health, size_of
 from lessons_kb.brain.init import make_brain
 from lessons_kb.model import Event
-from lessons_kb.store.hook_log import LOG_NAME, log_trouble
-from lessons_kb.store.locate import state_home
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.user_state import LOG_NAME, log_trouble, state_dir, state_home
 
 
 @pytest.fixture

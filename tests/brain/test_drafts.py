@@ -14,7 +14,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.drafts.drafts import Draft
+from lessons_kb.brain.drafts import Draft
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
 from lessons_kb.model import Card, Event, as_data
 

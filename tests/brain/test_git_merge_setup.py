@@ -9,12 +9,17 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.install.own_programs import find_entries
-from lessons_kb.brain.git_merge_setup import build_command, find_sharing, share, unshare
+from lessons_kb.agents.install.install_agent import find_entries
+from lessons_kb.brain.git_merge import (
+    build_command,
+    find_sharing,
+    share,
+    unshare,
+)
 from lessons_kb.brain.init import trust_brain
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cli.run_merge_driver import run
+from lessons_kb.cli.entry import run
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.model import Card

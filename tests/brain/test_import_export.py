@@ -10,7 +10,7 @@ import sqlite3
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.import_export.exchange import Exchange, Plan
+from lessons_kb.brain.exchange import Exchange, Plan
 from lessons_kb.errors import InputError
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"

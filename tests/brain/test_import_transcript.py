@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.import_export.import_transcript import Transcripts
+from lessons_kb.brain.exchange import Transcripts
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import Journal

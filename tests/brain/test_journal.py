@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.captured_run import run
-from lessons_kb.brain.current_session import session_of
-from lessons_kb.brain.doctor.checkup import check_health
+from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.injected import session_of
+from lessons_kb.brain.journal import run
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
@@ -23,7 +23,7 @@ from lessons_kb.store.user_state import state_dir
 
 @pytest.fixture(autouse=True)
 def no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lessons_kb.brain.current_session import SESSION_VARIABLES
+    from lessons_kb.brain.injected import SESSION_VARIABLES
 
     for name in SESSION_VARIABLES:
         monkeypatch.delenv(name, raising=False)

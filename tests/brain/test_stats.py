@@ -17,8 +17,12 @@ from lessons_kb import Brain
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import Event
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.event import Answer, Capabilities, HookEvent
-from lessons_kb.session.lesson_outcomes import note_return
+from lessons_kb.session.outcomes import note_return
+from lessons_kb.session.state import (
+    Answer,
+    Capabilities,
+    HookEvent,
+)
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import _MIGRATIONS, Journal
 from lessons_kb.store.user_state import state_dir

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.index_entry import digest_files
+from lessons_kb.brain.index import digest_files
 from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.locks import hold_writer
@@ -126,7 +126,7 @@ def test_what_a_checkout_changes_is_read_by_another_process(
         read.extend(paths)
         return digest_files(root, paths, *rest)
 
-    monkeypatch.setattr("lessons_kb.brain.index_entry.digest_files", digest)
+    monkeypatch.setattr("lessons_kb.brain.index.digest_files", digest)
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
         assert not refused
         for number in range(MANY):
@@ -152,7 +152,7 @@ def test_without_another_process_all_is_indexed_here(
             raise BlockingIOError(11, "Resource temporarily unavailable")
         return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
 
-    monkeypatch.setattr("lessons_kb.brain.refresh_on_change.begin_index", begin)
+    monkeypatch.setattr("lessons_kb.brain.layer.begin_index", begin)
     for number in range(MANY):
         watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
     watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])

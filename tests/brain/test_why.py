@@ -10,7 +10,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.explain.why import (
+from lessons_kb.brain.why import (
     DRY,
     NOTED,
     RECOMPUTED,
@@ -21,7 +21,7 @@ from lessons_kb.brain.explain.why import (
 )
 from lessons_kb.model import Event
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.event import Capabilities, HookEvent
+from lessons_kb.session.state import Capabilities, HookEvent
 
 PROMPT = "Add a Telegram command that runs a shell script"
 TELEGRAM = "lessons/telegram-allowlist.md"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.post_check.work_done import find_evidence
+from lessons_kb.brain.post_check import find_evidence
 from lessons_kb.model import Event
 
 PATCH = """\

@@ -7,7 +7,7 @@ import time
 import pytest
 import yaml
 
-from lessons_kb.cards import yaml_reader
+from lessons_kb.cards import read_header as yaml_reader
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Document

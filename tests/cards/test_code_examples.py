@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards.code_examples import find_examples
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.sections import find_examples
 from lessons_kb.config import KNOWN_FOLDERS
 
 BAD = "subprocess.run(cmd, shell=True)"

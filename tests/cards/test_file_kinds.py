@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards.file_kinds import kind_of
-from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.parse import kind_of, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card
 

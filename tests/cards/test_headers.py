@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.header import (
+from lessons_kb.cards.keys import (
     MAX_HEADER,
     Entry,
     Header,
@@ -18,9 +18,13 @@ from lessons_kb.cards.header import (
     looks_like_keys,
     split_header,
 )
-from lessons_kb.cards.lenient_reader import read_lenient
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.yaml_reader import NotYamlError, RefusedError, read_yaml
+from lessons_kb.cards.read_header import (
+    NotYamlError,
+    RefusedError,
+    read_lenient,
+    read_yaml,
+)
 
 
 @pytest.mark.parametrize(

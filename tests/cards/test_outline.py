@@ -9,8 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lessons_kb.cards.outline import find_headings, find_items, first_paragraph
-from lessons_kb.cards.plain_text import plain_text
+from lessons_kb.cards.sections import (
+    find_headings,
+    find_items,
+    first_paragraph,
+    plain_text,
+)
 
 PIECES = [
     "# One", "## Two", "### Three", "##", "#", "## Two ##", "##no", " ## one", "   ## three",

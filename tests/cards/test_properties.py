@@ -11,11 +11,10 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.lenient_reader import read_scalar
+from lessons_kb.cards.edit import edit_header, format_flow, format_scalar
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.cards.write_values import format_flow, format_scalar
+from lessons_kb.cards.read_header import read_scalar
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import EditRefused
 from lessons_kb.model import FIELDS, NOTE, Document, as_data

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.lint import QuickFix, check_card, find_quick_fixes
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.quick_fixes import QuickFix, find_quick_fixes
 
 FOLDERS = {"lessons": "lesson"}
 BODY = "\n# Title\n\n## Root Cause\n\nIt was so.\n\n## Prevention Checklist\n\n- Cover it with a test\n"

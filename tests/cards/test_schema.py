@@ -9,9 +9,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from lessons_kb.cards.keys import KEYS
+from lessons_kb.cards.keys import KEYS, build_schema
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.schema import build_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = build_schema()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.file_kinds import kind_of
-from lessons_kb.cards.slugs import normal_title, slug
+from lessons_kb.cards.links import normal_title, slug
+from lessons_kb.cards.parse import kind_of
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import InputError
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.cards.edit import new_card
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.template import new_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.model import KINDS, Card

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.check.item_closings import read_closings
-from lessons_kb.check.item_states import check_items
+from lessons_kb.check.item_states import check_items, read_closings
 from lessons_kb.model import Card, Command, Edit, Evidence
 
 ITEMS = ("Reject unknown senders", "Cover the rejection with a test")

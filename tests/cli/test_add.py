@@ -163,7 +163,7 @@ def test_the_platforms_editor_opens_where_none_is_set(
         f"#!{sys.executable}\nimport sys\nopen(sys.argv[1], 'a').write('- x y z\\n')\n"
     )
     editor.chmod(0o755)
-    monkeypatch.setattr("lessons_kb.process.editor.DEFAULTS", ("no-such-editor", "our-editor"))
+    monkeypatch.setattr("lessons_kb.process.programs.DEFAULTS", ("no-such-editor", "our-editor"))
     monkeypatch.setenv("PATH", str(editor.parent))
     seen = answer("create", TITLE, typed="")
     assert "fill in:\nlessons:   a concrete Root Cause" in seen

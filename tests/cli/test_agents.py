@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from lessons_kb.agents.install import own_programs
+from lessons_kb.agents.install import install_agent as own_programs
 
 
 @pytest.fixture

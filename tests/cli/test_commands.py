@@ -390,7 +390,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(
 def test_the_unexpected_is_one_line_too(
     lessons: Lessons, brain: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lessons_kb.cli.list_cards.open_brain", lambda: 1 / 0)
+    monkeypatch.setattr("lessons_kb.cli.read_cards.open_brain", lambda: 1 / 0)
     done = lessons("list")
     assert done.code == 2
     assert (
@@ -557,9 +557,9 @@ def test_what_is_said_follows_what_was_printed_before_it_in_one_file(
 def test_the_language_server_without_its_packages_says_how_they_are_added_here(
     lessons: Lessons, brain: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lessons_kb.process.installation import install_command
+    from lessons_kb.process.programs import install_command
 
-    monkeypatch.setattr("lessons_kb.cli.lsp.find_spec", lambda _name: None)
+    monkeypatch.setattr("lessons_kb.cli.serve.find_spec", lambda _name: None)
     done = lessons("lsp")
     assert done.code == 2
     assert f"`{install_command('lsp')}`" in done.err

@@ -205,7 +205,7 @@ def test_stats_and_report_tell_what_commits_added(shop, lessons) -> None:
 
 
 def test_a_history_is_read_once(shop, lessons, monkeypatch) -> None:
-    from lessons_kb.brain import detect_history
+    from lessons_kb.brain import detection as detect_history
 
     read = []
 
@@ -247,7 +247,7 @@ def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
 
 
 def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
-    from lessons_kb.detect import ast_patterns
+    from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
     done = lessons("detect")
@@ -301,7 +301,7 @@ def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons) -> None:
 
 
 def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -> None:
-    from lessons_kb.detect import ast_patterns
+    from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
     (shop / "lessons" / "other.md").write_text(SHELL)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.current_session import SESSION_VARIABLES
 from lessons_kb.brain.init import trust_brain
+from lessons_kb.brain.injected import SESSION_VARIABLES
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
 START = dt.datetime(2026, 9, 7, 12)
@@ -97,7 +97,7 @@ def test_what_a_program_reads_has_no_bars(shop: pathlib.Path, lessons: Callable[
 def test_a_terminal_gets_bars_and_sparks(
     shop: pathlib.Path, lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lessons_kb.cli.stats._drawn", lambda: True)
+    monkeypatch.setattr("lessons_kb.cli.reports._drawn", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     shown = lessons("stats").out
     assert re.search(r"^injected .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)

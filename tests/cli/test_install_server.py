@@ -15,7 +15,7 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.backends import fail
 
-from lessons_kb.store.locate import user_brain, user_settings_path
+from lessons_kb.store.user_state import user_brain, user_settings_path
 from tests.agents.shared_server import FakeServer, send
 
 Lessons = Callable[..., Any]

@@ -222,7 +222,7 @@ def test_the_table_is_shown_before_the_drafts_are_written(
     def stop(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lessons_kb.brain.mining.mine.draft", stop)
+    monkeypatch.setattr("lessons_kb.brain.mine.draft", stop)
     assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
 
 

@@ -43,7 +43,7 @@ def test_the_modules_of_other_commands_are_not_loaded(tmp_path: pathlib.Path) ->
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     loaded = done.stdout.splitlines()[-1]
-    assert "lessons_kb.cli.list_cards" in loaded
+    assert "lessons_kb.cli.read_cards" in loaded
     assert "lessons_kb.cli.events" not in loaded
 
 

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.detect.added_code import Change, parse_diff
-from lessons_kb.detect.ast_patterns import check_syntax, find_nodes
-from lessons_kb.detect.matcher import Matcher, Rule
-from lessons_kb.detect.patterns import check_pattern, measure
+from lessons_kb.detect.matcher import (
+    Change,
+    Matcher,
+    Rule,
+    check_pattern,
+    check_syntax,
+    find_nodes,
+    measure,
+    parse_diff,
+)
 from lessons_kb.model import Pattern
 
 pytestmark = pytest.mark.slow  # random patterns

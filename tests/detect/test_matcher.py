@@ -6,12 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.detect.added_code import Change, parse_diff
-from lessons_kb.detect.ast_patterns import find_nodes
-from lessons_kb.detect.matcher import Match, Matcher, Rule
-from lessons_kb.detect.patterns import check_pattern
+from lessons_kb.detect.matcher import (
+    Change,
+    Match,
+    Matcher,
+    Rule,
+    check_pattern,
+    find_nodes,
+    parse_diff,
+)
 from lessons_kb.model import Pattern
-from lessons_kb.text.globs import compile_globs
+from lessons_kb.text.patterns import compile_globs
 
 CALL = "subprocess.run(cmd, shell=True)"
 

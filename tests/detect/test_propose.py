@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.detect import ast_patterns
-from lessons_kb.detect.added_code import Change
-from lessons_kb.detect.matcher import Matcher, Rule
+from lessons_kb.detect import matcher as ast_patterns
+from lessons_kb.detect.matcher import Change, Matcher, Rule
 from lessons_kb.detect.propose import count_matches, find_agreeing, find_candidates
 from lessons_kb.detect.propose import propose as propose_rare
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.detect.added_code import Change
-from lessons_kb.guards.planned_changes import find_changes, find_documents
+from lessons_kb.detect.matcher import Change
+from lessons_kb.guards.tool_calls import find_changes, find_documents
 
 OLD_NEW = [("a.py", "old", "new")]
 

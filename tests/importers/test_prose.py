@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.importers.prose import (
+from lessons_kb.importers.markdown_blocks import (
     MAX_TITLE,
     checklist,
     section,

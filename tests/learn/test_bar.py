@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lessons_kb.cards.lint import is_vague
-from lessons_kb.learn.quality_gate import find_missing
+from lessons_kb.learn.draft_text import find_missing
 
 GOOD: dict[str, Any] = {
     "title": "A retried charge bills the customer twice",

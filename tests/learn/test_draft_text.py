@@ -16,7 +16,7 @@ from lessons_kb.learn.draft_text import (
     sketch_session,
     sketch_trigger,
 )
-from lessons_kb.learn.draft_triggers import find_triggers
+from lessons_kb.learn.triggers import find_triggers
 from lessons_kb.model import Event, Pattern
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.learn.draft_triggers import Trigger, find_triggers
-from lessons_kb.learn.rollbacks import find_rolled_back
+from lessons_kb.learn.signs import find_rolled_back
+from lessons_kb.learn.triggers import Trigger, find_triggers
 from lessons_kb.model import Event
 
 RED = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.learn.failure_output import error_excerpt, find_failing
+from lessons_kb.learn.signs import error_excerpt, find_failing
 
 PYTEST = """\
 ............F...

@@ -7,7 +7,7 @@ import pytest
 from lessons_kb.config import parse_settings, settings_from_dict
 from lessons_kb.errors import ConfigError
 from lessons_kb.model import as_data
-from lessons_kb.store.brain_settings import read_settings
+from lessons_kb.store.settings import read_settings
 
 
 def write(root: pathlib.Path, text: str) -> str:

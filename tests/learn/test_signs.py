@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.learn.lesson_verdicts import find_marks
-from lessons_kb.learn.signs_of_recurrence import find_signs, is_about, phrases_of
+from lessons_kb.learn.lesson_effect import find_marks
+from lessons_kb.learn.signs import (
+    find_signs,
+    is_about,
+    phrases_of,
+)
 from lessons_kb.model import Card, Event
 
 CARD = Card(
@@ -56,9 +60,7 @@ def test_what_is_no_sign_of_it(event):
 
 def test_what_went_well_is_not_searched_for_errors(monkeypatch):
     searched = []
-    monkeypatch.setattr(
-        "lessons_kb.learn.signs_of_recurrence.error_excerpt", lambda *a, **_: searched.append(a)
-    )
+    monkeypatch.setattr("lessons_kb.learn.signs.error_excerpt", lambda *a, **_: searched.append(a))
     for outcome in ("ok", "exec_error"):
         find_signs([replace(failed("E assert: wrong currency"), outcome=outcome)])
     assert len(searched) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.learn.draft_text import sketch_session
-from lessons_kb.learn.turns import find_failure, pick_turns
+from lessons_kb.learn.triggers import find_failure, pick_turns
 from lessons_kb.model import Event
 
 

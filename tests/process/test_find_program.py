@@ -8,9 +8,8 @@ import sys
 import pytest
 
 from lessons_kb.errors import GitError, InputError
-from lessons_kb.process.editor import open_editor
-from lessons_kb.process.find_program import find_program
 from lessons_kb.process.git import read_diff
+from lessons_kb.process.programs import find_program, open_editor
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are shell scripts")
 

@@ -8,8 +8,7 @@ import pytest
 
 from lessons_kb.errors import GitError
 from lessons_kb.process import git as module
-from lessons_kb.process.git import list_files, read_diff, read_head
-from lessons_kb.process.git_history import list_commits
+from lessons_kb.process.git import list_commits, list_files, read_diff, read_head
 
 
 @pytest.fixture(autouse=True)

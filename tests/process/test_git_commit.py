@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import pytest
 
 from lessons_kb.errors import GitError, InputError
-from lessons_kb.process.git_commit import Author, Branch
+from lessons_kb.process.git import Author, Branch
 
 RITA = Author(name="Rita Kim", email="rita@example.org")
 

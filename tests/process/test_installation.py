@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lessons_kb.process import installation
+from lessons_kb.process import programs as installation
 
 FOLDER = {"url": "file:///home/me/lessons%20kb", "dir_info": {}}
 EDITABLE = {**FOLDER, "dir_info": {"editable": True}}

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from lessons_kb.process.pool import map_batches
+from lessons_kb.process.programs import map_batches
 
 
 def test_results_come_in_order() -> None:
@@ -21,7 +21,7 @@ def test_results_come_in_order() -> None:
 def test_workers_end_when_their_parent_is_killed() -> None:
     code = (
         "import os\n"
-        "from lessons_kb.process.pool import map_batches\n"
+        "from lessons_kb.process.programs import map_batches\n"
         "if __name__ == '__main__':\n"
         "    import time\n"
         "    for pid in map_batches(os.getpid, [(), ()], workers=2):\n"

@@ -23,8 +23,7 @@ from typing import Any
 import pytest
 
 from lessons_kb.process import run as module
-from lessons_kb.process.output_streams import ThreadedSources
-from lessons_kb.process.run import run_captured
+from lessons_kb.process.run import ThreadedSources, run_captured
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 

@@ -16,8 +16,7 @@ from lessons_kb.relevance.background_prompts import measure_background
 from lessons_kb.relevance.gate import Evidence, judge
 from lessons_kb.search.engine_registry import open_engine
 from lessons_kb.search.ranking import rank, reduce_terms
-from lessons_kb.text.analyzer import analyze, find_neighbours
-from lessons_kb.text.document_frequencies import get_share
+from lessons_kb.text.analyzer import analyze, find_neighbours, get_share
 
 GATE = DEFAULTS.gate
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.relevance.unlisted_words import guess_shares, is_known_language
-from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.document_frequencies import get_share
+from lessons_kb.relevance.background_prompts import guess_shares, is_known_language
+from lessons_kb.text.analyzer import analyze, get_share
 
 SPANISH = "cuando guardo la factura no se actualiza el saldo del cliente, hay que arreglarlo"
 FOREIGN = [

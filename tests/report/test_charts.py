@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.learn.lesson_effect import rate
-from lessons_kb.report.charts import (
+from lessons_kb.report.page import (
     HEIGHT,
     describe_amounts,
     describe_shares,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.report.file_link import file_link
+from lessons_kb.report.page import file_link
 
 names = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1)
 paths = st.lists(names.filter(lambda name: name not in (".", "..")), min_size=1, max_size=4)

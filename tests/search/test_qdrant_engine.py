@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
-from lessons_kb.search import sparse_vectors
+from lessons_kb.search import engine_protocol as sparse_vectors
 from lessons_kb.search.engine_registry import open_engine, open_qdrant
 
 pytestmark = pytest.mark.slow  # an embedded cluster is written in pure Python

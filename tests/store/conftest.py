@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from lessons_kb.store import replace_file
+from lessons_kb.store import files as replace_file
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from lessons_kb.store.catalogue import (
     card_from_json,
     card_to_json,
 )
-from lessons_kb.text.globs import compile_globs
+from lessons_kb.text.patterns import compile_globs
 
 STATE = State(
     versions="1",

@@ -9,8 +9,8 @@ import sqlite3
 import pytest
 
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.store import import_files
-from lessons_kb.store.import_files import (
+from lessons_kb.store import files as import_files
+from lessons_kb.store.files import (
     read_byte_lines,
     read_source,
     read_source_lines,

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store import locate
+from lessons_kb.store import user_state as locate
 
 
 def test_every_ancestor_with_a_mark_is_a_brain_nearest_first(tmp_path):

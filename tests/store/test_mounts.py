@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lessons_kb.store import mounts
+from lessons_kb.store import catalogue as mounts
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import Journal
 

@@ -16,7 +16,7 @@ from lessons_kb.store.scan import (
     scan,
     settings_signature,
 )
-from lessons_kb.text.globs import compile_globs
+from lessons_kb.text.patterns import compile_globs
 
 
 def look(root: pathlib.Path, **changes: object) -> Scan:

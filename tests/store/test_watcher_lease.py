@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lessons_kb.store.watcher_lease import (
+from lessons_kb.store.file_watcher import (
     Lease,
     drop_lease,
     find_leases,

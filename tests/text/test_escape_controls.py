@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.text.escape_controls import visible, visible_json
+from lessons_kb.text.sanitize import visible, visible_json
 
 INVISIBLE = set("\x1b\x07\x00\x7f\x9b\u202e\u2066\u200b\ufeff\U000e0041")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.text.plurals import counted
+from lessons_kb.text.sanitize import counted
 
 
 @pytest.mark.parametrize(

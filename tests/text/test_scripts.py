@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.text.scripts import (
+from lessons_kb.text.analyzer import (
     HAN,
     HANGUL,
     KANA,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.text.terminal_output import plain
+from lessons_kb.text.sanitize import plain
 
 CASES = {
     "plain 한글 text": "plain 한글 text",

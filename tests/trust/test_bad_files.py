@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor.checkup import check_health
+from lessons_kb.brain.doctor import check_health
 
 GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
 
@@ -86,11 +86,11 @@ def test_the_doctor_names_what_is_out_of_use(bad: pathlib.Path) -> None:
 
 
 def test_the_census_accounts_for_all(bad: pathlib.Path) -> None:
-    from lessons_kb.brain.account_for_files import count_files
+    from lessons_kb.brain.layer import take_census
 
     brain = Brain.open(bad)
     brain.refresh()
-    count = count_files(brain.layers[0])
+    count = take_census(brain.layers[0])
     assert count.files == count.cards + count.notes + count.unusable
     assert count.files == 1 + len(NAMED)
 

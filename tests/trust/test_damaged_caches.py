@@ -21,7 +21,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.init import make_brain
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.trust import cache_dir
+from lessons_kb.store.scan import cache_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 CARD = """\
@@ -154,7 +154,7 @@ def index(root: pathlib.Path) -> pathlib.Path:
 def case(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     for name in [name for name in os.environ if name.endswith(("_PROJECT_DIR", "_SESSION_ID"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr("lessons_kb.process.detached.start_index", lambda *_a: False)
+    monkeypatch.setattr("lessons_kb.process.programs.start_index", lambda *_a: False)
     root = fill(tmp_path / "project").resolve()
     card = root / "lessons/telegram-allowlist.md"
     text = card.read_text()
@@ -401,7 +401,7 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Cas
 
 @pytest.mark.slow
 def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
-    from lessons_kb.brain.doctor.checkup import apply_fixes, check_health
+    from lessons_kb.brain.doctor import apply_fixes, check_health
 
     for value in ("0", "{}", None):
         for put_right in (lambda brain: brain.refresh(rebuild=True), apply_fixes):

@@ -17,7 +17,8 @@ from lessons_kb import Brain
 from lessons_kb.brain.init import make_brain
 from lessons_kb.cli.main import main
 from lessons_kb.errors import InputError
-from lessons_kb.store import card_files, replace_file
+from lessons_kb.store import card_files
+from lessons_kb.store import files as replace_file
 
 Command = Callable[..., tuple[int, str, str]]
 WRITING = (

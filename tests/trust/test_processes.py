@@ -12,7 +12,16 @@ import time
 
 import pytest
 
-from lessons_kb.store import card_files, disk, replace_file, trash
+from lessons_kb.store import (
+    card_files,
+    trash,
+)
+from lessons_kb.store import (
+    files as disk,
+)
+from lessons_kb.store import (
+    files as replace_file,
+)
 from lessons_kb.store import trash as displaced
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,12 @@ from typing import Any
 import pytest
 
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store import locate
-from lessons_kb.store.trust import is_trusted, read_record, trust
+from lessons_kb.store import user_state as locate
+from lessons_kb.store.scan import (
+    is_trusted,
+    read_record,
+    trust,
+)
 from lessons_kb.store.user_state import brain_key, state_dir
 
 pytestmark = pytest.mark.slow
@@ -293,7 +297,7 @@ def test_a_replaced_folder_is_not_trusted_and_says_so_once(
 # A thread of watchdog may die of a folder that vanishes; the watch notices and starts anew.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(tmp_path: pathlib.Path) -> None:
-    from lessons_kb.brain.open_brains import Workspace
+    from lessons_kb.brain.brain import Workspace
 
     repo = repository(tmp_path / "repo", GOOD)
     trust(str(repo), made=True)

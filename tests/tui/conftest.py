@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from lessons_kb import Brain
 from lessons_kb.tui import app as app_module
 from lessons_kb.tui.app import ManageApp
-from lessons_kb.tui.row_source import RowSource
+from lessons_kb.tui.rows import RowSource
 
 ROOT = pathlib.Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "manage"

@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import trash
-from lessons_kb.tui.row_source import RowSource
+from lessons_kb.tui.rows import RowSource
 
 pytestmark = pytest.mark.slow
 
@@ -340,7 +340,7 @@ def test_the_mouse_does_what_keys_do(
 
 
 def test_help_explains_every_key(drive: Drive, golden: Golden) -> None:
-    from lessons_kb.tui.key_bindings import KEYS
+    from lessons_kb.tui.actions import KEYS
 
     async def play(hand) -> None:
         await hand.press("question_mark")

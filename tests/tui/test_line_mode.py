@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.tui.line_mode import HELP, run_prompt
-from lessons_kb.tui.row_source import RowSource
+from lessons_kb.tui.rows import RowSource
 
 TELEGRAM = "lessons/telegram-allowlist.md"
 TODAY = dt.date(2026, 11, 1)

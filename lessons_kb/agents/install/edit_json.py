@@ -5,13 +5,173 @@ New text takes over the file's indentation, line ends and habit of trailing comm
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import tomllib
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
-from lessons_kb.agents.install.parse_jsonc import Node, Part, find_comments, parse, read_data
 from lessons_kb.errors import EditRefused, InputError
+
+MAX_DEPTH = 200
+
+_TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
+_COMMENT = re.compile(r'"(?:[^"\\\r\n]|\\.)*"|(?P<comment>//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/)')
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_ATOM = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])|[A-Za-z_]+")
+_WORDS = {"true": True, "false": False, "null": None}
+_CLOSING = {"{": "}", "[": "]"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Node:
+    """A value and where it stands: ``text[start:end]``."""
+
+    start: int
+    end: int
+    data: Any
+    """The value itself; of a key that stands twice the last counts."""
+    parts: tuple[Part, ...] = ()
+    """What an object or array holds, in order."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A member of an object or an element of an array."""
+
+    key: str | int
+    start: int
+    """Where the key begins, of an element the value."""
+    node: Node
+    comma: int
+    """Where the comma behind it stands, -1 without one."""
+
+
+def read_data(text: str) -> Any:
+    """Return the data of a text without the places; the same as ``parse(text).data``, sooner.
+
+    Settings may have megabytes (agents keep histories in them), and most hold no comment.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return parse(text).data
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+@functools.lru_cache(maxsize=4)
+def parse(text: str) -> Node:
+    """Return the root of a text that holds one value, comments and trailing commas allowed.
+
+    The data is shared between callers: nobody may change it. Raises InputError naming line and
+    column.
+    """
+    reader = _Reader(text)
+    root = reader.value(reader.skip(0), 0)
+    end = reader.skip(root.end)
+    if end != len(text):
+        reader.fail(end, "unexpected text after the value")
+    return root
+
+
+def find_comments(text: str) -> list[str]:
+    """List the comments of a text in order."""
+    return [match["comment"] for match in _COMMENT.finditer(text) if match["comment"]]
+
+
+def skip_trivia(text: str, position: int) -> int:
+    """Return the next position that is neither space nor comment."""
+    match = _TRIVIA.match(text, position)
+    return match.end() if match else position
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def fail(self, position: int, what: str) -> NoReturn:
+        before = self.text[:position].splitlines(keepends=True) or [""]
+        fresh = before[-1].endswith(("\n", "\r"))
+        line = len(before) + fresh
+        column = 1 if fresh else len(before[-1]) + 1
+        raise InputError(f"line {line}, column {column}: {what}")
+
+    def skip(self, position: int) -> int:
+        position = skip_trivia(self.text, position)
+        if self.text.startswith("/*", position):
+            self.fail(position, "this comment is not closed")
+        return position
+
+    def value(self, position: int, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            self.fail(position, "nested too deeply")
+        first = self.text[position : position + 1]
+        if first in _CLOSING:
+            return self.container(position, depth)
+        if first == '"':
+            end, data = self.string(position)
+            return Node(start=position, end=end, data=data)
+        match = _ATOM.match(self.text, position)
+        if not match:
+            what = f"a value is expected, not {first!r}" if first else "the file ends too early"
+            self.fail(position, what)
+        word = match[0]
+        if word[0].isalpha() or word[0] == "_":
+            if word not in _WORDS:
+                self.fail(position, f"a value is expected, not {word!r}")
+            return Node(start=position, end=match.end(), data=_WORDS[word])
+        return Node(start=position, end=match.end(), data=json.loads(word))
+
+    def string(self, position: int) -> tuple[int, str]:
+        match = _STRING.match(self.text, position)
+        if not match:
+            self.fail(position, "this string is not closed on its line")
+        try:
+            return match.end(), json.loads(match[0])
+        except ValueError:
+            self.fail(position, "this string has an invalid escape")
+
+    def container(self, start: int, depth: int) -> Node:
+        closing = _CLOSING[self.text[start]]
+        parts: list[Part] = []
+        position = self.skip(start + 1)
+        while not self.text.startswith(closing, position):
+            if parts and parts[-1].comma < 0:
+                self.fail(position, f"a comma or {closing!r} is expected")
+            part = self.part(position, len(parts) if closing == "]" else None, depth)
+            parts.append(part)
+            position = self.skip(part.node.end if part.comma < 0 else part.comma + 1)
+        data: Any = (
+            [part.node.data for part in parts]
+            if closing == "]"
+            else {part.key: part.node.data for part in parts}
+        )
+        return Node(start=start, end=position + 1, data=data, parts=tuple(parts))
+
+    def part(self, start: int, number: int | None, depth: int) -> Part:
+        position = start
+        key: str | int
+        if number is None:
+            if not self.text.startswith('"', position):
+                self.fail(position, 'a key in "…" is expected')
+            end, key = self.string(position)
+            position = self.skip(end)
+            if not self.text.startswith(":", position):
+                self.fail(position, "a colon is expected")
+            position = self.skip(position + 1)
+        else:
+            key = number
+        node = self.value(position, depth + 1)
+        comma = self.skip(node.end)
+        if not self.text.startswith(",", comma):
+            comma = -1
+        return Part(key=key, start=start, node=node, comma=comma)
+
 
 Path = Sequence[str | int]
 
@@ -247,3 +407,116 @@ def _line_indent(text: str, position: int) -> str:
     start = max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1
     line = text[start:position]
     return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Return the data of a TOML text; InputError names the line of what is wrong."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(str(error)) from None
+
+
+def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
+    """Return the text with these values in the table at ``path``; its other keys stay.
+
+    A new table is written at the end. Raises InputError, EditRefused.
+    """
+    data = read_toml(text)
+    table = get(data, path)
+    if table is None:
+        holder = get(data, path[:-1])
+        if holder is not None and not isinstance(holder, dict):
+            raise InputError(f"{'.'.join(path[:-1])} must be a table; correct it by hand")
+        new = _appended(text, path, values)
+        if _loads(new) != _with_table(data, path, values):
+            new = _edited(text, path, values)  # an inline table: it takes no header
+    else:
+        if not isinstance(table, dict):
+            raise InputError(f"{'.'.join(path)} must be a table; correct it by hand")
+        if all(table.get(key) == value for key, value in values.items()):
+            return text
+        new = _edited(text, path, values)
+    return _verified_toml(new, _with_table(data, path, {**(table or {}), **values}))
+
+
+def take_table(text: str, path: Sequence[str]) -> str:
+    """Return the text without the table at ``path``, and without what it leaves empty."""
+    import tomlkit
+
+    data = read_toml(text)
+    if get(data, path) is None:
+        return text
+    document = tomlkit.parse(text)
+    for end in range(len(path), 0, -1):
+        holder: Any = document
+        for key in path[: end - 1]:
+            holder = holder[key]
+        if end < len(path) and len(holder[path[end - 1]]):
+            break
+        del holder[path[end - 1]]
+    new = tomlkit.dumps(document)
+    if text.startswith(new.rstrip("\r\n")) and new.endswith(("\n\n", "\n\r\n")):
+        # The empty line that parted our table from what stands above it was ours.
+        new = new[: -2 if new.endswith("\r\n") else -1]
+    expected = read_toml(text)
+    holder = get(expected, path[:-1])
+    del holder[path[-1]]
+    for end in range(len(path) - 1, 0, -1):
+        if not get(expected, path[:end]):
+            del get(expected, path[: end - 1])[path[end - 1]]
+    return _verified_toml(new, expected)
+
+
+def _appended(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
+    import tomlkit
+
+    line = _toml_newline(text)
+    header = ".".join(tomlkit.key(key).as_string() for key in path)
+    rows = [f"{key} = {tomlkit.item(value).as_string()}" for key, value in values.items()]
+    before = text if not text or text.endswith(("\n", "\r")) else text + line
+    gap = line if before.strip() else ""
+    return before + gap + line.join([f"[{header}]", *rows, ""])
+
+
+def _edited(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    holder: Any = document
+    for key in path:
+        if key not in holder:
+            holder[key] = tomlkit.inline_table()
+        holder = holder[key]
+    for key, value in values.items():
+        if holder.get(key) != value:
+            holder[key] = value
+    new = tomlkit.dumps(document)
+    if _toml_newline(text) == "\r\n":
+        new = new.replace("\r\n", "\n").replace("\n", "\r\n")
+    return new
+
+
+def _with_table(
+    data: dict[str, Any], path: Sequence[str], values: dict[str, Any]
+) -> dict[str, Any]:
+    first, *rest = path
+    inner = _with_table(data.get(first, {}), rest, values) if rest else values
+    return {**data, first: inner}
+
+
+def _loads(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _verified_toml(new: str, expected: dict[str, Any]) -> str:
+    if _loads(new) != expected:
+        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
+    return new
+
+
+def _toml_newline(text: str) -> str:
+    return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"

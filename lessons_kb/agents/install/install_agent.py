@@ -6,30 +6,74 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Callable
+import re
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
-from lessons_kb.agents.install.settings_entries import (
+from lessons_kb.agents.install.settings_files import (
+    HOOK,
+    TOOL,
+    WRITTEN,
+    Entries,
+    Request,
+    Target,
     add_pieces,
+    check_request,
+    checked_targets,
     digest_of,
+    find_targets,
+    is_committed,
     is_foreign,
+    is_present,
     show,
     take_pieces,
 )
-from lessons_kb.agents.install.settings_files import (
-    Request,
-    Target,
-    check_request,
-    checked_targets,
-    find_targets,
-)
-from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.store import agent_settings
-from lessons_kb.store.disk import shown
-from lessons_kb.store.session_roots import end_silence, silence_sessions
+from lessons_kb.brain.doctor import FIX, Health
+from lessons_kb.errors import InputError, LessonsError, StorageError
+from lessons_kb.process.programs import find_program, install_command
+from lessons_kb.store import settings as agent_settings
+from lessons_kb.store.files import shown
+from lessons_kb.store.settings import read_settings_file
+from lessons_kb.store.user_state import end_silence, silence_sessions
 from lessons_kb.text.redact import redact
+
+NAMES = {"hook": "lessons-hook", "server": "lessons"}
+
+
+def find_entries(*, bare: bool) -> Entries:
+    """Return how agents call us: bare names, or the absolute paths of this installation.
+
+    Raises InputError when a program is not where Python's installers put it, nor on the PATH.
+    """
+    if bare:
+        return Entries(**NAMES)
+    found = {what: _find(name) for what, name in NAMES.items()}
+    return Entries(**{**found, "hook": launcher_path() or found["hook"]})
+
+
+def has_sdk() -> bool:
+    """Tell whether the SDK that ``lessons mcp`` needs is installed."""
+    return find_spec("mcp") is not None
+
+
+def _find(name: str) -> str:
+
+    # The interpreter's own folder, not where its link leads: a virtual environment is a link.
+    places = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))
+    for place in places:
+        if found := find_program(name, os.path.abspath(place)):
+            return found
+    if found := find_program(name):
+        return found
+    raise InputError(f"{name} is missing beside {sys.executable}; reinstall lessons-kb")
+
 
 T = TypeVar("T")
 
@@ -235,3 +279,183 @@ def _named(path: str, work: Callable[[], T]) -> T:
 
 def _hash(data: bytes | None) -> str:
     return hashlib.sha256(data).hexdigest() if data is not None else "-"
+
+
+_PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)?)[\"' ]")
+
+
+def check_agents(project: str) -> list[Health]:
+    """Return a line for each agent that is set up or found here; nothing is raised."""
+    return [line for agent in AGENTS for line in _check(agent, project)]
+
+
+def find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]]]:
+    """Yield each installation of an agent that is remembered, with its files."""
+    seen: set[str] = set()
+    for scope, shared in (("user", False), ("project", False), ("project", True)):
+        request = Request(
+            agent=agent,
+            project=project,
+            scope=scope,
+            shared=shared,
+            entries=Entries(**NAMES),
+        )
+        fresh = [path for path in find_installed(request) if path not in seen]
+        seen.update(fresh)
+        if fresh:
+            yield request, fresh
+
+
+def find_gone(text: str) -> str:
+    """Return the path of a program of ours that settings call and that is not there, or ""."""
+    for match in _PROGRAM.finditer(text):
+        program = match["path"].replace("\\\\", "\\")
+        if os.path.isabs(program) and not os.path.exists(program):
+            return program
+    return ""
+
+
+def find_route(text: str) -> str:
+    """Return by which route the hooks in these settings reach us, "" where there are none."""
+    if TOOL in text and "mcp_tool" in text:
+        return "mcp"
+    return "command" if HOOK in text else ""
+
+
+def _check(agent: str, project: str) -> Iterator[Health]:
+    present = False
+    for request, paths in find_requests(agent, project):
+        present = True
+        lines = (_look(request, path) for path in paths)
+        yield from (line for line in lines if not line.detail.startswith(f"{agent}: command"))
+    if not present and is_present(agent):
+        detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
+        yield Health(level="ok", what="agent", detail=detail)
+
+
+def _look(request: Request, path: str) -> Health:
+    agent = request.agent
+    options = "" if request.scope == "user" else " --scope project"
+    options += " --shared" if request.shared else ""
+    fix = f"run `lessons install {agent}{options}` again"
+    try:
+        text = (read_settings_file(path) or b"").decode("utf-8", "replace")
+    except StorageError as error:
+        detail, _, fix = str(error).partition("; ")
+        return Health(level="error", what="agent", detail=f"{agent}: {detail}", fix=fix)
+    if "lessons" not in text:
+        detail = f"{agent}: the entries in {path} are missing"
+        return Health(level="warning", what="agent", detail=detail, fix=fix)
+    if program := find_gone(text):
+        detail = f"{agent}: {path} calls {program}, which no longer exists"
+        return Health(level="error", what="agent", detail=detail, fix=f"{fix}, or {FIX}")
+    bare = is_committed(request)
+    if bare and shutil.which(NAMES["hook"]) is None:
+        detail = f"{agent}: {path} calls {NAMES['hook']}, which is not on your PATH"
+        return Health(level="warning", what="agent", detail=detail, fix="install it for yourself")
+    route = find_route(text)
+    other = "command" if WRITTEN in text else "MCP server"
+    what = f"hooks by {route}" if route else other
+    scope = "shared" if request.shared else request.scope
+    return Health(level="ok", what="agent", detail=f"{agent}: {what}, {scope}: {path}")
+
+
+_NO_SDK = "The MCP server was not added because the `mcp` package is missing; run {}."
+
+_LATE = "{} accepts no context with a prompt; lessons arrive at the start of a session and {}."
+
+_ALWAYS: Mapping[str, tuple[str, ...]] = {
+    "claude-code": (
+        "The hooks take effect at once, except in folders that Claude Code does not trust yet.",
+    ),
+    "codex": (
+        "Codex runs hooks only after you approve them: open `codex`, type /hooks, approve these.",
+    ),
+    "gemini-cli": ("Restart Gemini CLI. It may warn once about new hooks.",),
+    "cursor": (_LATE.format("Cursor", "with tool results"),),
+    "copilot-cli": (
+        "Copilot CLI names the lessons in its timeline; with `-s` it shows nothing: `lessons why`.",
+    ),
+    "vscode": (
+        "VS Code ignores matchers, so the hook runs for every tool.",
+        _LATE.format("VS Code", "with tool results"),
+        "Agent hooks are a preview feature of VS Code; your organisation may have disabled them.",
+    ),
+    "opencode": ("Restart opencode: it loads plugins when it starts.",),
+}
+_PROJECT: Mapping[str, tuple[str, ...]] = {
+    "codex": ("Codex reads project settings only in trusted projects.",),
+    "cursor": ("Cursor reads project hooks only in trusted workspaces.",),
+    "gemini-cli": ("Gemini CLI asks for approval when the hooks of a project change.",),
+}
+_SHARED_SERVER: Mapping[str, tuple[str, ...]] = {
+    "claude-code": ("Claude Code asks each user once to approve the server in `.mcp.json`.",),
+}
+
+
+def how_to_get_sdk() -> str:
+    """Return what to do about the SDK that ``lessons mcp`` needs."""
+    return f"`{install_command('mcp')}`, then run this again"
+
+
+def find_notes(request: Request) -> Iterator[str]:
+    """Yield what to tell the user, one sentence or two each."""
+    yield from _ALWAYS[request.agent]
+    if request.scope == "project":
+        yield from _PROJECT.get(request.agent, ())
+    if is_committed(request):
+        yield (
+            "These files belong to the project: whoever works in it needs `lessons` and"
+            " `lessons-hook` on the PATH."
+        )
+        if request.server:
+            yield from _SHARED_SERVER.get(request.agent, ())
+    if request.via == "mcp":
+        yield (
+            "By this route hooks are answered by the MCP server: while it is not connected,"
+            " they say nothing."
+        )
+    if not request.server:
+        yield _NO_SDK.format(how_to_get_sdk())
+
+
+def fix_agents(project: str) -> list[Health]:
+    """Write this installation's paths where ours have vanished; nothing is raised.
+
+    Only what `install` remembers to have written, in the same scope and by the same route. What
+    the user took out stays out.
+    """
+    return [
+        line
+        for agent in AGENTS
+        for request, paths in find_requests(agent, project)
+        for line in _fix(request, paths)
+    ]
+
+
+def _fix(request: Request, paths: Sequence[str]) -> Iterator[Health]:
+    try:
+        texts = {p: (read_settings_file(p) or b"").decode("utf-8", "replace") for p in paths}
+        if not any(map(find_gone, texts.values())):
+            return
+        routes = [route for route in map(find_route, texts.values()) if route]
+        again = replace(
+            request,
+            via=routes[0] if routes else "command",
+            entries=find_entries(bare=False),
+            server=has_sdk() and _has_server(texts.values()),
+        )
+        changes = install(again)
+    except LessonsError as error:
+        detail, _, fix = str(error).partition("; ")
+        yield Health(level="error", what="agent", detail=f"{request.agent}: {detail}", fix=fix)
+        return
+    for change in changes:
+        if change.action != "unchanged":
+            detail = f"{request.agent}: {change.path} calls {again.entries.hook}"
+            yield Health(level="fixed", what="agent", detail=detail)
+
+
+def _has_server(texts: Iterable[str]) -> bool:
+    """Tell whether any of these settings starts our server: its argument is ``mcp``."""
+    return any('"mcp"' in text for text in texts)

@@ -16,9 +16,8 @@ import lessons_kb
 from lessons_kb.agents.copilot_cli import write_progress
 from lessons_kb.errors import StorageError
 from lessons_kb.hook_client import SILENT
-from lessons_kb.store.disk import read_regular, storage_error
-from lessons_kb.store.locate import state_home
-from lessons_kb.store.user_state import make_private, write_private
+from lessons_kb.store.files import read_regular, storage_error
+from lessons_kb.store.user_state import make_private, state_home, write_private
 
 NAME = "lessons-hook"
 _MAX_INTERPRETER_CHARS = 120

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -11,21 +11,38 @@ from lsprotocol.types import (
     CodeDescription,
     Diagnostic,
     DiagnosticSeverity,
+    Location,
     Position,
     Range,
 )
 
-from lessons_kb.brain.detect_in_change import find_detected, is_card_file
-from lessons_kb.brain.detect_in_project import flatten, is_binary
+from lessons_kb.brain.detection import (
+    find_detected,
+    find_in_tree,
+    flatten,
+    is_binary,
+    is_card_file,
+    read_source,
+)
 from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
+from lessons_kb.cards.keys import canonical, read_patterns, split_header
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.detect.added_code import Change
-from lessons_kb.detect.matcher import MAX_CHARS, Match
-from lessons_kb.model import Finding
-from lessons_kb.service.lsp.documents import Document, uri_of
-from lessons_kb.service.lsp.files import CardFile, DraftFile, Files, Located, SourceFile
-from lessons_kb.service.lsp.text import Text
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
+from lessons_kb.errors import InputError
+from lessons_kb.model import Finding, Pattern
+from lessons_kb.service.lsp.documents import (
+    CardFile,
+    DraftFile,
+    Files,
+    Located,
+    OpenDocument,
+    SourceFile,
+    Text,
+    uri_of,
+)
 from lessons_kb.store.scan import tell_too_large
+from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import clean_line
 
 SOURCE = "lessons"
@@ -41,7 +58,7 @@ _SEVERITIES = {
 
 
 def diagnose(
-    files: Files, document: Document, *, detect: bool, whole: bool
+    files: Files, document: OpenDocument, *, detect: bool, whole: bool
 ) -> tuple[list[Diagnostic], str]:
     """Return what is wrong in an open document, in its order, and what was left: one of LEFT.
 
@@ -71,7 +88,7 @@ def diagnose(
     return [_of_match(one) for one in matches], NOTHING if near is None else LINES
 
 
-def matches_of(files: Files, document: Document) -> list[Located]:
+def matches_of(files: Files, document: OpenDocument) -> list[Located]:
     """Return what was found in a document when its diagnostics were made, if it is still so."""
     known = files.matches.get(document.uri)
     return known[1] if known and known[0] is document else []
@@ -191,3 +208,58 @@ def _of_draft(file: DraftFile, text: Text) -> list[Diagnostic]:
         )
         for missing in file.brain.drafts.find_missing(file.id, text.whole)
     ]
+
+
+MOST_MATCHES = 500
+
+
+def find_patterns(text: str) -> Iterator[tuple[int, int, Pattern]]:
+    """Yield first line, the line after the last (both from 0, in the file) and each pattern."""
+    split = split_header(text)
+    if split.header is None:
+        return
+    first = split.header.line - 1
+    for entry in read_header(split).entries:
+        if canonical(entry.key) != "detect" or not entry.mappings:
+            continue
+        ends = [*(span[0] for span in entry.spans[1:]), entry.end]
+        for place, span in enumerate(entry.spans):
+            one = slice(place, place + 1)
+            alone = replace(
+                entry,
+                texts=entry.texts[one],
+                spans=entry.spans[one],
+                styles=entry.styles[one],
+                mappings=entry.mappings[one],
+            )
+            for pattern in read_patterns(alone)[0]:
+                yield first + span[0], first + max(ends[place], span[0] + 1), pattern
+
+
+def find_pattern(text: str, line: int) -> Pattern:
+    """Return the pattern that stands on a line of a card; InputError without a usable one."""
+    for first, end, pattern in find_patterns(text):
+        if first <= line < end:
+            return pattern
+    raise InputError("no usable pattern on this line; see its diagnostic")
+
+
+def try_pattern(file: CardFile | DraftFile, pattern: Pattern) -> list[Location]:
+    """Return where a pattern is found in the project, at most MOST_MATCHES places.
+
+    Raises InputError for a pattern of commands, which are in no file.
+    """
+    if pattern.kind == "command":
+        raise InputError("a command pattern is looked for in commands, not in files")
+    directory = file.brain.directory
+    rule = Rule(card=file.id, pattern=pattern, globs=compile_globs(pattern.files))
+    matches = find_in_tree(directory, Matcher([rule]), root=file.layer.root)
+    texts: dict[str, Text] = {}
+    found = []
+    for match in islice(matches, MOST_MATCHES):
+        path = f"{directory}/{match.path}"
+        if path not in texts:
+            texts[path] = Text(read_source(path))
+        where = place_match(texts[path], match)
+        found.append(Location(uri=uri_of(path), range=where))
+    return found

@@ -14,25 +14,24 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.protocol.language_server import lsp_method
 
-from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.brain.brain import Workspace
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.lsp.actions import KINDS, find_actions
-from lessons_kb.service.lsp.commands import COMMANDS, Outcome
-from lessons_kb.service.lsp.completion import TRIGGERS, complete
-from lessons_kb.service.lsp.diagnostics import LINES, NOTHING, PROJECT, diagnose
-from lessons_kb.service.lsp.documents import Document, Documents, path_of, uri_of
-from lessons_kb.service.lsp.files import Files
-from lessons_kb.service.lsp.hover import hover
-from lessons_kb.service.lsp.lenses import find_lenses
-from lessons_kb.service.lsp.rename import (
+from lessons_kb.service.lsp.actions import (
+    COMMANDS,
+    KINDS,
+    Outcome,
+    find_actions,
+    find_lenses,
     find_references,
     keep_records,
     prepare_rename,
     relink_moved,
     rename,
 )
-from lessons_kb.service.lsp.symbols import find_symbols
-from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.service.lsp.diagnostics import LINES, NOTHING, PROJECT, diagnose
+from lessons_kb.service.lsp.documents import Documents, Files, OpenDocument, path_of, uri_of
+from lessons_kb.service.lsp.hover import TRIGGERS, complete, find_symbols, hover
+from lessons_kb.store.user_state import log_trouble
 from lessons_kb.version import __version__
 
 PAUSE_SECONDS = 0.02
@@ -45,7 +44,7 @@ _LOOK_SECONDS = 5.0
 """Between two looks at whether the editor still runs."""
 _WATCHED = ("**/*.{md,markdown}", "**/lessons.toml", "**/.lessonsignore")
 
-Work = Callable[[Files, Document, Any], Any]
+Work = Callable[[Files, OpenDocument, Any], Any]
 """Answers one request about one open document; called in a thread."""
 
 
@@ -119,7 +118,7 @@ class LessonsServer(LanguageServer):
         self._looking: dict[str, asyncio.Task[None]] = {}
         """Documents that are being looked at whole, which delays no look at what was typed."""
         self._again: set[str] = set()
-        self._published: dict[str, tuple[Document, list[types.Diagnostic]]] = {}
+        self._published: dict[str, tuple[OpenDocument, list[types.Diagnostic]]] = {}
         self._active = asyncio.Event()
         self._refreshing: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -17,9 +17,8 @@ from mcp.types import Tool
 from pydantic import AnyUrl, ValidationError
 
 from lessons_kb.errors import InputError
-from lessons_kb.service.mcp.client_sessions import connect
-from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, Tools
-from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, Tools, connect
+from lessons_kb.store.user_state import log_trouble
 from lessons_kb.version import __version__
 
 T = TypeVar("T")

@@ -3,54 +3,365 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import datetime as dt
+import hashlib
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Annotated, Any, Literal, Protocol, cast
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver import Context  # the SDK reads it to register a tool
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
-from mcp.server.mcpserver.exceptions import ToolError as ToolError  # noqa: PLC0414 caught elsewhere
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
-from lessons_kb.model import KINDS, NOTE
-from lessons_kb.service.mcp.client_sessions import session_of_call
-from lessons_kb.service.mcp.results import (
-    RETROSPECTIVE,
-    read_card,
-    read_history,
-    show_block,
-    show_hit,
-    show_match,
-    show_row,
-    substituted,
-)
-from lessons_kb.service.mcp.schemas import (
-    HISTORY_EVENTS,
-    Block,
-    Bumped,
-    CardId,
-    CardText,
-    Checked,
-    Counted,
-    Directory,
-    History,
-    HistoryLimit,
-    Hits,
-    Marked,
-    Matches,
-    Paths,
-    Proposed,
-    Row,
-    Session,
-    Texts,
-)
-from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.text.sanitize import defang_line
+from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Event, Hit, Pattern
+from lessons_kb.store.user_state import log_trouble
+from lessons_kb.text.sanitize import clean, defang, defang_line
+
+_HEADER = "mcp-session-id"
+
+
+@asynccontextmanager
+async def connect(_server: object) -> AsyncIterator[str]:
+    """Give what the server runs for a name: over stdio one connection, over HTTP all of them."""
+    yield f"mcp-{secrets.token_hex(8)}"
+
+
+def session_of_call(context: Context[Any], named: str | None) -> str:
+    """Return the session that a call belongs to, ``named`` or that of its connection.
+
+    An agent that tells its processes the session says more than a connection over stdio. Of HTTP
+    without the protocol's own sessions nothing tells the callers apart: there a day is one.
+    """
+    if named:
+        return named
+    running = str(context.request_context.lifespan_context)
+    headers = context.headers
+    if headers is None:
+        return session_of()[0] or running
+    if known := headers.get(_HEADER):
+        return f"mcp-{hashlib.blake2b(known.encode(), digest_size=8).hexdigest()}"
+    return f"{running}-{dt.datetime.now(tz=dt.UTC).astimezone().date()}"
+
+
+# No deferred annotations here: the SDK reads these types when the tools are registered.
+
+
+Directory = Annotated[
+    str | None,
+    Field(description="Where you work; default: the server's folder."),
+]
+Session = Annotated[str | None, Field(description="Your session's id: no lesson comes twice.")]
+Paths = Annotated[list[str] | None, Field(description="Files at hand, from the project root.")]
+CardId = Annotated[
+    str,
+    Field(min_length=1, description="Id, slug or prefix."),
+]
+Texts = list[str] | None
+HISTORY_EVENTS = 50
+"""Of a session, where a client does not say how many it wants."""
+HistoryLimit = Annotated[int, Field(ge=1, le=200)]
+
+
+class Found(TypedDict):
+    """A card or note that was found."""
+
+    id: str
+    kind: str
+    title: str
+    severity: str
+    occurrences: int
+    score: float
+    confidence: float
+    passed: bool
+    reason: str
+
+
+class Block(TypedDict):
+    """What to keep in mind for a task; ``block`` is "" when nothing is worth saying."""
+
+    block: str
+    tokens: int
+    footer: str
+    lessons: list[Found]
+    context: list[Found]
+
+
+class Hits(TypedDict):
+    """Search results, best first."""
+
+    hits: list[Found]
+
+
+class Matched(TypedDict):
+    """A lesson for a task, with all that a client needs to put it into a block of its own."""
+
+    id: str
+    kind: str
+    title: str
+    severity: str
+    occurrences: int
+    why: str
+    checklist: list[str]
+    shown_by: list[str]
+    conditional: bool
+    paths: list[str]
+    gate: str
+    detect: list[dict[str, Any]]
+    score: float
+    confidence: float
+
+
+class Matches(TypedDict):
+    """The lessons for a task, best first; nothing is remembered of the question."""
+
+    lessons: list[Matched]
+
+
+class CardText(TypedDict):
+    """One card."""
+
+    id: str
+    kind: str
+    title: str
+    severity: str
+    status: str
+    occurrences: int
+    last_seen: str | None
+    topics: list[str]
+    paths: list[str]
+    symptoms: list[str]
+    why: str
+    checklist: list[str]
+    text: str
+
+
+class CheckedItem(TypedDict):
+    """What became of a checklist item."""
+
+    id: str
+    title: str
+    item: str
+    state: str
+    quote: str
+    where: str
+    reason: str
+    terms: list[str]
+
+
+class Checked(TypedDict):
+    """The outcome of a post-check."""
+
+    checked: int
+    items: list[CheckedItem]
+    unaddressed: list[str]
+    trouble: str
+
+
+class Proposed(TypedDict):
+    """A draft that waits for the user."""
+
+    id: str
+    path: str
+    missing: list[str]
+    similar: list[str]
+    next: str
+
+
+class Counted(TypedDict):
+    """A card and how often its mistake was seen."""
+
+    id: str
+    title: str
+    occurrences: int
+
+
+class Bumped(TypedDict):
+    """Cards that were counted once more."""
+
+    cards: list[Counted]
+
+
+class Marked(TypedDict):
+    """A mark that was noted."""
+
+    id: str
+    mark: str
+    times: int
+
+
+class Row(TypedDict):
+    """One thing that happened in a session."""
+
+    at: float
+    kind: str
+    tool: str
+    targets: list[str]
+    outcome: str
+    text: str
+    output: str
+
+
+class History(TypedDict):
+    """Events of a session, oldest first."""
+
+    session: str
+    events: list[Row]
+
+
+_SYSTEM_ROWS = ("compaction", "stage", "preflight")
+"""Kinds of events that neither the user nor the agent did."""
+
+RETROSPECTIVE = """\
+Look back on this session. For each mistake that cost time (a failed command, a wrong assumption, \
+a change taken back, a complaint of the user):
+
+1. Name the mistake in one line and its concrete root cause. Leave out what cannot come back.
+2. Call lessons_search with its symptoms. If a card says the same, call lessons_bump with its id.
+3. Otherwise call lessons_propose: title, root cause, two or three symptoms in the words of a \
+future task, and at least one prevention item that can be checked ("be careful" cannot).
+4. Mark lessons that helped or misled you with lessons_mark.
+
+At most three proposals; none is a good answer. Tell the user that `lessons review` confirms them.\
+"""
+
+
+def substituted(event: Any) -> Any:
+    """Return an event without the placeholders that its agent had no value for."""
+    if not isinstance(event, dict):
+        return event
+    kept = {}
+    for key, value in event.items():
+        if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
+            continue
+        kept[key] = substituted(_parsed(value) if key in _OBJECTS else value)
+        if key in _FLAGS:
+            kept[key] = value in (True, "true")
+    return kept
+
+
+_OBJECTS = ("tool_input", "tool_response")
+_FLAGS = ("is_interrupt",)
+"""True and false, put into a text like everything else."""
+
+
+def _parsed(value: Any) -> Any:
+    """Return an object that was put into a text, anything else as it is."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def show_block(data: dict[str, Any]) -> Block:
+    """Return a rendered preflight in the tool's shape."""
+    return Block(
+        block=data.get("block", ""),
+        tokens=data.get("tokens", 0),
+        footer=data.get("footer", ""),
+        lessons=[show_hit(hit) for hit in data.get("lessons", ())],
+        context=[show_hit(hit) for hit in data.get("context", ())],
+    )
+
+
+def show_hit(hit: dict[str, Any]) -> Found:
+    """Return a rendered hit in the tool's shape."""
+    return Found(
+        id=hit["id"],
+        kind=hit["kind"],
+        title=hit["title"],
+        severity=hit["severity"],
+        occurrences=hit["occurrences"],
+        score=hit["score"],
+        confidence=hit["confidence"],
+        passed=hit["passed"],
+        reason=hit["reason"],
+    )
+
+
+def show_match(hit: Hit) -> Matched:
+    """Return a lesson in the shape of a client that merges it with its own."""
+    card = hit.card
+    return Matched(
+        id=card.id,
+        kind=card.kind,
+        title=defang_line(card.title),
+        severity=card.severity,
+        occurrences=card.occurrences,
+        why=defang_line(card.why),
+        checklist=[defang_line(one) for one in card.checklist],
+        shown_by=list(card.shown_by),
+        conditional=card.conditional,
+        paths=list(card.paths),
+        gate=card.gate,
+        detect=[_show_pattern(pattern) for pattern in card.detect],
+        score=hit.score,
+        confidence=hit.confidence,
+    )
+
+
+def _show_pattern(pattern: Pattern) -> dict[str, Any]:
+    """Return a pattern as a card's header writes it."""
+    told = {
+        pattern.kind: pattern.text,
+        "files": list(pattern.files),
+        "language": pattern.language,
+        "unless": pattern.unless,
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def read_card(brain: Brain, name: str) -> tuple[Card, str]:
+    """Return a card and its Markdown, which is data: nothing in it can pose as somebody else."""
+    card = brain.cards.get(name)
+    return card, defang(clean(brain.cards.read(name)[1].body)).strip()
+
+
+def read_history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Row]:
+    """Return the newest rows of a session, or of one chat of it, oldest first."""
+    kinds = [kind for kind in EVENTS if kind not in _SYSTEM_ROWS]
+    most = None if chat else limit
+    events = brain.layers[0].journal.events.find(session=session, kinds=kinds, limit=most)
+    if chat:
+        events = [event for event in events if chat in _chats(event)][-limit:]
+    return [_row(event) for event in events]
+
+
+def _chats(event: Event) -> tuple[object, ...]:
+    return event.record.get("chat"), event.record.get("part")
+
+
+def _row(event: Event) -> Row:
+    return Row(
+        at=event.at,
+        kind=event.kind,
+        tool=event.tool,
+        targets=[defang_line(one) for one in event.targets],
+        outcome=event.outcome,
+        text=defang(clean(event.text)),
+        output=defang(clean(event.output)),
+    )
+
+
+def show_row(row: Row) -> str:
+    """Return a row as one line."""
+    words = (row["kind"], row["tool"], ", ".join(row["targets"][:3]), row["outcome"])
+    told = " · ".join(word for word in words if word and word != "ok")
+    return defang_line(f"{told}: {row['text'] or row['output']}")[:_LINE_CHARS]
+
+
+_LINE_CHARS = 300
+
 
 Answer = Callable[[str, dict[str, Any]], str]
 

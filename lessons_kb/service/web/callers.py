@@ -7,10 +7,9 @@ import os
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from lessons_kb.brain.current_session import posted_session
+from lessons_kb.brain.injected import posted_session
 from lessons_kb.errors import StorageError
-from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.store.server_tokens import (
+from lessons_kb.store.settings import (
     METRICS,
     PROPOSE,
     READ,
@@ -19,6 +18,7 @@ from lessons_kb.store.server_tokens import (
     read_tokens,
     tokens_path,
 )
+from lessons_kb.store.user_state import log_trouble
 
 _SCHEME = b"bearer "
 

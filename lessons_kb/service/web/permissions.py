@@ -8,8 +8,8 @@ from typing import Any
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError, LessonsError
 from lessons_kb.service.web.callers import CALLER
 from lessons_kb.service.web.served_brain import explain
-from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.store.server_tokens import PROPOSE, READ
+from lessons_kb.store.settings import PROPOSE, READ
+from lessons_kb.store.user_state import log_trouble
 
 TOOLS: Mapping[str, str] = {
     "lessons_preflight": READ,

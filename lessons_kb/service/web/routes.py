@@ -10,12 +10,18 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.service.mcp.results import show_block
-from lessons_kb.service.mcp.schemas import Block, Checked, Hits, Matches, Proposed
-from lessons_kb.service.mcp.tools import Tools
+from lessons_kb.service.mcp.tools import (
+    Block,
+    Checked,
+    Hits,
+    Matches,
+    Proposed,
+    Tools,
+    show_block,
+)
 from lessons_kb.service.web.access import METRICS_PATH
 from lessons_kb.service.web.permissions import TOOLS
-from lessons_kb.store.server_tokens import METRICS, READ
+from lessons_kb.store.settings import METRICS, READ
 from lessons_kb.version import __version__
 
 _BRAIN = "/v1/brains/{brain}"

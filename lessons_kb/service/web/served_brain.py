@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from lessons_kb.brain.bounded_refresh import freshen
-from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery
-from lessons_kb.brain.drafts.drafts import Draft, Drafts
+from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.brain.layers import freshen
 from lessons_kb.brain.refresh import Refresh
 from lessons_kb.duplicates.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
@@ -25,7 +24,7 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.service.web.callers import CALLER
-from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.store.user_state import log_trouble
 
 T = TypeVar("T")
 MAX_INBOX = 2_000

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import uvicorn
+from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.brain.drafts.branch_review import BRANCH
+from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.errors import InputError
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.mcp.http import (
@@ -30,12 +31,12 @@ from lessons_kb.service.mcp.http import (
     Receive,
     Scope,
     Send,
+    TimedProtocol,
     build_endpoint,
     listen,
 )
-from lessons_kb.service.mcp.http_timeouts import TimedProtocol
 from lessons_kb.service.mcp.server import build_server
-from lessons_kb.service.mcp.tools import ToolError, Tools
+from lessons_kb.service.mcp.tools import Tools
 from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Guard
 from lessons_kb.service.web.callers import CALLER, Tokens
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
@@ -50,7 +51,12 @@ from lessons_kb.service.web.permissions import (
 from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.service.web.routes import ROUTES, Route, describe
 from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
-from lessons_kb.store.server_tokens import PROPOSE, READ, ServerToken, read_tokens
+from lessons_kb.store.settings import (
+    PROPOSE,
+    READ,
+    ServerToken,
+    read_tokens,
+)
 
 T = TypeVar("T")
 ANSWER_SECONDS = 2.0

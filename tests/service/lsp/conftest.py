@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 from lsprotocol.types import Position, Range
 
-from lessons_kb.brain.open_brains import Workspace
-from lessons_kb.service.lsp.documents import Document, Documents, path_of
-from lessons_kb.service.lsp.files import Files
-from lessons_kb.service.lsp.text import Text
-from lessons_kb.store import trust
+from lessons_kb.brain.brain import Workspace
+from lessons_kb.service.lsp.documents import Documents, Files, OpenDocument, Text, path_of
+from lessons_kb.store import scan as trust
 
 SHELL = """\
 ---
@@ -67,7 +65,7 @@ class Editor:
         self.files.folders = (str(root),)
         self.files.renames_files = True
 
-    def open(self, name: str, text: str | None = None) -> Document:
+    def open(self, name: str, text: str | None = None) -> OpenDocument:
         """Open a file as it is, or as it will be."""
         path = self.root / name
         text = path.read_text("utf-8") if text is None else text
@@ -76,11 +74,13 @@ class Editor:
         assert document is not None
         return document
 
-    def at(self, document: Document, words: str, inside: int = 0) -> Position:
+    def at(self, document: OpenDocument, words: str, inside: int = 0) -> Position:
         """Return the position of some words in a document, or a place inside of them."""
         return document.text.position_at(document.text.whole.index(words) + inside)
 
-    def ask(self, work: Callable[..., Any], document: Document, at: Position, **more: Any) -> Any:
+    def ask(
+        self, work: Callable[..., Any], document: OpenDocument, at: Position, **more: Any
+    ) -> Any:
         """Ask about a position, or whatever else the request says."""
         where = Range(start=at, end=at)
         params = SimpleNamespace(**{"position": at, "range": where, **more})
@@ -113,7 +113,7 @@ def changed(root: pathlib.Path, edit: Any) -> dict[str, str]:
     return found
 
 
-def whole_range(document: Document) -> Range:
+def whole_range(document: OpenDocument) -> Range:
     return Range(start=Position(0, 0), end=document.text.end)
 
 

@@ -10,23 +10,22 @@ from lsprotocol.types import CodeActionKind, Position, Range
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.service.lsp import commands
-from lessons_kb.service.lsp.actions import find_actions
-from lessons_kb.service.lsp.commands import COMMANDS
-from lessons_kb.service.lsp.completion import complete
-from lessons_kb.service.lsp.diagnostics import diagnose
-from lessons_kb.service.lsp.documents import uri_of
-from lessons_kb.service.lsp.hover import hover
-from lessons_kb.service.lsp.lenses import find_lenses
-from lessons_kb.service.lsp.rename import (
+from lessons_kb.service.lsp import actions as commands
+from lessons_kb.service.lsp.actions import (
+    COMMANDS,
+    find_actions,
+    find_lenses,
     find_references,
     keep_records,
     prepare_rename,
     relink_moved,
     rename,
 )
-from lessons_kb.service.lsp.symbols import find_symbols
-from lessons_kb.store import locate, trust
+from lessons_kb.service.lsp.diagnostics import diagnose
+from lessons_kb.service.lsp.documents import uri_of
+from lessons_kb.service.lsp.hover import complete, find_symbols, hover
+from lessons_kb.store import scan as trust
+from lessons_kb.store import user_state as locate
 
 from .conftest import OTHER, SHELL, SHELL_ID, Editor, apply, changed
 

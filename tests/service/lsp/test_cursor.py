@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.service.lsp.cursor_position import Cursor, find_cursor
-from lessons_kb.service.lsp.text import Text
+from lessons_kb.service.lsp.documents import Cursor, Text, find_cursor
 
 
 def at(text: str) -> Cursor:

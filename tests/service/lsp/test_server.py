@@ -18,7 +18,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
-from lessons_kb.brain.open_brains import Workspace
+from lessons_kb.brain.brain import Workspace
 from lessons_kb.service.lsp.server import build_server
 
 from .conftest import CODE, SHELL, SHELL_ID, apply

@@ -17,14 +17,12 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.detect_in_project import detect_files
-from lessons_kb.service.lsp import commands
-from lessons_kb.service.lsp.actions import find_actions
-from lessons_kb.service.lsp.commands import COMMANDS
+from lessons_kb.brain.detection import detect_files
+from lessons_kb.service.lsp import actions as commands
+from lessons_kb.service.lsp.actions import COMMANDS, find_actions, find_lenses
 from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
 from lessons_kb.service.lsp.hover import hover
-from lessons_kb.service.lsp.lenses import find_lenses
-from lessons_kb.store import trust
+from lessons_kb.store import scan as trust
 
 from .conftest import CODE, SHELL_ID, Editor
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from lessons_kb.service.lsp.text import Text
+from lessons_kb.service.lsp.documents import Text
 
 PIECES = (
     "a",

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.service.web.server import build_app
-from lessons_kb.store.server_tokens import add_token
+from lessons_kb.store.settings import add_token
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "brain-example"
 SECRET_CARD = """\

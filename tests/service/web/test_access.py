@@ -14,7 +14,7 @@ from lessons_kb.errors import InputError, StorageError
 from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.service.web.server import Address
-from lessons_kb.store.server_tokens import (
+from lessons_kb.store.settings import (
     add_token,
     find_token,
     read_tokens,

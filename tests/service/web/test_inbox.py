@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.store.server_tokens import add_token
+from lessons_kb.store.settings import add_token
 
 pytestmark = pytest.mark.slow  # a server with its brains
 

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.store.server_tokens import remove_token
+from lessons_kb.store.settings import remove_token
 
 pytestmark = pytest.mark.slow  # a server with its brains
 

@@ -20,7 +20,7 @@ import uvicorn
 
 from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.server import build_app
-from lessons_kb.store.server_tokens import add_token
+from lessons_kb.store.settings import add_token
 from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright comes with [dev]")

@@ -127,7 +127,7 @@ def test_what_is_there_changes_no_answer(client, folder: str, tmp_path: pathlib.
 
 
 def _of_another(client: Any, folder: str) -> dict[str, str]:
-    from lessons_kb.store.server_tokens import add_token
+    from lessons_kb.store.settings import add_token
 
     client.headers["authorization"] = f"Bearer {add_token('x', brains=['shop'], may=['read'])}"
     return whole_session(client, folder)
@@ -153,7 +153,7 @@ def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots) ->
 
 
 def test_the_sessions_of_two_tokens_are_two(connect, tokens) -> None:
-    from lessons_kb.store.server_tokens import add_token
+    from lessons_kb.store.settings import add_token
 
     carol = add_token("carol", brains=["shop"], may=["read"])
     asked = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.service.web.routes import ROUTES
-from lessons_kb.store.server_tokens import add_token
+from lessons_kb.store.settings import add_token
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.web.routes import ROUTES
 from lessons_kb.service.web.served_brain import ServedBrain
-from lessons_kb.store.locate import user_settings_path
+from lessons_kb.store.user_state import user_settings_path
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -96,7 +96,7 @@ def test_a_proposal_waits_for_review_and_is_one_draft_however_often_it_is_sent(
 
 
 def test_nobody_writes_over_the_proposal_of_another(connect, tokens, roots) -> None:
-    from lessons_kb.store.server_tokens import add_token
+    from lessons_kb.store.settings import add_token
 
     carol = add_token("carol", brains=["shop"], may=["propose"])
     client = connect(tokens["shop"])
@@ -151,7 +151,7 @@ def test_a_hook_that_has_nothing_to_say(connect) -> None:
 
 
 def test_mcp_serves_what_a_token_allows(connect, tokens) -> None:
-    from lessons_kb.store.server_tokens import add_token
+    from lessons_kb.store.settings import add_token
 
     def offered(client: Any) -> set[str]:
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

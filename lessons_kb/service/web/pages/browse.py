@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from markupsafe import Markup
 from starlette.responses import Response
 
-from lessons_kb.brain.card_filters import names_project
-from lessons_kb.cards.html import render_html
+from lessons_kb.brain.cards import names_project
+from lessons_kb.cards.sections import render_html
 from lessons_kb.errors import CardNotFound
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
 from lessons_kb.render import age, words_by_term

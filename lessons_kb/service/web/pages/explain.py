@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lessons_kb.brain.explain import why
+from lessons_kb.brain import why
 from lessons_kb.render import in_words, words_by_term
 from lessons_kb.service.web.pages.browse import find_projects
 from lessons_kb.service.web.pages.view import View

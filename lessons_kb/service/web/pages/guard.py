@@ -21,7 +21,7 @@ from lessons_kb.service.web.callers import CALLER, Caller, Tokens
 from lessons_kb.service.web.pages.html_response import send_to, show
 from lessons_kb.service.web.pages.logins import LOGIN_SECONDS, Login, Logins
 from lessons_kb.service.web.rate_limits import Buckets
-from lessons_kb.store.hook_log import log_trouble
+from lessons_kb.store.user_state import log_trouble
 
 LOGIN, LOGOUT, STYLE, HOME = "/login", "/logout", "/style.css", "/"
 MARK = "mark"

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from lessons_kb.store.templates import read_template
+from lessons_kb.store.card_files import read_template
 from lessons_kb.text.sanitize import clean_line
 
 _POLICY = (

@@ -7,16 +7,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lessons_kb.brain.drafts.branch_review import BranchReview, tell_source
-from lessons_kb.brain.drafts.drafts import Draft
+from lessons_kb.brain.drafts import BranchReview, Draft, tell_source
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import RELATED
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError
-from lessons_kb.process.git_commit import Author
+from lessons_kb.process.git import Author
 from lessons_kb.service.web.pages.browse import find_facts, render_body
 from lessons_kb.service.web.pages.view import View, say
-from lessons_kb.text.escape_controls import visible
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, visible
 
 _REFUSED = 422
 _DONE = {

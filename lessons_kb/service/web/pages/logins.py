@@ -14,7 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lessons_kb.service.web.callers import Caller, Tokens, caller_of, local_caller
-from lessons_kb.store.server_tokens import find_token, has_ended, note_ended
+from lessons_kb.store.settings import (
+    find_token,
+    has_ended,
+    note_ended,
+)
 
 LOGIN_SECONDS = 12 * 3_600
 _PARTS = 4

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from lessons_kb.report import build_page, style_hash
 from lessons_kb.service.web.pages.html_response import show_html
 from lessons_kb.service.web.pages.view import View
-from lessons_kb.store.templates import read_template
+from lessons_kb.store.card_files import read_template
 
 
 def show_report(view: View) -> Response:

@@ -27,7 +27,7 @@ from lessons_kb.service.web.pages.report import show_report
 from lessons_kb.service.web.pages.view import View, say
 from lessons_kb.service.web.permissions import Forbidden, require_scope
 from lessons_kb.service.web.served_brain import ServedBrain, explain
-from lessons_kb.store.server_tokens import READ, REVIEW
+from lessons_kb.store.settings import READ, REVIEW
 
 Run = Callable[[Callable[[], Response]], Awaitable[Response | None]]
 """Does a page's work where it may take time; None where that takes too long."""

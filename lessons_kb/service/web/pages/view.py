@@ -15,8 +15,8 @@ from lessons_kb.service.web.callers import CALLER
 from lessons_kb.service.web.pages.html_response import send_to, show
 from lessons_kb.service.web.pages.logins import Login
 from lessons_kb.service.web.served_brain import ServedBrain
-from lessons_kb.store.hook_log import log_trouble
-from lessons_kb.store.server_tokens import REVIEW
+from lessons_kb.store.settings import REVIEW
+from lessons_kb.store.user_state import log_trouble
 
 ROWS = 50
 """Items on a page."""

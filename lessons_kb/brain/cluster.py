@@ -1,0 +1,420 @@
+"""Search a brain in a cluster, and answer from the local index where that is not to be had.
+
+The cluster ranks; what the gate asks is asked of the local index, which holds the same cards. It
+is searched only in a process that stays, and only where it holds exactly what the local index
+does: then neither an old copy nor another brain of the same name can answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from lessons_kb.brain.index import Index, digest_files
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.refresh import is_note
+from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
+from lessons_kb.model import FIELDS, NOTE
+from lessons_kb.process.programs import install_command
+from lessons_kb.search.engine_protocol import Engine, Reader, order_hits, sum_up
+from lessons_kb.search.engine_registry import CLUSTER_EXTRA, open_qdrant
+from lessons_kb.store.catalogue import Entry
+from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
+from lessons_kb.store.user_state import identify
+from lessons_kb.text.server_address import parse_address
+
+if TYPE_CHECKING:
+    from lessons_kb.search.qdrant_engine import QdrantEngine
+
+
+KEY_VARIABLE = "LESSONS_SYNC_KEY"
+"""Of the environment; an argument would be seen by every process of the machine."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def open_cluster(index: Index, location: str, *, key: str = "", create: bool) -> QdrantEngine:
+    """Open the collection of a brain at ``location``, a folder or the URL of a server.
+
+    ``create`` makes it where it is missing, and anew where it is of another version. Raises
+    InputError for an address that may not be used and without the extra, EngineUnreachable,
+    IndexBroken without ``create``, StorageError.
+    """
+    check_location(location)
+    name = _find_name(index, location)
+    if find_spec("qdrant_client") is None:
+        command = install_command(CLUSTER_EXTRA)
+        raise InputError(f"a cluster needs an extra; run `{command}` and try again")
+    try:
+        return open_qdrant(location, create=create, collection=name, key=key)
+    except IndexBroken as error:
+        if not create:
+            raise IndexBroken(
+                f"{location} holds no usable index {name} ({error}); "
+                f"run `lessons sync --to {location}`"
+            ) from None
+    from lessons_kb.search.qdrant_engine import QdrantEngine
+
+    try:
+        QdrantEngine.drop(location, collection=name, key=key)
+        return open_qdrant(location, create=True, collection=name, key=key)
+    except IndexBroken as error:
+        raise StorageError(f"{error}; delete {location} and run this again") from None
+
+
+def check_location(location: str) -> None:
+    """Raise InputError for an address that a card's text, or a key, must not be sent to."""
+    if "://" not in location:
+        return
+    parse_address(location, instead=f"set {KEY_VARIABLE} instead")
+
+
+def number_card(path: str, *, is_note: bool) -> int:
+    """Return the number of a card in a cluster, the same on every machine; notes are below zero.
+
+    Catalogues count files as they come, so that no two agree.
+    """
+    digest = hashlib.blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest()
+    number = int.from_bytes(digest, "big") >> 1 or 1
+    return -number if is_note else number
+
+
+def _find_name(index: Index, location: str) -> str:
+    name = index.settings.index.collection
+    if name and not _NAME.fullmatch(name):
+        raise InputError(
+            f"lessons.toml: index.collection {name!r} must be letters, digits, `.`, `_` and `-`"
+        )
+    if name:
+        return name
+    if "://" in location:  # what tells brains apart here differs from clone to clone
+        raise InputError(
+            'name this brain for the cluster: `collection = "…"` under [index] in lessons.toml'
+        )
+    return f"brain-{hashlib.blake2b(identify(index.root).key.encode(), digest_size=8).hexdigest()}"
+
+
+RETRY_SECONDS = 30.0
+"""After a failure the local index answers alone for so long."""
+ENGINE = "qdrant"
+
+Hits = list[tuple[int, float]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Local:
+    """What the local index held at one commit."""
+
+    stamp: str
+    numbers: dict[int, int]
+    """Number in a cluster → number here."""
+    digest: int
+
+
+class ClusterSearch:
+    """The cluster of one brain. Never raises: ``trouble`` says why the local index answers."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._settings: ClusterSettings | None = None
+        self._engine: QdrantEngine | None = None
+        self._local = _Local(stamp="", numbers={}, digest=0)
+        self._asking = threading.Lock()
+        """Held by the thread that asks."""
+        self._retry_at = 0.0
+        self.trouble = ""
+        """"" while the cluster answers."""
+
+    def begin(self) -> None:
+        """Let searches of this brain ask the cluster from here on."""
+        self._index.search_elsewhere = self._put_before
+        self._index.elsewhere_trouble = lambda: self.trouble
+
+    def find_trouble(self) -> str:
+        """Return what keeps the cluster from answering now, "" if nothing does; no deadline."""
+        if not self._may_ask() or self._settings is None:
+            return self.trouble or "your settings name no cluster"
+        settings = self._settings
+
+        try:
+            self._search(settings, self._read_local().digest, {}, {}, 0)
+        except LessonsError as error:
+            return str(error)
+        finally:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+        return ""
+
+    def _put_before(self, local: Engine) -> Reader:
+        return _ClusterReader(local, self) if self._may_ask() else local
+
+    def _may_ask(self) -> bool:
+        if self._index.settings.index.engine != ENGINE:
+            return False
+        if self._settings is None:
+            try:
+                self._settings = read_cluster_settings()
+            except LessonsError as error:
+                self._settings, self.trouble = ClusterSettings(), str(error)
+        return bool(self._settings.url) and time.monotonic() >= self._retry_at
+
+    def ask(
+        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
+    ) -> Hits | None:
+        """Return what ``Reader.search`` does, None where the local index is to answer.
+
+        Called within ``Layer.read``. The thread that asks is left behind at the deadline, and no
+        other one is begun before it has ended.
+        """
+        settings = self._settings
+        if settings is None or not self._asking.acquire(blocking=False):
+            return None
+        answers: queue.SimpleQueue[Hits | Exception] = queue.SimpleQueue()
+
+        def work() -> None:
+            found: Hits | Exception
+            try:
+                found = self._search(settings, local.digest, terms, weights, limit)
+            except Exception as error:  # a thread's outermost line: whoever waits is told
+                found = error
+            self._asking.release()
+            answers.put(found)
+
+        try:
+            local = self._read_local()
+            threading.Thread(target=work, name="cluster", daemon=True).start()
+        except BaseException:
+            self._asking.release()
+            raise
+        try:
+            found = answers.get(timeout=settings.seconds)
+        except queue.Empty:
+            self.trouble = f"{settings.url} took longer than {settings.seconds} s"
+            return None
+        if isinstance(found, Exception):
+            self.trouble = str(found) or type(found).__name__
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            return None
+        if any(number not in local.numbers for number, _score in found):
+            self.trouble = f"{settings.url} has just changed"
+            return None
+        self.trouble = ""
+        return order_hits(((local.numbers[number], score) for number, score in found), limit)
+
+    def _search(
+        self,
+        settings: ClusterSettings,
+        digest: int,
+        terms: Mapping[str, float],
+        weights: Mapping[str, float],
+        limit: int,
+    ) -> Hits:
+        if self._engine is None:
+            key = read_key(settings.key_file)
+            self._engine = open_cluster(self._index, settings.url, key=key, create=False)
+        self._engine.reload()
+        if self._engine.is_changing() or self._engine.digest() != digest:
+            raise IndexBroken(
+                f"{settings.url} holds another state of these files; run `lessons sync`"
+            )
+        return self._engine.search(terms, weights, limit)
+
+    def _read_local(self) -> _Local:
+        state = self._index.state
+        stamp = f"{state.generation} {state.engine}" if state else ""
+        if stamp != self._local.stamp:
+            rows = self._index.catalogue.usable()
+            found = [(number_card(p, is_note=n < 0), n, digest) for n, p, digest in rows]
+            self._local = _Local(
+                stamp=stamp,
+                numbers={there: here for there, here, _digest in found},
+                digest=sum_up({there: digest for there, _here, digest in found}),
+            )
+        return self._local
+
+
+class _ClusterReader:
+    """A local engine whose searches are asked of a cluster first; see ``Reader``."""
+
+    def __init__(self, local: Engine, cluster: ClusterSearch) -> None:
+        self._local = local
+        self._cluster = cluster
+
+    def search(self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int) -> Hits:
+        """Return the best ``limit`` numbers with scores, best first."""
+        found = self._cluster.ask(terms, weights, limit)
+        return self._local.search(terms, weights, limit) if found is None else found
+
+    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return in how many cards' ``body`` each term stands, 0 included."""
+        return self._local.document_frequencies(terms)
+
+    def find_terms(
+        self, numbers: Iterable[int], terms: Iterable[str]
+    ) -> dict[int, dict[str, tuple[str, ...]]]:
+        """Return, for each number that exists, field → those of the terms that stand in it."""
+        return self._local.find_terms(numbers, terms)
+
+    def count_phrases(
+        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
+    ) -> dict[int, int]:
+        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
+        return self._local.count_phrases(numbers, pairs)
+
+    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
+        """Return, for each number that exists, field → how many terms it holds, if any."""
+        return self._local.lengths(numbers)
+
+    def size(self) -> int:
+        """Return the number of live cards."""
+        return self._local.size()
+
+
+BATCH = 200
+"""Files a commit: a run that is killed repeats at most these."""
+_ASKED = 5
+"""Words of each file of a batch by which the local index tells a mean: it wants one it knows."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Synced:
+    """What was brought to a cluster; cards and notes alike."""
+
+    cards: int
+    """How many it holds now."""
+    added: int
+    changed: int
+    removed: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """Where a cluster differs from the files: ids, sorted."""
+
+    cards: int
+    """Files that it should hold."""
+    held: int
+    missing: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether there is any."""
+        return bool(self.missing or self.changed or self.extra)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Expected:
+    path: str
+    digest: str
+    kind: str
+
+    def is_held(self, labels: Mapping[str, Any] | None) -> bool:
+        return labels is not None and (labels["hash"], labels["kind"]) == (self.digest, self.kind)
+
+
+def sync(
+    layer: Layer, engine: QdrantEngine, *, progress: Callable[[int, int], None] | None = None
+) -> Synced:
+    """Push what changed since the last run, deletions included; layer is to be fresh.
+
+    Batch by batch: what is committed stays when a later one fails, and the next run goes on
+    there. ``progress`` is told (files done, files to do).
+    """
+    expected, held = _find_expected(layer), engine.labels()
+    todo = [number for number, one in expected.items() if not one.is_held(held.get(number))]
+    gone = sorted(held.keys() - expected.keys())
+    settings = layer.settings
+    means: dict[str, float] = {}
+    for start in range(0, len(todo) or len(gone[:1]), BATCH):
+        entries = digest_files(
+            layer.root,
+            [expected[number].path for number in todo[start : start + BATCH]],
+            settings.folders,
+            settings.index.max_file_bytes,
+        )
+        usable = {_number_of(entry): entry for entry in entries if entry.card}
+        means = means or _find_means(layer, usable.values())
+        engine.update(
+            ((number, entry.terms) for number, entry in usable.items()),
+            gone if start == 0 else (),
+            labels={number: _label(entry) for number, entry in usable.items()},
+            means=means,
+        )
+        if progress is not None:
+            progress(min(start + BATCH, len(todo)), len(todo))
+    added = sum(number not in held for number in todo)
+    return Synced(cards=engine.size(), added=added, changed=len(todo) - added, removed=len(gone))
+
+
+def compare(layer: Layer, engine: QdrantEngine) -> Difference:
+    """Compare counts and content hashes; IndexBroken where what is held is damaged."""
+    expected, held = _find_expected(layer), engine.labels()
+    engine.verify(engine.stamp())
+    both = expected.keys() & held.keys()
+    return Difference(
+        cards=len(expected),
+        held=len(held),
+        missing=_ids(expected[number].path for number in expected.keys() - both),
+        changed=_ids(expected[n].path for n in both if not expected[n].is_held(held[n])),
+        extra=_ids(held[number]["id"] for number in held.keys() - both),
+    )
+
+
+def _ids(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(paths))
+
+
+def _find_expected(layer: Layer) -> dict[int, _Expected]:
+    """Return what a cluster should hold, by number, as of the last commit."""
+
+    def read(one: Layer) -> dict[int, _Expected]:
+        digests = one.catalogue.numbers()
+        return {
+            number_card(card.id, is_note=card.kind == NOTE): _Expected(
+                path=card.id, digest=digests[card.id][1], kind=card.kind
+            )
+            for card in one.catalogue.all_cards()
+        }
+
+    return layer.read(read)
+
+
+def _find_means(layer: Layer, entries: Iterable[Entry]) -> dict[str, float]:
+    """Return the mean lengths of fields in all files: those of the first batch would mislead."""
+    some = list(entries)
+    terms = {f: {t for entry in some for t in entry.terms.get(f, ())[:_ASKED]} for f in FIELDS}
+
+    def read(one: Layer) -> dict[str, float]:
+        local = one.engine
+        return {f: local.statistics(f, terms[f])[1] for f in FIELDS if local and terms[f]}
+
+    return layer.read(read)
+
+
+def _number_of(entry: Entry) -> int:
+    return number_card(entry.path, is_note=is_note(entry))
+
+
+def _label(entry: Entry) -> dict[str, Any]:
+    """Return what a server may filter by, and what the gate needs beside the terms."""
+    card = entry.card
+    if card is None:
+        return {}
+    return {
+        "id": card.id,
+        "kind": card.kind,
+        "project": card.project or "",
+        "stage": list(card.stages),
+        "severity": card.severity,
+        "status": card.status,
+        "hash": entry.digest,
+        "background": entry.background,
+    }

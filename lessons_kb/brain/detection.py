@@ -1,0 +1,488 @@
+"""Cards whose mistake is in a change or in a command that is about to run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from zlib import crc32
+
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.retrieve import find_usable
+from lessons_kb.cards.parse import kind_of
+from lessons_kb.detect.matcher import (
+    MAX_CHARS,
+    Change,
+    Match,
+    Matcher,
+    is_available,
+    language_of,
+    parse_diff,
+    place_in,
+)
+from lessons_kb.detect.propose import Proposal, count_matches, propose
+from lessons_kb.errors import GitError, StorageError
+from lessons_kb.guards.command_files import find_run
+from lessons_kb.model import COMMAND, NOTE, Card, DetectedLine, Evidence, Pattern, as_data
+from lessons_kb.process.git import leads_to_head, list_files, read_head, read_history
+from lessons_kb.store.files import read_regular
+from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.store.user_state import git_top, state_dir, write_private
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Detected:
+    """A card, and where its mistake was found."""
+
+    layer: Layer
+    card: Card
+    matches: tuple[Match, ...]
+    """At least one, in the order of the changes."""
+
+
+def has_detectors(brain: Layers) -> bool:
+    """Tell whether any card of any brain has a pattern, without reading a card."""
+    for layer in brain.layers:
+        layer.prepare()
+    return any(layer.state is not None and layer.state.detectors for layer in brain.layers)
+
+
+def find_detected(
+    brain: Layers, changes: Iterable[Change], commands: Sequence[str] = ()
+) -> list[Detected]:
+    """Return the cards whose mistake is in what changes add or in commands, nearest brain first.
+
+    ``changes`` are not looked at where no card has patterns. The last commit is looked at as it
+    is. Changes to the brains' own cards do not count: a card that shows its mistake would find
+    itself.
+    """
+    if not has_detectors(brain):
+        return []
+    relevant = [change for change in changes if not is_card_file(brain, change.path)]
+    found: list[Detected] = []
+    for layer in brain.layers:
+        if layer.state is not None and layer.state.detectors:
+            found += layer.read(lambda one: _detected(one, brain.project, relevant, commands))
+    return found
+
+
+def find_in_files(
+    brain: Layers, paths: Iterable[str], root: str, *, without: Container[str] = ()
+) -> list[Detected]:
+    """Return the cards whose mistake stands in files, of which ``paths`` start at ``root``.
+
+    Matches with a mark in ``without`` do not count.
+    """
+    places = ((path, os.path.join(root, *path.split("/"))) for path in paths)
+    found = find_detected(brain, [Change(path=path, after=read_text(one)) for path, one in places])
+    left = (
+        replace(one, matches=tuple(m for m in one.matches if _mark(one, m) not in without))
+        for one in found
+    )
+    return [one for one in left if one.matches]
+
+
+def mark_matches(detected: Iterable[Detected]) -> list[str]:
+    """Return what tells matches from others in a session: card, file and the line's text."""
+    return [_mark(one, match) for one in detected for match in one.matches]
+
+
+def _mark(one: Detected, match: Match) -> str:
+    place = f"{one.layer.alias}:{one.card.id}:{match.path}"
+    return f"{place[:280]}:{crc32(match.text.encode()):08x}"
+
+
+def find_in_evidence(brain: Layers, evidence: Evidence, *, look: bool = True) -> list[DetectedLine]:
+    """Return the lines that the checked turn added and left, and the commands it ran, with a match.
+
+    A line that is no longer in its file was taken back; unless we may ``look``, none was.
+    """
+    edits = [edit for edit in evidence.edits if edit.text and not edit.earlier]
+    lines = [command.line for command in evidence.commands if not command.earlier]
+    if not edits and not lines:
+        return []
+    changes = [
+        Change(
+            path=edit.path,
+            before=edit.before,
+            after=edit.text,
+            line=edit.numbers[0] if edit.numbers else 0,
+        )
+        for edit in edits
+    ]
+    commands = [run for line in lines for run in find_run(line)]
+    found = find_detected(brain, changes, commands)
+    told = [tell_line(one.card, match) for one in found for match in one.matches]
+    if not look:
+        return told
+    return [line for line in told if line.where == COMMAND or _is_left(brain.directory, line)]
+
+
+def tell_line(card: Card, match: Match) -> DetectedLine:
+    """Return a match of a card as the post-check takes it."""
+    place = f"{match.path}:{match.line}" if match.line else match.path
+    return DetectedLine(card=card.id, where=place or COMMAND, quote=match.text)
+
+
+def _is_left(directory: str, line: DetectedLine) -> bool:
+    path = line.where.partition(":")[0]
+    text = read_text(os.path.join(directory, path))
+    return not text or line.quote.rstrip("\u2026") in text
+
+
+def is_card_file(brain: Layers, path: str) -> bool:
+    """Tell whether a path from the project root is a card of a brain, written or to be written."""
+    if not path.endswith(SUFFIXES):
+        return False
+    full = os.path.join(brain.directory, path)
+    return any(
+        _is_card(layer, os.path.relpath(full, layer.root).replace(os.sep, "/"))
+        for layer in brain.layers
+    )
+
+
+def _is_card(layer: Layer, path: str) -> bool:
+    if path.startswith("../") or layer.state is None:
+        return False
+    known = layer.read(lambda one: one.catalogue.numbers(path))
+    if not known:
+        return kind_of(path, layer.settings.folders) != NOTE
+    return any(number > 0 for number, _digest in known.values())
+
+
+def place_change(change: Change, root: str) -> Change:
+    """Return a change with its lines and what stands around it, as far as the file tells.
+
+    ``root`` is the folder from which ``change.path`` starts. A change that writes a whole file
+    keeps ``before`` as it is; of one whose old text is not in the file nothing becomes known.
+    """
+    if not change.before:
+        return change
+    text = read_text(os.path.join(root, *change.path.split("/")))
+    at = text.find(change.before)
+    if at < 0:
+        return change
+    end = at + len(change.before)
+    begin = text.rfind("\n", 0, at) + 1
+    stop = text.find("\n", end - 1) + 1 if text[end - 1 : end] != "\n" else end
+    stop = stop or len(text)
+    left, right = text[begin:at], text[end:stop]
+    return replace(
+        change,
+        before=f"{left}{change.before}{right}",
+        after=f"{left}{change.after}{right}",
+        line=1 + text.count("\n", 0, begin),
+        prefix=text[:begin],
+        suffix=text[stop:],
+    )
+
+
+def place_creation(change: Change, root: str) -> Change:
+    """Return a change that writes a whole file beside what the file holds now."""
+    before = read_text(os.path.join(root, *change.path.split("/")))
+    return replace(change, before=before, line=1)
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file of at most MAX_CHARS bytes, "" of any other or of none."""
+    try:
+        data = read_regular(path, limit=MAX_CHARS, name=path)
+    except (OSError, StorageError):
+        return ""
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _detected(
+    layer: Layer, project: str | None, changes: Sequence[Change], commands: Sequence[str]
+) -> list[Detected]:
+    matches: dict[int, list[Match]] = {}
+    for match in _find(layer.matcher(), changes, commands):
+        matches.setdefault(int(match.rule.card), []).append(match)
+    if not matches:
+        return []
+    cards = find_usable(layer, matches, project)
+    return [
+        Detected(layer=layer, card=card, matches=tuple(matches[number]))
+        for number, card in cards.items()
+    ]
+
+
+def _find(matcher: Matcher, changes: Sequence[Change], commands: Sequence[str]) -> list[Match]:
+    found = [match for change in changes for match in matcher.find_added(change)]
+    return [*found, *matcher.find_in_commands(commands)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """One match with its card."""
+
+    card: Card
+    match: Match
+
+
+_HEAD = 8_000
+"""Characters in which a NUL tells a binary file, as git does."""
+
+
+def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[Found]:
+    """Yield every match in some files, by file and line; ``paths`` start from the project root.
+
+    Files that hold no text, or more than MAX_CHARS bytes of it, are passed over.
+    """
+    for path in paths:
+        if text := read_source(os.path.join(brain.directory, path)):
+            yield from flatten(find_detected(brain, [Change(path=path, after=text)]))
+
+
+def read_source(path: str) -> str:
+    """Return the text of a file, "" of one that is binary, too large or not there."""
+    text = read_text(path)
+    return "" if is_binary(text) else text
+
+
+def find_in_tree(directory: str, matcher: Matcher, *, root: str) -> Iterator[Match]:
+    """Yield the matches in the files of a project, the Markdown of the brain at ``root`` left out.
+
+    A card that shows its mistake would find itself.
+    """
+    for path in list_tree(directory):
+        full = os.path.join(directory, path)
+        if not (full.startswith(root + os.sep) and path.endswith(SUFFIXES)):
+            yield from matcher.find_in_file(path, read_source(full))
+
+
+def is_binary(text: str) -> bool:
+    """Tell whether a file's text is that of a binary file."""
+    return "\0" in text[:_HEAD]
+
+
+def detect_diff(brain: Layers, diff: str) -> list[Found]:
+    """Return what a unified diff adds, by file and line; its paths start from the project root."""
+    return list(flatten(find_detected(brain, _placed(brain.directory, diff))))
+
+
+def propose_patterns(directory: str, diff: str, *, again: str = "") -> list[Pattern]:
+    """Return how the mistake may look that a unified diff put right, see ``detect.propose``.
+
+    With ``again``, the diff of a second fix, what both show. The project's files are as they are
+    after the fixes.
+    """
+
+    def are_rare(proposals: Sequence[Proposal], most: int) -> list[bool]:
+        languages = {pattern.language for one in proposals for pattern in one}
+        files = (
+            (path, read_source(os.path.join(directory, path)))
+            for path in list_tree(directory)
+            if language_of(path) in languages
+        )
+        return [count <= most for count in count_matches(proposals, files, most=most)]
+
+    second = _placed(directory, again) if again else None
+    return propose(_placed(directory, diff), are_rare, again=second)
+
+
+def _placed(directory: str, diff: str) -> list[Change]:
+    """Return the pieces of a diff with what stands around them, where that is known."""
+    return [
+        place_in(change, read_text(os.path.join(directory, change.path)))
+        for change in parse_diff(diff)
+    ]
+
+
+def list_tree(
+    directory: str, paths: Sequence[str] = (), *, tell: Callable[[str], object] = bool
+) -> list[str]:
+    """Return the project's files, or those within ``paths``, from its root; ignored ones left out.
+
+    Without git every file counts that is not hidden. No link is followed: a repository may hold
+    one that leads to a private file. A file that is named counts, whatever it is. ``tell`` is told
+    of a repository that git refuses: there, too, every file counts.
+    """
+    named = [path for path in paths if os.path.isfile(os.path.join(directory, path))]
+    folders = [path for path in paths if path not in named]
+    if paths and not folders:
+        return sorted(set(named))
+    try:
+        found = list_files(directory, [path for path in folders if path != "."])
+    except GitError as error:
+        if git_top(directory) is not None:
+            tell(f"{error}. Ignored files are looked at as well")
+        found = list(_walk(directory, folders or ["."]))
+    root = os.path.realpath(directory)
+    whole = (
+        path for path in found if os.path.realpath(os.path.join(root, path)) == _at(root, path)
+    )
+    return sorted({*named, *whole})
+
+
+def _at(root: str, path: str) -> str:
+    return os.path.join(root, *path.split("/"))
+
+
+def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:
+    for start in folders:
+        for place, inner, files in os.walk(os.path.join(root, start)):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            for name in files:
+                if not name.startswith("."):
+                    path = os.path.relpath(os.path.join(place, name), root)
+                    yield path.replace(os.sep, "/")
+
+
+def flatten(detected: Iterable[Detected]) -> list[Found]:
+    """Return each match with its card, by file and line."""
+    found = [Found(card=one.card, match=match) for one in detected for match in one.matches]
+    return sorted(found, key=lambda one: (one.match.path, one.match.line, one.card.id))
+
+
+def count_unused(brain: Layers) -> tuple[int, int]:
+    """Return how many patterns are beyond what is looked for, and how many need ast-grep."""
+    matchers = [
+        (layer.state.detectors, layer.read(lambda one: one.matcher()))
+        for layer in brain.layers
+        if layer.state is not None and layer.state.detectors
+    ]
+    beyond = sum(count - len(matcher.rules) for count, matcher in matchers)
+    kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
+    syntax = kinds.count("ast")
+    return beyond, 0 if not syntax or is_available() else syntax
+
+
+GLANCE_SECONDS = 3.0
+"""After which figures that show the history beside others do without the rest, until next time."""
+_MAX_COMMITS = 20_000
+_MAX_KEPT = 4_000_000
+"""Bytes of the file of counts."""
+_KEPT = "detected-history.json"
+_SAVED_EVERY = 5.0
+"""Seconds."""
+
+Months = tuple[tuple[str, int, int], ...]
+"""(``2026-01``, times before the card was created, times since), oldest first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class History:
+    """How often a card's mistake was added, by month."""
+
+    brain: str
+    """Alias of the card's brain."""
+    card: str
+    """Its id."""
+    months: Months
+    """A card without a date has all of them before."""
+
+    @property
+    def before(self) -> int:
+        """Times before the card was created."""
+        return sum(before for _month, before, _since in self.months)
+
+    @property
+    def since(self) -> int:
+        """Times since."""
+        return sum(since for _month, _before, since in self.months)
+
+
+def detect_history(brain: Layers, *, seconds: float | None = None) -> list[History]:
+    """Return how often each card's mistake was added by month, over the commits up to HEAD.
+
+    Cards whose mistake was never added are left out; the others come by id. With ``seconds`` the
+    oldest commits that fit are counted, and the next call goes on from there. Raises GitError.
+    """
+    if not has_detectors(brain):
+        return []
+    head = read_head(brain.directory)
+    cards = _cards(brain)
+    digest = _digest(cards, brain.directory)
+    path = os.path.join(state_dir(brain.layers[0].root), _KEPT)
+    cached = _read(path, digest, brain.directory)
+    counts = Counter({(row[0], row[1], row[2], row[3]): row[4] for row in cached["counts"]})
+    reached = str(cached["commit"])
+    if reached != head:
+        began = saved = time.monotonic()
+        for commit in read_history(brain.directory, since=reached, most=_MAX_COMMITS):
+            for one in find_detected(brain, parse_diff(commit.text)):
+                since = one.card.created is not None and commit.date >= one.card.created
+                counts[one.layer.alias, one.card.id, commit.date[:7], since] += len(one.matches)
+            reached = commit.id
+            now = time.monotonic()
+            if seconds is not None and now - began > seconds:
+                break
+            if now - saved > _SAVED_EVERY:
+                _write(path, digest, reached, counts)
+                saved = now
+        else:
+            reached = head  # a merge, or all of it was looked at
+        _write(path, digest, reached, counts)
+    return _histories(counts)
+
+
+def glance(brain: Layers) -> dict[tuple[str, str], Months]:
+    """Return (alias, card id) → months, as far as a few seconds suffice; none without git."""
+    try:
+        found = detect_history(brain, seconds=GLANCE_SECONDS)
+    except (GitError, StorageError):
+        return {}
+    return {(one.brain, one.card): one.months for one in found}
+
+
+def _histories(counts: Counter[tuple[str, str, str, bool]]) -> list[History]:
+    cards = sorted({(alias, card) for alias, card, _month, _since in counts})
+    return [
+        History(
+            brain=alias,
+            card=card,
+            months=tuple(
+                (month, counts[alias, card, month, False], counts[alias, card, month, True])
+                for month in sorted(
+                    {month for one, name, month, _s in counts if (one, name) == (alias, card)}
+                )
+            ),
+        )
+        for alias, card in cards
+    ]
+
+
+def _cards(brain: Layers) -> list[tuple[str, Card]]:
+    return [
+        (layer.alias, card)
+        for layer in brain.layers
+        for card in layer.read(lambda one: one.catalogue.all_cards())
+        if card.detect and card.status == "active"
+    ]
+
+
+def _digest(cards: list[tuple[str, Card]], directory: str) -> str:
+    """Return what changes when other places would be found."""
+    told = [
+        [alias, card.id, card.created, card.project, [as_data(one) for one in card.detect]]
+        for alias, card in cards
+    ]
+    text = json.dumps([os.path.realpath(directory), is_available(), told], sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _read(path: str, digest: str, directory: str) -> dict[str, Any]:
+    """Return what was counted of these patterns in what leads to HEAD; nothing of any other."""
+    with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
+        cached = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
+        rows = [[*map(str, row[:3]), bool(row[3]), int(row[4])] for row in cached["counts"]]
+        if cached["digest"] == digest and leads_to_head(directory, cached["commit"]):
+            return {"commit": cached["commit"], "counts": rows}
+    return {"commit": "", "counts": []}
+
+
+def _write(
+    path: str, digest: str, commit: str, counts: Counter[tuple[str, str, str, bool]]
+) -> None:
+    rows = [[*key, n] for key, n in sorted(counts.items())]
+    data = {"digest": digest, "commit": commit, "counts": rows}
+    with contextlib.suppress(StorageError):  # counted anew next time
+        write_private(path, json.dumps(data).encode())

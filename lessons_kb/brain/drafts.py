@@ -1,0 +1,793 @@
+"""The noun ``brain.drafts``: lessons that wait for a human, from trigger to card."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+from lessons_kb.brain.cards import Cards, compose, find_lacks, redact_card
+from lessons_kb.brain.detection import propose_patterns, read_text
+from lessons_kb.brain.injected import is_posted
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.keys import parse_pattern
+from lessons_kb.cards.links import normal_title, numbered_names, slug
+from lessons_kb.cards.parse import in_mapped_folder, parse_bytes, parse_card
+from lessons_kb.duplicates.near_duplicates import RELATED, Duplicates, NearDuplicate
+from lessons_kb.errors import (
+    AmbiguousCard,
+    CardNotFound,
+    DuplicateCard,
+    EditRefused,
+    GitError,
+    InputError,
+    LessonsError,
+)
+from lessons_kb.learn.draft_text import (
+    MAX_DIFF,
+    Sketch,
+    find_diff,
+    names_of,
+    pick_hunks,
+    sketch_diff,
+    sketch_session,
+    sketch_trigger,
+    split_files,
+)
+from lessons_kb.learn.signs import find_test_command, shows_outcome
+from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
+from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
+from lessons_kb.process.git import Author, Branch, read_diff
+from lessons_kb.store import card_files
+from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.locks import hold_new
+from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
+from lessons_kb.store.user_state import CONFIG_NAME, git_top
+from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line, counted
+
+_SLACK_SECONDS = 2.0
+"""File systems and clocks round."""
+_OURS = frozenset({CONFIG_NAME, IGNORE_NAME})
+"""A brain's own settings fix no test."""
+
+
+def find_fix(
+    directory: str,
+    *,
+    since: float,
+    until: float | None = None,
+    files: Sequence[str] = (),
+    brains: Sequence[Layer] = (),
+) -> str:
+    """Return the diff of what changed in a work tree after ``since``, "" if git knows nothing.
+
+    Times in seconds since the epoch. Commits made since count as well as what lies in the work
+    tree, and of that only files written since; if any of them rest since ``until``, those alone.
+    Where ``files`` are known to be the change, their parts come first. What was written into
+    ``brains`` is no part of it: a lesson fixes nothing.
+    """
+    top = git_top(directory) or directory
+    parts: dict[str, str] = {}
+    times: dict[str, float] = {}
+    for revision in (f"HEAD@{{{int(since)}}}", None):
+        try:
+            text = read_diff(directory, revision).text
+        except GitError:
+            continue
+        for part in split_files(text):
+            name = names_of(part)[-1]
+            if _is_lore(os.path.join(top, name), brains, top):
+                continue
+            written = _written(os.path.join(top, name), unknown=until or since)
+            if name and name not in parts and written >= since - _SLACK_SECONDS:
+                parts[name], times[name] = part, written
+    if until is not None:
+        settled = [name for name in parts if times[name] <= until + _SLACK_SECONDS]
+        parts = {name: parts[name] for name in settled} or parts
+    first = set(files)
+    ordered = sorted(parts, key=lambda name: (name not in first, name))
+    return "".join(parts[name] for name in ordered)
+
+
+def _is_lore(path: str, brains: Sequence[Layer], top: str) -> bool:
+    """Return whether a file is one of a brain's own.
+
+    Of a brain that is the whole project, or more, that is what lies in its folders of cards:
+    its notes may be the project's documentation.
+    """
+    if os.path.basename(path) in _OURS:
+        return True
+    for layer in brains:
+        if path.startswith(layer.root + os.sep) and path.endswith(SUFFIXES):
+            inside = os.path.relpath(path, layer.root).replace(os.sep, "/")
+            alone = layer.root.startswith(top + os.sep)
+            if alone or in_mapped_folder(inside, layer.settings.folders):
+                return True
+    return False
+
+
+def _written(path: str, *, unknown: float) -> float:
+    """Return when a file was written, ``unknown`` for one that is gone."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return unknown
+
+
+PROPOSED = "proposed"
+"""Kind of a draft that somebody wrote; the others are named in ``learn.triggers.TRIGGERS``."""
+MINED = "mined"
+"""Kind of a draft of what sessions and commits of the past showed."""
+WINDOW_SECONDS = 7 * 86_400
+"""A mistake and what fixed it lie no further apart."""
+MAX_DRAFT_BYTES = 200_000
+_MAX_EVENTS = 5_000
+_CHANGES = ("edit", "create", "remove")
+_OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
+_ID = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """A lesson that waits for a human; never injected."""
+
+    id: str
+    path: str
+    """Its Markdown file, to be edited."""
+    title: str
+    kind: str
+    """What called for it: ``red-green``, ``feedback`` … or ``proposed``."""
+    at: float
+    """When it was last seen, seconds since the epoch."""
+    seen: int = 1
+    missing: tuple[str, ...] = ()
+    """What it lacks before it may be accepted, one line each."""
+    card: str = ""
+    """The card that an earlier draft of the same mistake became, "" if none did."""
+    text: str = ""
+    place: int = 0
+    """Among the drafts of the past: the likeliest mistake first."""
+    fix: str = ""
+    """The diff that put the mistake right when it came back, "" if none is known."""
+    by: str = ""
+    """Which user of a server proposed it, "" if none did."""
+
+    @property
+    def digest(self) -> str:
+        """What its text is known by: another text has another one."""
+        return _digest(self.text)
+
+
+class Drafts:
+    """The drafts of the nearest brain."""
+
+    def __init__(self, brain: Layers) -> None:
+        self._brain = brain
+        self._layer = brain.layers[0]
+        self._folder = DraftFolder(self._layer.root)
+
+    def collect(self, session: str | None = None, *, now: float | None = None) -> list[Draft]:
+        """Turn what the journal holds into drafts; return those that are new or were renewed.
+
+        Called when a turn or a session ends, or a captured run; without ``session`` all of the
+        last week's are looked through. Called twice, the second call finds nothing new. Costs a
+        query of the journal where nothing happened.
+        """
+
+        def identify(command: str) -> str | None:
+            found = find_test_command(command)
+            return found if found is None or shows_outcome(command) else ""
+
+        now = time.time() if now is None else now
+        events = self._events(session, since=now - WINDOW_SECONDS)
+        phrases = self._layer.settings.triggers.patterns
+        triggers = find_triggers(events, identify=identify, phrases=phrases)
+        made: list[Draft] = []
+        failed: LessonsError | None = None
+        for trigger in triggers:
+            try:
+                draft = self._take_in(trigger, now)
+            except LessonsError as error:
+                failed = failed or error  # one that cannot be written keeps no other back
+                continue
+            if draft is not None:
+                made.append(draft)
+        if failed is not None:
+            raise failed
+        return made
+
+    def propose(
+        self,
+        title: str,
+        *,
+        kind: str = "lesson",
+        sections: Mapping[str, str] | None = None,
+        prevention: Sequence[str] = (),
+        symptoms: Sequence[str] = (),
+        topics: Sequence[str] = (),
+        paths: Sequence[str] = (),
+        detect: Sequence[Mapping[str, object]] = (),
+        stage: str | None = None,
+        severity: str | None = None,
+        example: str = "",
+        by: str = "",
+        now: float | None = None,
+    ) -> Draft:
+        """Write a draft in somebody's own words; one of the same title is written anew.
+
+        One that was edited since, or that somebody else proposed (``by``: the user of a server),
+        stays, and this is another beside it. The same proposal twice is one draft, also where the
+        first writer was killed.
+
+        ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items,
+        ``detect`` are patterns as a header has them. Raises InputError for one that is unusable.
+        """
+        title = redact(title)  # its key is in lower case, where a secret is not seen
+        patterns = [parse_pattern(one) for one in detect]
+        parts = dict(sections or {})
+        if prevention:
+            items = (" ".join(item.split()) for item in prevention)
+            parts["Prevention Checklist"] = "\n".join(f"- [ ] {item}" for item in items)
+        sketch = Sketch(
+            title=title, sections=parts, paths=tuple(paths), stage=stage, example=example
+        )
+        header: dict[str, Any] = {"symptoms": tuple(symptoms) or None}
+        text = self._compose(
+            sketch, kind=kind, topics=topics, severity=severity, header=header, detect=patterns
+        )
+        first = name = _name(PROPOSED, normal_title(title))
+        at = time.time() if now is None else now
+        with self._folder.locked():
+            number = 1
+            while not self._may_renew(name, text, by=by):
+                number += 1
+                name = f"{first}-{number}"
+            # What a killed writer left has no facts: nobody was told of it, the trash keeps it.
+            over = None if self._folder.facts_of(name) is None else self._folder.read(name)
+            facts = {"kind": PROPOSED, "key": normal_title(title), "ids": [], "at": at, "seen": 1}
+            facts |= {"by": by} if by else {}
+            facts |= {"state": _OPEN, "digest": _digest(text)}
+            self._folder.write(name, text, facts, over=over)
+        return self.get(name)
+
+    def add_mined(
+        self,
+        key: str,
+        sketch: Sketch,
+        *,
+        symptoms: Sequence[str],
+        seen: int,
+        at: float,
+        place: int = 0,
+    ) -> Draft | None:
+        """Write a draft of what was found in the past; None when its key is known already.
+
+        ``key`` is the same for the same find, whatever became of its draft.
+        """
+        name = _name(MINED, key)
+        with self._folder.locked():
+            if self._folder.facts_of(name) is not None:
+                return None
+            text = self._compose(sketch, header={"symptoms": tuple(symptoms) or None}, at=at)
+            facts = {"kind": MINED, "key": key, "ids": [], "at": at, "seen": seen, "place": place}
+            facts |= {"state": _OPEN, "digest": _digest(text)}
+            self._folder.write(name, text, facts)
+        return self.get(name)
+
+    def all(self) -> list[Draft]:
+        """Return the open drafts, newest first, then those of the past, likeliest first."""
+        drafts = [draft for name in self.ids() if (draft := self._read(name)) is not None]
+        return sorted(drafts, key=_order)
+
+    def ids(self) -> list[str]:
+        """Return the ids of the drafts that wait, in order, without reading them."""
+        return self._folder.ids()
+
+    def count(self) -> int:
+        """Return how many drafts wait, without reading them."""
+        return len(self.ids())
+
+    def get(self, name: str) -> Draft:
+        """Return a draft by its id or an unambiguous prefix of it."""
+        ids = self.ids()
+        fitting = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        if name and len(fitting) == 1 and (draft := self._read(fitting[0])) is not None:
+            return draft
+        if name and len(fitting) > 1:
+            raise AmbiguousCard(f"{name!r} matches {', '.join(fitting)}; write more of the id")
+        raise CardNotFound(f"no draft named {name!r}; see `lessons review --list`")
+
+    def find_missing(self, name: str, text: str) -> tuple[str, ...]:
+        """Return what a draft would lack before it may be accepted if it held this text."""
+        return find_lacks(self._parse(replace(self.get(name), text=text)))
+
+    def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
+        """Return the cards that may be the same lesson, best first."""
+        card = self._parse(draft).card
+        return Cards(self._brain).find_near_duplicates(card) if card else []
+
+    def find_agreed(self, draft: Draft) -> tuple[Pattern, ...]:
+        """Return how the mistake looks by two of its fixes: the draft's, and a later one of it or
+        that of the card which an earlier draft became.
+        """
+        fix = find_diff(draft.text)
+        others = [draft.fix] if draft.fix else []
+        if draft.card:
+            with contextlib.suppress(LessonsError):
+                layer, card = Cards(self._brain).find(draft.card)
+                others.append(find_diff(read_text(os.path.join(layer.root, card.id))))
+        for other in filter(None, others if fix else ()):
+            if found := propose_patterns(self._brain.directory, other, again=fix):
+                return tuple(found)
+        return ()
+
+    def rewrite(self, name: str, text: str, *, seen: str) -> Draft:
+        """Write the text of a draft anew; ``seen`` is as in ``accept``."""
+        if len(text.encode("utf-8", "replace")) > MAX_DRAFT_BYTES:
+            raise InputError(f"a draft has at most {MAX_DRAFT_BYTES:,} bytes; shorten it")
+        with self._folder.locked():
+            draft = self._get_seen(name, seen)
+            facts = self._folder.facts_of(draft.id) or {}
+            self._folder.write(draft.id, text, facts, over=draft.text)
+        return self.get(draft.id)
+
+    def find_outcome(self, name: str) -> tuple[str, str]:
+        """Return what became of a draft and the card that it became or was merged into.
+
+        That is ``accepted``, ``merged``, ``discarded``, ``open`` or "" for one that is not known.
+        """
+        facts = (self._folder.facts_of(name) or {}) if _ID.fullmatch(name) else {}
+        return str(facts.get("state", "")), str(facts.get("card", ""))
+
+    def accept(
+        self,
+        name: str,
+        *,
+        on_duplicate: str = "fail",
+        today: str | None = None,
+        seen: str | None = None,
+    ) -> Card:
+        """Make a draft a card of the nearest brain.
+
+        ``seen`` is the digest of the text that was looked at; EditRefused where it is another
+        now. Raises InputError naming what it lacks, or that too many cards from triggers are
+        active; DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
+        """
+        with hold_new(self._layer.root):
+            return self._accept(self._get_seen(name, seen), on_duplicate, today)
+
+    def _accept(self, draft: Draft, on_duplicate: str, today: str | None) -> Card:
+        if draft.missing:
+            raise InputError(
+                f"{draft.id} is incomplete; add {'; '.join(draft.missing)} in {draft.path}"
+            )
+        card = self._parse(draft).card
+        if card is None:
+            raise EditRefused(f"{draft.path} is not a readable card; fix its header")
+        if card.source == "auto":
+            self._check_room()
+        if on_duplicate != "new":
+            for one in self.find_near_duplicates(draft):
+                if one.level != RELATED:
+                    raise DuplicateCard(
+                        f"{one.reason}; `lessons review --merge {draft.id} {one.card.id}` counts "
+                        "it there, `--on-duplicate new` writes a second card",
+                        existing=one.card.id,
+                    )
+        made = self._write(draft, card, self._text(draft, today))
+        self._settle(draft, _ACCEPTED, made.id, over=draft.text)
+        return made
+
+    def merge(
+        self,
+        name: str,
+        card: str,
+        *,
+        today: str | None = None,
+        at: float | None = None,
+        seen: str | None = None,
+    ) -> Card:
+        """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task.
+
+        ``seen`` is as in ``accept``.
+        """
+        with hold_new(self._layer.root):
+            draft = self._get_seen(name, seen)
+            known = self._parse(draft).card
+            task = known.examples[-1] if known and known.examples else None
+            merged = self._count(draft, card, task=task, today=today, at=at)
+            self._settle(draft, _MERGED, merged.id)
+        return merged
+
+    def discard(self, name: str, *, seen: str | None = None) -> Draft:
+        """Remove a draft; the same observations make no other one. ``seen`` is as in ``accept``.
+
+        One that was edited goes to the trash, as it does when it is merged.
+        """
+        draft = self._get_seen(name, seen)
+        self._settle(draft, _DISCARDED, "")
+        return draft
+
+    def _write(self, _draft: Draft, card: Card, text: str) -> Card:
+        """Write the card that a draft becomes; a subclass may write it elsewhere."""
+        return Cards(self._brain).add(text, kind=card.kind, title=card.title)
+
+    def _count(
+        self, _draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
+    ) -> Card:
+        """Count a draft at a card; a subclass may write that elsewhere."""
+        return Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
+
+    def _get_seen(self, name: str, seen: str | None) -> Draft:
+        draft = self.get(name)
+        if seen is not None and seen != draft.digest:
+            raise EditRefused("the draft was changed after you opened it; read it again")
+        return draft
+
+    def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
+        """Return what a session tells, by default the latest; InputError when none is known.
+
+        With a ``title`` that is what belongs to the mistake which it names, and of the change only
+        the files that were edited then.
+        """
+        journal = self._layer.journal.events
+        if session is None:
+            latest = journal.find(kinds=[kind for kind in EVENTS if kind != "preflight"], limit=1)
+            session = latest[0].session if latest else None
+        events = journal.find(session=session, limit=_MAX_EVENTS) if session is not None else []
+        if not events:
+            what = f"session {session!r}" if session else "session yet"
+            raise InputError(f"the journal has no {what}; see `lessons events`")
+        if title:
+            events = pick_turns(events, title)
+        failed = [event.at for event in events if event.outcome == "exec_error"]
+        since = failed[0 if title else -1] if failed else events[0].at
+        place = self._place(events[-1])
+        edited = [path for event in events if event.kind in _CHANGES for path in event.targets]
+        diff = find_fix(place, since=since, files=edited, brains=self._brain.layers)
+        if title and edited:
+            parts = [part for part in split_files(diff) if names_of(part)[-1] in edited]
+            diff = "".join(parts)
+        learn = partial(propose_patterns, place)
+        return sketch_session(events, diff=redact(diff), title=title, propose=learn)
+
+    def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
+        """Return what the working diff of ``FILE`` or ``FILE:LINE`` tells; InputError if none."""
+        name, colon, number = where.rpartition(":")
+        path, line = (name, int(number)) if colon and number.isdecimal() else (where, 0)
+        full = os.path.normpath(os.path.join(os.getcwd(), path))
+        inside = os.path.relpath(os.path.realpath(full), self._brain.directory)
+        posix = inside.replace(os.sep, "/")
+        hunks = pick_hunks(read_diff(self._brain.directory).text, posix, line)
+        if not hunks:
+            raise InputError(f"{where} has no change against HEAD; give a changed file and line")
+        learn = partial(propose_patterns, self._brain.directory)
+        return sketch_diff(posix, redact(hunks), line=line, title=title, propose=learn)
+
+    def _events(self, session: str | None, *, since: float) -> list[Event]:
+        return self._layer.journal.events.find(session=session, since=since, limit=_MAX_EVENTS)
+
+    def _take_in(self, trigger: Trigger, now: float) -> Draft | None:
+        """Write, renew or count one trigger's draft; None when all of it is known."""
+        with self._folder.locked():
+            known = self._folder.facts()
+            ids = list(trigger.ids)
+            same = [n for n, facts in known.items() if set(ids) & set(facts.get("ids", ()))]
+            if same:
+                return self._renew(same[0], known[same[0]], trigger)
+            again = [n for n, facts in known.items() if facts.get("key") == trigger.key]
+            for name in again:
+                facts = known[name]
+                if facts.get("state") in (_OPEN, _DISCARDED):
+                    seen = int(facts.get("seen", 1)) + 1
+                    grown = {**facts, "seen": seen, "at": now, "ids": [*facts["ids"], *ids]}
+                    if facts["state"] == _OPEN and (fix := self._find_fix(trigger)):
+                        grown["fix"] = redact(fix)[:MAX_DIFF]
+                    self._folder.note(name, grown)
+                    return None if facts["state"] == _DISCARDED else self.get(name)
+            name = _name(trigger.kind, trigger.key)
+            if name in known:
+                name = f"{name}-{len(again) + 1}"
+            text = self._compose_trigger(trigger)
+            card = next((str(known[n].get("card", "")) for n in reversed(again)), "")
+            facts = {"kind": trigger.kind, "key": trigger.key, "ids": ids, "at": now, "seen": 1}
+            facts |= {"state": _OPEN, "digest": _digest(text), "card": card}
+            self._folder.write(name, text, facts)
+        return self.get(name)
+
+    def _may_renew(self, name: str, text: str, *, by: str) -> bool:
+        """Tell whether a proposal may be written over what has its name, if anything has."""
+        known, facts = self._folder.read(name), self._folder.facts_of(name)
+        if known is None or facts is None or known == text:
+            return True
+        return facts.get("by", "") == by and not self._is_edited(name, known)
+
+    def _is_edited(self, name: str, text: str) -> bool:
+        """Tell whether a draft's text is another than the one that was written here."""
+        return _digest(text) != (self._folder.facts_of(name) or {}).get("digest")
+
+    def _renew(self, name: str, facts: dict[str, Any], trigger: Trigger) -> Draft | None:
+        """Say more in a draft that nobody has touched, when its turn has gone on."""
+        fresh = [one for one in trigger.ids if one not in facts["ids"]]
+        if not fresh:
+            return None
+        grown = {**facts, "ids": [*facts["ids"], *fresh]}
+        text = self._folder.read(name)
+        if facts.get("state") != _OPEN or text is None or _digest(text) != facts.get("digest"):
+            self._folder.note(name, grown)
+            return None
+        fuller = self._compose_trigger(trigger)
+        grown |= {"kind": trigger.kind, "key": trigger.key, "digest": _digest(fuller)}
+        self._folder.write(name, fuller, grown, over=text)
+        return self.get(name)
+
+    def _compose_trigger(self, trigger: Trigger) -> str:
+        diff = self._find_fix(trigger)
+        learn = partial(propose_patterns, self._place(trigger.cause))
+        sketch = sketch_trigger(trigger, diff=diff, propose=learn)
+        return self._compose(sketch, at=trigger.cause.at)
+
+    def _find_fix(self, trigger: Trigger) -> str:
+        """Return the change that put right what a trigger tells of, "" where that is not known."""
+        if trigger.kind != RED_GREEN or not trigger.failure or is_posted(trigger.cause.session):
+            return ""
+        place = self._place(trigger.cause)
+        since, until = trigger.failure.at, trigger.cause.at
+        brains = self._brain.layers
+        return find_fix(place, since=since, until=until, files=trigger.files, brains=brains)
+
+    def _compose(
+        self,
+        sketch: Sketch,
+        *,
+        kind: str = "lesson",
+        topics: Iterable[str] = (),
+        severity: str | None = None,
+        header: Mapping[str, Any] | None = None,
+        detect: Sequence[Pattern] = (),
+        at: float | None = None,
+    ) -> str:
+
+        text = compose(
+            sketch,
+            kind=kind,
+            topics=tuple(topics),
+            severity=severity,
+            created=_date(time.time() if at is None else at),
+            header={"source": "auto", **(header or {})},
+            detect=detect,
+        )
+        return redact_card(text)
+
+    def _read(self, name: str) -> Draft | None:
+        facts, text = self._folder.facts_of(name), self._folder.read(name)
+        if facts is None or text is None or facts.get("state") != _OPEN:
+            return None
+        return self._draft(name, facts, text)
+
+    def _place(self, event: Event) -> str:
+        here = not is_posted(event.session) and os.path.isdir(event.scope)
+        return event.scope if here else self._brain.directory
+
+    def _draft(self, name: str, facts: Mapping[str, Any], text: str) -> Draft:
+        draft = Draft(
+            id=name,
+            path=self._folder.path(name),
+            title=name,
+            kind=str(facts.get("kind", PROPOSED)),
+            at=float(facts.get("at", 0)),
+            seen=int(facts.get("seen", 1)),
+            card=str(facts.get("card", "")),
+            text=text,
+            place=int(facts.get("place", 0)),
+            fix=str(facts.get("fix", "")),
+            by=str(facts.get("by", "")),
+        )
+
+        document = self._parse(draft)
+        title = document.card.title if document.card else name
+        return replace(draft, title=title, missing=find_lacks(document))
+
+    def _parse(self, draft: Draft) -> Document:
+
+        path = f"lessons/{draft.id}.md"
+        return parse_card(draft.text, path=path, folders=self._layer.settings.folders)
+
+    def _text(self, draft: Draft, today: str | None) -> str:
+        """Return the card that a draft becomes: dated, counted, without secrets."""
+        date = today or _date(time.time())
+        changes: dict[str, Any] = {"created": date, "last-seen": _date(draft.at)}
+        if draft.seen > 1:
+            changes["occurrences"] = draft.seen
+        return redact_card(edit_header(draft.text, changes))
+
+    def _check_room(self) -> None:
+        limit = self._layer.settings.learn.max_auto_cards
+        cards = Cards(self._brain).all()
+        active = sum(card.source == "auto" and card.status == "active" for card in cards)
+        if active >= limit:
+            raise InputError(
+                f"{counted(active, 'active card')} from triggers, of {limit} allowed; put some "
+                "away with `lessons archive --stale` or `lessons archive ID`, then accept this one"
+            )
+
+    def _settle(self, draft: Draft, state: str, card: str, *, over: str | None = None) -> None:
+        """Note what became of a draft; ``over`` is the text that is kept elsewhere."""
+        with self._folder.locked():
+            if over is None and not self._is_edited(draft.id, draft.text):
+                over = draft.text
+            facts = {**(self._folder.facts_of(draft.id) or {}), "state": state, "card": card}
+            self._folder.settle(draft.id, facts, now=time.time(), over=over)
+
+
+def _order(draft: Draft) -> tuple[bool, int, float, str]:
+    return draft.kind == MINED, draft.place, -draft.at, draft.id
+
+
+def _name(kind: str, key: str) -> str:
+    return f"{kind}-{hashlib.blake2b(key.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _date(at: float) -> str:
+    return dt.datetime.fromtimestamp(at).date().isoformat()
+
+
+BRANCH = "lessons-review"
+"""Where decisions go unless the server is told otherwise."""
+_Change = Callable[[str], Mapping[str, bytes]]
+"""Files of the brain, by path, that are to follow on a commit."""
+
+
+class BranchReview(Drafts):
+    """The drafts of the nearest brain, for one reviewer; the author of what is committed.
+
+    Raises GitError, StorageError and InputError, beside what ``Drafts`` does.
+    """
+
+    def __init__(self, brain: Layers, *, branch: str, author: Author) -> None:
+        super().__init__(brain)
+        self._name = branch
+        self._author = author
+
+    @cached_property
+    def _branch(self) -> Branch:
+        return Branch(self._layer.root, self._name)
+
+    @cached_property
+    def _folder_in_git(self) -> str:
+        """The brain's folder from git's top, with a slash at its end; "" for the top itself."""
+        inside = os.path.relpath(os.path.realpath(self._layer.root), self._branch.top)
+        return "" if inside == os.curdir else f"{inside.replace(os.sep, '/')}/"
+
+    def is_checked_out(self) -> bool:
+        """Tell whether the brain's own folder shows the branch, so that lessons are served at once.
+
+        Raises InputError where another work tree shows it, and GitError outside a repository.
+        """
+        return self._branch.is_checked_out()
+
+    def find_waiting(self) -> list[Card]:
+        """Return the cards that are on the branch and not in the folder's history yet."""
+        names = self._branch.find_unmerged(self._folder_in_git)
+        tip = self._branch.tip()
+        found = []
+        for name in names:
+            path = name.removeprefix(self._folder_in_git)
+            data = self._branch.read(tip, name) if path.endswith((".md", ".markdown")) else None
+            if data is not None:
+                card = parse_bytes(data, path=path, folders=self._layer.settings.folders).card
+                found += [card] if card is not None and card.kind != NOTE else []
+        return found
+
+    def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
+        """Return the cards that may be the same lesson, those that wait on the branch first."""
+        card = self._parse(draft).card
+        served = super().find_near_duplicates(draft)
+        if card is None:
+            return served
+        text = "\n".join((card.why, *card.checklist))
+        waiting = Duplicates(self.find_waiting()).find(card.title, text=text)
+        known = {one.card.id for one in waiting}
+        return [*waiting, *(one for one in served if one.card.id not in known)]
+
+    def _write(self, draft: Draft, card: Card, text: str) -> Card:
+        stem = f"{card.kind}s/{slug(redact(card.title))}"
+        made = ""
+
+        def add(start: str) -> Mapping[str, bytes]:
+            nonlocal made
+            for made in islice(numbered_names(stem), 1_000):
+                there = os.path.lexists(os.path.join(self._layer.root, *made.split("/")))
+                if not there and self._branch.find_entry(start, self._folder_in_git + made) is None:
+                    return {made: text.encode("utf-8")}
+            raise InputError(f"1,000 cards are named {stem}; choose another title")
+
+        self._commit(add, f"Add a {card.kind}: {clean_line(card.title)}", draft)
+        written = parse_card(text, path=made, folders=self._layer.settings.folders).card
+        return written or card
+
+    def _count(
+        self, draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
+    ) -> Card:
+        cards = Cards(self._brain)
+        waiting = next((one for one in self.find_waiting() if one.id == card), None)
+        known = waiting or cards.find(card)[1]
+        counted = ""
+
+        def count(start: str) -> Mapping[str, bytes]:
+            nonlocal counted
+            data = self._branch.read(start, self._folder_in_git + known.id)
+            if data is None:
+                raise InputError(f"{known.id} is not committed; commit it before you merge into it")
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                raise EditRefused(f"{known.id} is not UTF-8; save it as UTF-8") from None
+            counted = cards.bump_text(self._layer, known.id, text, task=task, today=today)
+            return {known.id: counted.encode("utf-8")}
+
+        self._commit(count, f"Count once more: {clean_line(known.title)}", draft)
+        cards.note_bump(self._layer, known.id, at=at)
+        merged = parse_card(counted, path=known.id, folders=self._layer.settings.folders).card
+        return merged or known
+
+    def _commit(self, change: _Change, message: str, draft: Draft) -> None:
+        """Commit a change of the brain's files; write them where the folder shows the branch."""
+        here = self.is_checked_out()
+        written: dict[str, tuple[bytes | None, bytes]] = {}
+
+        def changed(start: str) -> Mapping[str, bytes]:
+            written.clear()
+            for path, data in change(start).items():
+                full = self._folder_in_git + path
+                if here and not self._branch.is_clean(full):
+                    raise InputError(f"{path} has changes that are not committed; commit them")
+                written[full] = (self._branch.read(start, full), data)
+            return {full: data for full, (_before, data) in written.items()}
+
+        text = f"{message}\n\nReviewed on the server's page; {tell_source(draft)} as {draft.id}.\n"
+        self._branch.commit(changed, message=text, author=self._author)
+        for full, (before, data) in written.items() if here else ():
+            self._layer.touch()
+            self._put(full.removeprefix(self._folder_in_git), before, data)
+            self._branch.stage(full)
+
+    def _put(self, path: str, before: bytes | None, data: bytes) -> None:
+        """Write a file that was committed; what somebody saved there meanwhile stays."""
+
+        def replace(found: bytes) -> bytes:
+            unchanged = before is not None and _lines(found) == _lines(before)
+            return data if unchanged else found
+
+        if before is not None:
+            card_files.rewrite(self._layer.root, path, replace)
+            return
+        with contextlib.suppress(DuplicateCard):
+            card_files.create(self._layer.root, path, data)
+
+
+def tell_source(draft: Draft) -> str:
+    """Return in words who or what a draft comes from."""
+    if draft.by:
+        return f"proposed by {draft.by}"
+    return "proposed" if draft.kind == PROPOSED else f"drafted ({draft.kind})"
+
+
+def _lines(data: bytes) -> bytes:
+    """Return a text as git keeps it, whatever line ends its checkout has."""
+    return data.replace(b"\r\n", b"\n")

@@ -1,1 +1,0 @@
-"""Lessons that wait for a human."""

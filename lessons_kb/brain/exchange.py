@@ -1,0 +1,680 @@
+"""Lessons in from other systems, and out to them: planned first, written when told to."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lessons_kb.brain.cards import MAX_EXAMPLES, Cards, redact_card
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.links import is_reserved, numbered_names, slug
+from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
+from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
+from lessons_kb.importers import galangal
+from lessons_kb.importers import jsonl as export_formats
+from lessons_kb.importers.agent_notes import read_memory
+from lessons_kb.importers.jsonl import read_lines
+from lessons_kb.importers.markdown_blocks import Incoming, Reading, origin_key
+from lessons_kb.importers.review_findings import read_review
+from lessons_kb.model import DONE, FAILURES, NOTE, Card, Document, Event
+from lessons_kb.store import card_files
+from lessons_kb.store import files as import_files
+from lessons_kb.store.files import read_byte_lines
+from lessons_kb.store.journal import prepare
+from lessons_kb.store.locks import hold_new
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import counted
+from lessons_kb.transcripts import entries
+from lessons_kb.transcripts.entries import Entry
+from lessons_kb.transcripts.reader import AGENTS, MAX_LINE_BYTES, Transcript, detect_agent
+
+GALANGAL, REVIEW, MEMORY, JSONL = SOURCES = ("galangal", "review", "memory", "jsonl")
+TRANSCRIPT = "transcript"
+NAMES = {
+    GALANGAL: "a database of mistakes",
+    REVIEW: "a review",
+    MEMORY: "notes for agents",
+    JSONL: "lessons, one a line",
+    TRANSCRIPT: "an agent's session",
+}
+"""Source → what it is called in a message."""
+
+_KNOWN = (
+    *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
+    *(".cursor/rules", ".github/copilot-instructions.md", ".github/instructions"),
+)
+"""What a project keeps for its agents, relative to its root."""
+_TEXTS = (".md", ".mdc", ".markdown", ".txt")
+_SQLITE = b"SQLite format 3\0"
+_HEAD = 1 << 20
+"""Bytes by which a file is told."""
+
+
+def find_files(path: str) -> list[str]:
+    """Return the files that a path means: itself, or the notes in a folder.
+
+    In a project's root these are the files that agents read; else all texts of the folder. Raises
+    InputError for a folder without any.
+    """
+    if not os.path.isdir(path):
+        return [path]
+    known = [os.path.join(path, name) for name in _KNOWN]
+    folders = [path] if not any(map(os.path.exists, known)) else filter(os.path.isdir, known)
+    found = [one for one in known if os.path.isfile(one)]
+    for folder in folders:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))
+        paths = (os.path.join(folder, name) for name in names)
+        found += filter(os.path.isfile, paths)
+    if not found:
+        raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt); give a file")
+    return [os.path.normpath(one) for one in found]
+
+
+def guess_source(path: str) -> str:
+    """Return one of SOURCES or TRANSCRIPT; raises StorageError for a file that cannot be read."""
+    head = import_files.read_head(path, _HEAD)
+    if head.startswith(_SQLITE):
+        return GALANGAL
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if first.startswith(b"{") or path.endswith((".jsonl", ".ndjson")):
+        return TRANSCRIPT if _is_transcript(first) else JSONL
+    if path.endswith(".json"):
+        return TRANSCRIPT
+    found = read_review(head.decode("utf-8", "replace").replace("\r\n", "\n"), name=path)
+    return REVIEW if found.lessons or found.passed_over else MEMORY
+
+
+def _is_transcript(head: bytes) -> bool:
+    """Tell by the first lines whether an agent wrote them; a whole document counts as one."""
+    for text in (*head.split(b"\n", 20)[:20], head):
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(data, dict) and detect_agent(data):
+            return True
+    return False
+
+
+Change = str | int | tuple[str, ...] | None
+
+
+CREATE, BUMP, SKIP = "create", "bump", "skip"
+ON_NEAR = ("skip", "new", "bump")
+FORMATS = ("json", "jsonl", "markdown")
+
+_NEAR_HINT = "; use --near new to write it or --near bump to count it"
+_ANY_DATE = "2000-01-01"
+_ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """What an import does, or would do, with one lesson."""
+
+    action: str
+    """``create``, ``bump`` or ``skip``."""
+    title: str
+    where: str
+    """File and line, or row."""
+    card: str = ""
+    """Id of the card that is bumped or there already; of a new one, once it is written."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What an import would do."""
+
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    """What was not understood, one line each."""
+    lessons: tuple[Incoming | None, ...] = ()
+    """For each step what it is about; None where the source itself was passed over."""
+    near: str = "skip"
+    known: tuple[str, ...] = ()
+    """Ids of the cards that were there."""
+
+    def count(self, action: str) -> int:
+        """Return how many steps are of this action."""
+        return sum(step.action == action for step in self.steps)
+
+
+class Exchange:
+    """Import into the nearest brain and export from all."""
+
+    def __init__(self, brain: Layers) -> None:
+        self._brain = brain
+
+    def plan(
+        self,
+        source: str,
+        path: str,
+        *,
+        near: str = "skip",
+        project: str | None = None,
+        topics: Sequence[str] = (),
+    ) -> Plan:
+        """Return what importing a file would do; nothing is written.
+
+        ``source`` is one of SOURCES. A lesson imported before is skipped, one that is there
+        under the same title is bumped, ``near`` (one of ON_NEAR) says what becomes of one that
+        is merely like a card. Raises InputError naming file and line, StorageError.
+        """
+        if near not in ON_NEAR:
+            raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
+        reading = read_lessons(source, path)
+        if source == REVIEW and not (reading.lessons or reading.passed_over):
+            raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
+        lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
+        shelf = _Shelf(self._brain, near)
+        known = shelf.known
+        steps = [shelf.judge(lesson) for lesson in lessons]
+        passed = [
+            Step(action=SKIP, title=one.title, where=one.where, reason=one.reason)
+            for one in reading.passed_over
+        ]
+        return Plan(
+            steps=(*steps, *passed),
+            notes=reading.notes,
+            lessons=(*lessons, *(None for _ in passed)),
+            near=near,
+            known=known,
+        )
+
+    def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[Step, ...]:
+        """Write what a plan says and return its steps with the ids of the cards.
+
+        A step that cannot be done becomes a skip that says why; the others go on. What the disk
+        refuses is raised: the next would fare no better, and doing it all again repeats nothing.
+        Where cards came or went since, each step is planned anew: of two imports of one file that
+        run at once, the second finds the cards of the first.
+        """
+        with hold_new(self._brain.layers[0].root):
+            return self._carry_out(self._renewed(plan), today=today)
+
+    def _renewed(self, plan: Plan) -> Plan:
+        shelf = _Shelf(self._brain, plan.near)
+        if shelf.known == plan.known:
+            return plan
+        pairs = zip(plan.steps, plan.lessons, strict=True)
+        steps = [step if lesson is None else shelf.judge(lesson) for step, lesson in pairs]
+        return replace(plan, steps=tuple(steps))
+
+    def _carry_out(self, plan: Plan, *, today: str | None) -> tuple[Step, ...]:
+        date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
+        written: dict[str, str] = {}
+        homes = _homes(self._brain)
+        done = []
+        for step, lesson in zip(plan.steps, plan.lessons, strict=True):
+            if lesson is None or step.action == SKIP:
+                done.append(step)
+                continue
+            try:
+                if step.action == CREATE:
+                    made = self._create(lesson, date)
+                    written[step.card] = made
+                    done.append(replace(step, card=made))
+                else:
+                    target = written.get(step.card, step.card)
+                    _bump(homes.get(target, self._brain.layers[0]), target, lesson, date)
+                    done.append(replace(step, card=target))
+            except StorageError:
+                raise
+            except LessonsError as error:
+                done.append(replace(step, action=SKIP, reason=str(error)))
+        return tuple(done)
+
+    def export(self, form: str) -> Iterator[str]:
+        """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
+        if form not in FORMATS:
+            raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
+        if form == "jsonl":
+            return export_formats.format_jsonl(self._texts())
+        make = export_formats.format_json if form == "json" else export_formats.format_markdown
+        return iter([make(self._texts()).rstrip("\n")])
+
+    def _texts(self) -> Iterator[tuple[Card, str]]:
+        self._brain.refresh()
+        for layer in self._brain.layers:
+            limit = layer.settings.index.max_file_bytes
+            for card in layer.read(lambda one: one.catalogue.all_cards()):
+                if card.kind != NOTE:
+                    data = card_files.read_bytes(layer.root, card.id, limit=limit)
+                    text = data.decode("utf-8", "replace")
+                    shown = redact_card(text)
+                    folders = layer.settings.folders
+                    again = (
+                        None if shown == text else parse_card(shown, path=card.id, folders=folders)
+                    )
+                    yield (again and again.card) or card, shown
+
+    def _create(self, lesson: Incoming, date: str) -> str:
+        root = self._brain.layers[0].root
+        text = card_text(lesson, created=date)
+        if lesson.text:
+            if is_safe_id(lesson.id):
+                with contextlib.suppress(DuplicateCard, InputError):
+                    return card_files.create(root, lesson.id, text.encode("utf-8"))
+            text = add_origin(text, lesson.origin)  # it gets another name: remember it so
+        made = Cards(self._brain).add(text, kind=lesson.kind, title=lesson.title)
+        return made.id
+
+
+class _Shelf:
+    """The cards that are there, and those that a plan would add."""
+
+    def __init__(self, brain: Layers, near: str) -> None:
+        self._near = near
+        cards = Cards(brain).all()
+        self._known = Duplicates(cards)
+        self._added: dict[tuple[str, ...], list[Card]] = {}
+        """By the terms of their titles: what its source keeps apart is not ours to join."""
+        self._origins = _find_origins(brain.layers)
+        self._nearest = brain.layers[0]
+        self._ids = {card.id: card for card in cards}
+        self._taken = set(self._ids)
+        self.known = tuple(sorted(self._ids))
+
+    def judge(self, lesson: Incoming) -> Step:
+        """Return what becomes of a lesson, and remember it for those that follow."""
+        step = Step(action=CREATE, title=lesson.title, where=lesson.where)
+        origin = origin_key(lesson.origin)
+        known = self._origins.get(origin, "")
+        try:
+            card = self._parsed(lesson)
+        except LessonsError as error:
+            return replace(step, action=SKIP, reason=str(error))
+        own = self._ids.get(known) or self._ids.get(lesson.id)
+        if own is not None and (known or _is_same(card, own)):
+            if lesson.occurrences > own.occurrences:
+                why = f"imported before, now seen {lesson.occurrences}×"
+                return replace(step, action=BUMP, card=own.id, reason=why)
+            return replace(step, action=SKIP, card=own.id, reason="already here")
+        if known:
+            return replace(step, action=SKIP, card=known, reason="twice in the source")
+        near = self._find_near_duplicate(card)
+        if near is not None:
+            if near.action == BUMP:
+                self._origins[origin] = near.card
+            return replace(step, action=near.action, card=near.card, reason=near.reason)
+        self._added.setdefault(tuple(analyze(card.title)), []).append(card)
+        self._taken.add(card.id)
+        self._origins[origin] = card.id
+        return replace(step, card=card.id)
+
+    def _find_near_duplicate(self, card: Card) -> Step | None:
+        """Return what becomes of a card that is there in other words, None where none is."""
+        said = "\n".join((card.why, *card.checklist))
+        added = self._added.get(tuple(analyze(card.title)), ())
+        same = [one for other in added if (one := compare(card.title, other))]
+        for one in (*self._known.find(card.title, text=said), *same):
+            step = Step(action=BUMP, title="", where="", card=one.card.id, reason=one.reason)
+            if one.level == SAME:
+                return step
+            if one.level == NEAR and one not in same and self._near != "new":
+                how = "" if self._near == BUMP else _NEAR_HINT
+                return replace(step, action=self._near, reason=f"{one.reason}{how}")
+        return None
+
+    def _parsed(self, lesson: Incoming) -> Card:
+        text = card_text(lesson, created=_ANY_DATE)
+        path = self._free_id(lesson)
+        document = parse_card(text, path=path, folders=self._nearest.settings.folders)
+        if document.card is None or document.card.kind == NOTE:
+            why = document.findings[0].message if document.findings else "would be a note"
+            raise EditRefused(f"not a valid card: {why}")
+        return document.card
+
+    def _free_id(self, lesson: Incoming) -> str:
+        """Return the name that the card would get."""
+        if is_safe_id(lesson.id) and lesson.id not in self._taken:
+            return lesson.id
+        stem = f"{lesson.kind}s/{slug(redact(lesson.title))}"
+        return next(path for path in numbered_names(stem) if path not in self._taken)
+
+
+def _is_same(card: Card, other: Card) -> bool:
+    found = compare(card.title, other)
+    return found is not None and found.level == SAME
+
+
+def _homes(brain: Layers) -> dict[str, Layer]:
+    """Return the layer of each card that is there; the nearest of those that know an id."""
+    return {
+        card.id: layer
+        for layer in reversed(brain.layers)
+        for card in layer.read(lambda one: one.catalogue.all_cards())
+    }
+
+
+def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
+    folders = layer.settings.folders
+
+    def edited(data: bytes) -> bytes:
+        document = parse_bytes(data, path=card_id, folders=folders)
+        text = data.decode("utf-8")
+        return edit_header(text, count_in(document, text, lesson, date)).encode("utf-8")
+
+    card_files.rewrite(layer.root, card_id, edited)
+
+
+def read_lessons(source: str, path: str) -> Reading:
+    """Return the lessons of a file of one of SOURCES; InputError names file and line."""
+    if source == GALANGAL:
+        columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
+        return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
+    if source == REVIEW:
+        return read_review(import_files.read_source(path), name=path)
+    if source == MEMORY:
+        return read_memory(import_files.read_source(path), name=path)
+    if source == JSONL:
+        return read_lines(import_files.read_source_lines(path), name=path)
+    raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
+
+
+def _placed(lesson: Incoming, project: str | None, topics: Sequence[str]) -> Incoming:
+    if lesson.text:
+        return lesson
+    tags = tuple(dict.fromkeys((*lesson.topics, *topics)))
+    return replace(lesson, project=project or lesson.project, topics=tags)
+
+
+def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
+    """Return (system, digest) → id of the card that came from there."""
+    found: dict[tuple[str, str], str] = {}
+    for layer in layers:
+        limit = layer.settings.index.max_file_bytes
+        for card in layer.read(lambda one: one.catalogue.all_cards()):
+            try:
+                data = card_files.read_bytes(layer.root, card.id, limit=limit)
+            except StorageError:
+                continue
+            if _ORIGIN_BYTES.search(data):
+                for origin in read_origins(data.decode("utf-8", "replace")):
+                    found.setdefault(origin_key(origin), card.id)
+    return found
+
+
+MAX_OCCURRENCES = 1_000_000
+
+_SAFE_PART = re.compile(
+    r"[^._\-\s/\\:*?\"<>|\x00-\x1f](?:[^/\\:*?\"<>|\x00-\x1f]{0,119}[^. /\\:*?\"<>|\x00-\x1f])?"
+)
+_NO_FOLDER = ("node_modules",)
+
+
+def card_text(lesson: Incoming, *, created: str) -> str:
+    """Return the file of a card: as it was exported, else made from what is known of it.
+
+    Secrets are taken out. ``created`` is the date for a lesson that has none.
+    """
+    if lesson.text:
+        return redact_card(lesson.text)
+    parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
+    header: dict[str, Change] = {
+        "type": lesson.kind,
+        "title": lesson.title,
+        "applies-to": lesson.topics,
+        "project": lesson.project,
+        "stage": lesson.stages[0] if len(lesson.stages) == 1 else lesson.stages,
+        "paths": lesson.paths,
+        "symptoms": lesson.symptoms,
+        "not-for": lesson.not_for,
+        "severity": lesson.severity or "medium",
+        "source": lesson.source or "curated",
+        "status": lesson.status or "active",
+        "occurrences": lesson.occurrences,
+        "last-seen": lesson.last_seen,
+        "created": lesson.created or created,
+        "examples": lesson.examples[-MAX_EXAMPLES:],
+        "gate": lesson.gate,
+        "evidence": lesson.evidence,
+        "supported-by": lesson.supported_by,
+        "reopen-when": lesson.reopen_when,
+        ORIGIN_KEY: lesson.origin or None,
+    }
+    given = {
+        name: tuple(map(redact, value))
+        if isinstance(value, tuple)
+        else redact(value)
+        if isinstance(value, str) and name != ORIGIN_KEY
+        else value
+        for name, value in header.items()
+        if value not in (None, ())
+    }
+    return edit_header("\n" + redact("\n".join(parts)), given)
+
+
+def add_origin(text: str, origin: str) -> str:
+    """Return a card's text that says it came from there too."""
+    return edit_header(text, {ORIGIN_KEY: (*read_origins(text), origin)})
+
+
+def count_in(document: Document, text: str, lesson: Incoming, date: str) -> Mapping[str, Change]:
+    """Return the changes by which a card takes in what an import has seen.
+
+    A lesson that came from there before brings its new total, any other one what it has seen.
+    """
+    card = document.card
+    if card is None:
+        raise EditRefused(f"{document.findings[0].message}; run `lessons lint` for a fix")
+    origins = read_origins(text)
+    known = origin_key(lesson.origin) in map(origin_key, origins)
+    total = max(card.occurrences, lesson.occurrences)
+    if not known and not (lesson.id == card.id and lesson.text):
+        total = card.occurrences + lesson.occurrences
+        origins = (*origins, lesson.origin)
+    seen = max(filter(None, (card.last_seen, lesson.last_seen or date)))
+    changes: dict[str, Change] = {
+        "occurrences": min(total, MAX_OCCURRENCES),
+        "last-seen": seen,
+    }
+    fresh = [example for example in lesson.examples if example not in card.examples]
+    if fresh:
+        examples = (*card.examples, *fresh)[-MAX_EXAMPLES:]
+        changes["examples"] = tuple(redact(example) for example in examples)
+    if origins != read_origins(text):
+        changes[ORIGIN_KEY] = origins
+    return changes
+
+
+def is_safe_id(card_id: str) -> bool:
+    """Return whether an id from outside may name a file here that a scan would find."""
+    parts = card_id.split("/")
+    return (
+        card_id.endswith((".md", ".markdown"))
+        and all(_SAFE_PART.fullmatch(part) and part not in _NO_FOLDER for part in parts)
+        and not any(is_reserved(part) for part in parts)
+        and card_id.isprintable()
+    )
+
+
+Key = tuple[object, ...]
+
+
+_DAY = 86_400
+_BATCH = 200
+"""Events written in one transaction: hooks wait no longer than for these."""
+_TEXT_KEY = 300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """What one session of a record holds, and what of it the journal lacks."""
+
+    session: str
+    agent: str
+    prompts: int = 0
+    calls: int = 0
+    failures: int = 0
+    edits: int = 0
+    answers: int = 0
+    new: int = 0
+    """Events that the journal lacks, or lacked until now."""
+    expired: int = 0
+    """Events older than the journal keeps any."""
+
+
+class Transcripts:
+    """Agents' own records of sessions, for the journal of the nearest brain."""
+
+    def __init__(self, brain: Layers) -> None:
+        self._brain = brain
+        self._layer = brain.layers[0]
+
+    def take_in(
+        self, path: str, *, agent: str = "", write: bool = False, now: float | None = None
+    ) -> tuple[list[Session], list[str]]:
+        """Return the sessions of a record, and what was not understood, one line each.
+
+        With ``write`` the journal takes in what it lacks; a second time that is nothing.
+        ``agent`` is one of AGENTS, by default found out. The file is read line by line. Raises
+        InputError for a file that is no such record, StorageError.
+        """
+        if agent and agent not in AGENTS:
+            raise InputError(f"agent must be one of {', '.join(AGENTS)}, not {agent!r}")
+        keep = self._layer.settings.journal.retention_days * _DAY
+        since = (time.time() if now is None else now) - keep
+        transcript = Transcript(agent)
+        ledger = _Ledger(self._brain, since=since)
+        batch: list[Event] = []
+        for event in self._events(transcript, path):
+            if ledger.is_new(event):
+                batch.append(event)
+            if len(batch) >= _BATCH:
+                self._write(batch if write else ())
+                batch = []
+        self._write(batch if write else ())
+        if not transcript.agent:
+            raise InputError(
+                f"{path}: not a transcript of {', '.join(AGENTS)}; give a session's .jsonl file"
+            )
+        notes = []
+        if transcript.passed_over:
+            lost = counted(transcript.passed_over, "line is not JSON", "lines are not JSON")
+            notes.append(f"{path}: {lost}; skipped")
+        return list(ledger.sessions.values()), notes
+
+    def _events(self, transcript: Transcript, path: str) -> Iterator[Event]:
+        document: list[bytes] = []
+        size = 0
+        for _number, line in read_byte_lines(path):
+            for entry in transcript.feed_line(line):
+                yield from self._of(entry, transcript.agent)
+            size += len(line)
+            if not transcript.agent and size <= MAX_LINE_BYTES:
+                document.append(line)
+            else:
+                document.clear()
+        if not transcript.agent and document:
+            # One document over many lines, as older versions of Gemini CLI write it.
+            transcript.lines = transcript.passed_over = 0
+            for entry in transcript.feed_line(b"\n".join(document)):
+                yield from self._of(entry, transcript.agent)
+        for entry in transcript.finish():
+            yield from self._of(entry, transcript.agent)
+
+    def _of(self, entry: Entry, agent: str) -> Iterator[Event]:
+        directory = self._brain.directory
+        inside = entry.cwd == directory or entry.cwd.startswith(directory + os.sep)
+        scope = directory if inside or not entry.cwd else entry.cwd
+        event = Event(
+            kind=entry.kind if entry.kind != entries.CALL else "tool",
+            at=entry.at,
+            session=entry.session,
+            id=entry.id,
+            agent=agent,
+            scope=scope.replace("\\", "/"),
+            text=entry.text,
+            output=entry.output,
+        )
+        if entry.kind != entries.CALL:
+            yield event
+        elif entry.tool:
+            call = replace(event, tool=entry.tool, outcome=_outcome(entry))
+            yield from parse_call(call, entry.arguments, cwd=entry.cwd)
+
+    def _write(self, events: Iterable[Event]) -> None:
+        journal = self._layer.journal
+        rows = [prepare(event) for event in events]
+        with journal.transaction():
+            for row in rows:
+                journal.events.write(row)
+
+
+class _Ledger:
+    """Knows what the journal holds of the sessions of a record, and counts what it reads."""
+
+    def __init__(self, brain: Layers, *, since: float) -> None:
+        self._table = brain.layers[0].journal.events
+        self._since = since
+        self._known: dict[str, Counter[Key]] = {}
+        self._ids: dict[str, set[tuple[str, str]]] = {}
+        self._call_is_new = True
+        self.sessions: dict[str, Session] = {}
+
+    def is_new(self, event: Event) -> bool:
+        """Count an event; return whether the journal lacks it."""
+        seen = self.sessions.get(event.session) or Session(session=event.session, agent=event.agent)
+        new = self._lacks(event)
+        expired = new and 0 < event.at < self._since
+        self.sessions[event.session] = replace(
+            seen,
+            prompts=seen.prompts + (event.kind == "prompt"),
+            answers=seen.answers + (event.kind == "answer"),
+            calls=seen.calls + bool(event.tool),
+            failures=seen.failures + (bool(event.tool) and event.outcome in FAILURES),
+            edits=seen.edits + (event.kind in _EDITS and event.outcome in DONE),
+            new=seen.new + (new and not expired),
+            expired=seen.expired + expired,
+        )
+        return new and not expired
+
+    def _lacks(self, event: Event) -> bool:
+        """Each event of the journal stands for one of the record, found by its id or by what
+        it says; what a call touched goes with the call.
+        """
+        if event.session not in self._known:
+            held = self._table.find(session=event.session)
+            self._known[event.session] = Counter(map(_key, held))
+            self._ids[event.session] = {(one.kind, one.id) for one in held if one.id}
+        if not event.tool and event.kind in _TOUCHES:
+            return self._call_is_new
+        known, key = self._known[event.session], _key(prepare(event))
+        there = bool(event.id) and (event.kind, event.id) in self._ids[event.session]
+        if known[key] > 0:
+            known[key] -= 1
+            there = True
+        if event.tool:
+            self._call_is_new = not there
+        return not there
+
+
+_EDITS = ("edit", "create", "remove")
+_TOUCHES = ("read", "edit", "create", "remove", "rollback", "test")
+
+
+def _key(event: Event) -> Key:
+    """Return what is equal in two reports of one event that may have no id."""
+    said = " ".join(event.text.split())[:_TEXT_KEY]
+    return event.kind, event.tool, event.arguments, said
+
+
+def _outcome(entry: Entry) -> str:
+    if entry.ended == entries.FAILED:
+        return kind_of_failure(entry.output)
+    return {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")

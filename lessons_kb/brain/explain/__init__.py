@@ -1,1 +1,0 @@
-"""Why a prompt was given what it was given, and what would have changed that."""

@@ -1,0 +1,361 @@
+"""Set git up to merge the cards of a brain key by key, and take that out again.
+
+Git is no agent: nothing of it watches a session, and what is written follows from where brains
+lie and which folders they map. So this is a use case of a brain, beside making and trusting one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lessons_kb.cards.merge import merge_cards
+from lessons_kb.errors import BrainNotFound, InputError, StorageError
+from lessons_kb.process import git as git_merge
+from lessons_kb.process.git import merge_lines
+from lessons_kb.store import settings as agent_settings
+from lessons_kb.store.files import relative, shown
+from lessons_kb.store.settings import overwrite, read_settings, read_settings_file
+from lessons_kb.store.user_state import git_top
+
+DRIVER = "lessons"
+"""Name of the merge driver."""
+
+_FIRST = "# lessons_kb: cards are merged key by key (`lessons install git` in each clone)"
+_LAST = "# end of lessons_kb"
+_ENDINGS = ("md", "markdown")
+_BLOCK = re.compile(
+    rf"^{re.escape(_FIRST)}(?:\r\n|\n).*?^{re.escape(_LAST)}(?:\r\n|\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_GLOB = re.compile(r"[\\*?\[\]]")
+_PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f]+")
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+
+
+def build_patterns(brain: str, folders: Sequence[str]) -> tuple[str, ...]:
+    """Return the patterns for the cards of a brain.
+
+    ``brain`` is its POSIX path relative to the work tree, "" for the work tree itself; a folder
+    counts wherever it lies inside, as for ``kind_of``.
+    """
+    start = f"/{_GLOB.sub(_escaped_glob, brain)}/" if brain else ""
+    names = [folder.strip("/") for folder in folders]
+    # A folder inside another one is named with it: ``.ai/lessons`` with ``lessons``.
+    names = [n for n in names if not any(f"/{m}/" in f"/{n}/" for m in names if m != n)]
+    paths = [f"{start}**/{_GLOB.sub(_escaped_glob, name)}/**" for name in names]
+    return tuple(_quoted(f"{path}/*.{ending}") for path in paths for ending in _ENDINGS)
+
+
+def put_block(text: str, patterns: Sequence[str]) -> str:
+    """Return the text of an attributes file with these patterns as our block.
+
+    A block that stands there already is replaced where it stands.
+    """
+    end = "\r\n" if "\r" in text else "\n"
+    lines = (_FIRST, *(f"{pattern} merge={DRIVER}" for pattern in patterns), _LAST)
+    block = "".join(line + end for line in lines)
+    if _BLOCK.search(text):
+        return _BLOCK.sub(lambda _match: block, text, count=1)
+    gap = end if text and not text.endswith("\n") else ""
+    return f"{text}{gap}{block}"
+
+
+def take_block(text: str) -> str:
+    """Return the text of an attributes file without our block."""
+    return _BLOCK.sub("", text)
+
+
+def find_patterns(text: str) -> tuple[str, ...]:
+    """Return the patterns of our block, () when there is none."""
+    found = _BLOCK.search(text)
+    suffix = f" merge={DRIVER}"
+    lines = found[0].splitlines() if found else []
+    return tuple(line.removesuffix(suffix) for line in lines if line.endswith(suffix))
+
+
+def _escaped_glob(match: re.Match[str]) -> str:
+    return "\\" + match[0]
+
+
+def _quoted(pattern: str) -> str:
+    """Return a pattern as the file takes it: in quotes where it holds blanks or the like."""
+    if _PLAIN.fullmatch(pattern) and pattern[0] not in "#!":
+        return pattern
+    shown = (_ESCAPES.get(c) or (c if c.isprintable() else _octal(c)) for c in pattern)
+    return f'"{"".join(shown)}"'
+
+
+def _octal(character: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
+
+
+TITLE = "lessons_kb: cards are merged key by key"
+PLACEHOLDERS = "%O %A %B %L %P %S %X %Y"
+"""What git hands over: the three files, the size of its markers, the path, the three labels (of
+which an older git knows nothing and leaves the letters)."""
+COMMITTED = ".gitattributes"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharingChange:
+    """What is or would be done to one place."""
+
+    path: str
+    """A file, or the key of git's configuration."""
+    action: str
+    """``created``, ``changed``, ``unchanged`` or ``removed``."""
+    diff: str = ""
+
+
+def share(
+    roots: Sequence[str],
+    *,
+    program: str,
+    scope: str = "user",
+    shared: bool = False,
+    dry_run: bool = False,
+) -> list[SharingChange]:
+    """Let git merge the cards of the brains at ``roots`` with our driver; twice is once.
+
+    ``program`` is how ``lessons`` is called. The driver is written to git's configuration of this
+    user or, by ``scope`` ``project``, of each clone; the attributes to the clone's own file or,
+    with ``shared``, to ``.gitattributes``. Raises BrainNotFound, InputError, GitError,
+    StorageError.
+    """
+    found = _by_work_tree(roots, scope, shared=shared)
+    plans = []
+    for top, brains in found.items():
+        patterns = _patterns(top, brains)
+        if not shared:
+            named = _committed(top)
+            patterns = tuple(pattern for pattern in patterns if pattern not in named)
+        if patterns:
+            plans.append(_plan(_attributes_file(top, shared=shared), patterns))
+    return _carry_out(plans, found, build_command(program), scope, dry_run=dry_run)
+
+
+def unshare(
+    roots: Sequence[str], *, scope: str = "user", shared: bool = False, dry_run: bool = False
+) -> list[SharingChange]:
+    """Take out what ``share`` wrote. A file that nobody else changed gets its former bytes."""
+    found = _by_work_tree(roots, scope, shared=shared)
+    plans = [_plan(_attributes_file(top, shared=shared), None) for top in found]
+    return _carry_out(plans, found, None, scope, dry_run=dry_run)
+
+
+def build_command(program: str) -> str:
+    """Return the driver's command line: ours, and git's own merge where ``lessons`` is gone.
+
+    Without the second a vanished program would leave our version alone in the file, as a conflict
+    that shows no markers.
+    """
+    # Git runs drivers in a POSIX shell on Windows too, where / parts folders as well.
+    quoted = shlex.quote(program.replace(os.sep, "/")).replace("%", "%%")
+    plain = "git merge-file --marker-size=%L %A %O %B"
+    return (
+        f"if command -v {quoted} >/dev/null 2>&1;"
+        f" then {quoted} merge-driver {PLACEHOLDERS}; else {plain}; fi"
+    )
+
+
+def merges_cards(root: str, path: str) -> bool:
+    """Tell whether git hands a card of the brain at ``root`` to our driver."""
+    if git_top(root) is None:
+        return False
+    return git_merge.read_merge_attribute(root, path) == DRIVER
+
+
+def find_sharing(root: str) -> tuple[bool, bool] | None:
+    """Tell whether the brain's cards are named to git, and whether a driver is configured.
+
+    None outside a git work tree. Raises GitError.
+    """
+    if git_top(root) is None:
+        return None
+    driver = git_merge.read_driver(root, DRIVER)[0]
+    return merges_cards(root, "lessons/a.md"), driver is not None
+
+
+def _by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str, list[str]]:
+    if scope not in git_merge.SCOPES:
+        scopes = ", ".join(git_merge.SCOPES)
+        raise InputError(f"--scope must be one of {scopes}, not {scope!r}")
+    if shared and scope != "project":
+        raise InputError("--shared writes a project's committed file; add --scope project")
+    found: dict[str, list[str]] = {}
+    for root in roots:
+        top = git_top(root)
+        if top is not None:
+            found.setdefault(top, []).append(os.path.realpath(root))
+    if not found and scope == "project":
+        where = ", ".join(map(shown, roots)) or "here"
+        raise BrainNotFound(
+            f"no brain in a git repository ({where}); run this inside one, or use --brain"
+        )
+    return found
+
+
+def _patterns(top: str, brains: Sequence[str]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for brain in brains:
+        inside = "" if brain == top else relative(top, brain)
+        folders = read_settings(brain)[0].folders
+        found.update(dict.fromkeys(build_patterns(inside, tuple(folders))))
+    return tuple(found)
+
+
+def _committed(top: str) -> tuple[str, ...]:
+    """Return the patterns that the repository itself names; () where its file is unusable."""
+    try:
+        data = agent_settings.read_settings_file(os.path.join(top, COMMITTED)) or b""
+    except StorageError:
+        return ()
+    return find_patterns(data.decode("utf-8", "replace"))
+
+
+def _attributes_file(top: str, *, shared: bool) -> str:
+    path = os.path.join(top, COMMITTED) if shared else git_merge.find_attributes_file(top)
+    if os.path.islink(path):
+        raise StorageError(
+            f"{shown(path)}: a symbolic link, which git does not read; replace it with a file"
+        )
+    return path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    path: str
+    before: bytes | None
+    after: bytes | None
+    original: bytes | None
+    """What the file is to hold once our block is gone."""
+
+
+def _plan(path: str, patterns: tuple[str, ...] | None) -> _Plan:
+    """Plan the block with ``patterns``, those that stand there kept; None takes the block out."""
+    before = agent_settings.read_settings_file(path)
+    record, original = agent_settings.read_change(path)
+    try:
+        text = (before or b"").decode()
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
+        ) from None
+    if record.get("after") != _hash(before):
+        # Others have edited the file since: what they left is what will be given back.
+        bare = take_block(text)
+        original = bare.encode() if bare or not text else None
+        original = original if before is not None else None
+    if patterns is None:
+        after = original
+    else:
+        kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
+        after = put_block(text, (*kept, *patterns)).encode()
+    return _Plan(path=path, before=before, after=after, original=original)
+
+
+def _carry_out(
+    plans: Sequence[_Plan], tops: Iterable[str], command: str | None, scope: str, *, dry_run: bool
+) -> list[SharingChange]:
+    """Write the driver first: attributes that name none would do no harm, but no good either."""
+    places = list(tops) if scope == "project" else [os.getcwd()]
+    drivers = [_drive(place, command, scope, dry_run=dry_run) for place in places]
+    if not dry_run:
+        for plan in plans:
+            _write(plan)
+    files = [SharingChange(path=p.path, action=_action(p), diff=_diff(p)) for p in plans]
+    return [*files, *drivers]
+
+
+def _write(plan: _Plan) -> None:
+    made = [str(folder) for folder in agent_settings.read_change(plan.path)[0].get("made", [])]
+    if plan.before != plan.after:
+        agent_settings.check_writable(plan.path)
+        made += agent_settings.replace_settings_file(plan.path, plan.after, expected=plan.before)
+    if plan.after == plan.original:
+        agent_settings.forget_change(plan.path)
+        agent_settings.remove_empty(made)
+    else:
+        record = {"after": _hash(plan.after), "made": made}
+        agent_settings.remember_change(plan.path, record, plan.original)
+
+
+def _action(plan: _Plan) -> str:
+    if plan.before == plan.after:
+        return "unchanged"
+    if plan.before is None:
+        return "created"
+    return "removed" if plan.after is None else "changed"
+
+
+def _diff(plan: _Plan) -> str:
+    old, new = ((data or b"").decode().splitlines() for data in (plan.before, plan.after))
+    return "\n".join(difflib.unified_diff(old, new, plan.path, plan.path, lineterm="", n=2))
+
+
+def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> SharingChange:
+    """Configure the driver, or take it out with None."""
+    before, file = git_merge.read_driver(cwd, DRIVER, scope)
+    where = f"driver, git config {git_merge.SCOPES[scope]}"
+    if before == command:
+        return SharingChange(path=where, action="unchanged")
+    key = f"merge.{DRIVER}.driver"
+    lines = [f"{sign}{key} = {value}" for sign, value in (("-", before), ("+", command)) if value]
+    if command is None:
+        if not dry_run:
+            git_merge.unset_driver(cwd, DRIVER, scope=scope)
+            _remove_if_made(file)
+        return SharingChange(path=where, action="removed", diff="\n".join(lines))
+    if not dry_run:
+        first = not git_merge.has_config(cwd, scope)
+        git_merge.set_driver(cwd, DRIVER, command, title=TITLE, scope=scope)
+        if first:
+            agent_settings.remember_change(git_merge.read_driver(cwd, DRIVER, scope)[1], {}, None)
+    action = "created" if before is None else "changed"
+    return SharingChange(path=where, action=action, diff="\n".join(lines))
+
+
+def _remove_if_made(file: str) -> None:
+    """Remove a configuration that git made for our driver and that holds nothing now."""
+    if agent_settings.read_change(file)[0] and not agent_settings.read_settings_file(file):
+        agent_settings.replace_settings_file(file, None, expected=b"")
+        agent_settings.forget_change(file)
+
+
+def _hash(data: bytes | None) -> str:
+    return hashlib.sha256(data).hexdigest() if data is not None else "-"
+
+
+def merge_files(
+    base: str, ours: str, theirs: str, *, labels: Sequence[str], marker_size: int
+) -> bool:
+    """Merge three versions of a card into the file ``ours``; return whether it conflicts.
+
+    ``labels`` name ours, base and theirs in conflict markers. What is no text in UTF-8 is merged
+    by lines alone. Raises GitError or StorageError, and then ``ours`` is as it was.
+    """
+    versions = [read_settings_file(path) or b"" for path in (base, ours, theirs)]
+    here = os.getcwd()
+
+    def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
+        return merge_lines(base, ours, theirs, labels=labels, marker_size=marker_size, cwd=here)
+
+    def by_text(base: str, ours: str, theirs: str) -> tuple[str, bool]:
+        merged, conflict = by_lines(base.encode(), ours.encode(), theirs.encode())
+        return merged.decode(), conflict
+
+    try:
+        texts = [data.decode() for data in versions]
+    except UnicodeDecodeError:
+        data, conflict = by_lines(*versions)
+    else:
+        merged = merge_cards(*texts, merge_text=by_text)
+        data, conflict = merged.text.encode(), merged.conflict
+    overwrite(ours, data)
+    return conflict

@@ -1,1 +1,0 @@
-"""Lessons in from other systems, and out to them."""

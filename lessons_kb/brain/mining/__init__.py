@@ -1,1 +1,0 @@
-"""Lessons that a project's past holds."""

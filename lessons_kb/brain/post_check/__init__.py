@@ -1,1 +1,0 @@
-"""The check of an answer: what was done, who judges it, and what is counted."""

@@ -1,1 +1,0 @@
-"""Lessons of a server that the user shares with others."""

@@ -1,0 +1,414 @@
+"""Why a session was given the lessons it was given, and what held the others back."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.retrieve import STILL_TEMPLATE
+from lessons_kb.errors import LessonsError
+from lessons_kb.model import NOTE, Card, Event, Hit, Preflight
+from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, shown_name
+from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
+
+if TYPE_CHECKING:
+    from lessons_kb.brain.layers import Layers
+
+
+_SOON_SECONDS = 3
+"""A hook has answered by then: what was given later was not given for the prompt."""
+_MAX_FILES = 3
+_LOOKED_AT = 200
+_RULES = (
+    (STILL_TEMPLATE, ""),
+    ("suppressed: ", "gate.min_confidence"),
+    ("far weaker", "preflight.weakest"),
+    ("beyond max_lessons", "preflight.max_lessons"),
+    ("beyond max_notes", "preflight.max_notes"),
+    (IN_CONTEXT, "preflight.reinject_after"),
+    ("does not fit", "preflight.budget"),
+    ("context is off", "preflight.context"),
+    (NEVER_ALONE, "preflight.context"),
+    ("suppressed by [effect]", "effect.withhold_harmful"),
+)
+"""How a reason begins → the key of ``lessons.toml`` that decides it."""
+
+NOTED, RECOMPUTED, DRY = "noted", "recomputed", "dry"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """One card and what became of it."""
+
+    id: str
+    title: str = ""
+    """"" for a card that is gone."""
+    given: bool
+    how: str = "prompt"
+    """What it was given for: ``prompt``, ``file`` (about to be changed) or ``compaction``."""
+    at: float = 0.0
+    """When it was given, seconds since the epoch; 0 = with the prompt."""
+    reason: str = ""
+    rule: str = ""
+    """The setting that held it back, as a dotted key."""
+    confidence: float | None = None
+    changed: bool = False
+    """The card reads differently today."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Why:
+    """What one prompt brought, and what its session was given until the next one."""
+
+    source: str
+    """``noted`` when it happened; ``recomputed`` with today's cards, for sessions that noted only
+    what was given; ``dry``: asked now."""
+    session: str = ""
+    agent: str = ""
+    at: float = 0.0
+    prompt: str = ""
+    tokens: int = 0
+    verdicts: tuple[Verdict, ...] = ()
+    """For the prompt: what was given, then what was held back."""
+    later: tuple[Verdict, ...] = ()
+    """Given since, in order: before a call that touches a guarded file, or after a compaction."""
+    earlier: tuple[Verdict, ...] = ()
+    """Given before this prompt and still in the session's context."""
+
+
+def explain_prompt(
+    brain: Layers,
+    prompt: str,
+    *,
+    session: str | None = None,
+    paths: Sequence[str] = (),
+    stage: str | None = None,
+) -> Why:
+    """Return what a prompt would bring now; nothing is journalled.
+
+    With a ``session`` what that session has in its context is held back.
+    """
+    block = brain.preflight(
+        prompt, session=session, paths=paths, stage=stage, context=False, remember=False
+    )
+    return Why(
+        source=DRY,
+        session=session or "",
+        prompt=prompt,
+        tokens=block.tokens,
+        verdicts=tuple(_judged(block)[:MAX_OUTCOME]),
+    )
+
+
+def find_why(brain: Layers, session: str | None = None) -> Why | None:
+    """Return what the latest prompt of a session brought, by default of the newest session.
+
+    None when the journal knows of no prompt and of no lesson given.
+    """
+    brain.refresh()
+    chosen = _newest(brain) if session is None else session
+    if chosen is None:
+        return None
+    asked = brain.layers[0].journal.events.find(session=chosen, kinds=ASKED, limit=1)
+    rows = [(layer, row) for layer in brain.layers for row in layer.journal.injections.of(chosen)]
+    if not asked and not rows:
+        return None
+    return _tell(brain, chosen, asked[0] if asked else None, rows)
+
+
+def _newest(brain: Layers) -> str | None:
+    asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=1)
+    known = [(event.at, event.session) for event in asked]
+    newest = [layer.journal.injections.newest() for layer in brain.layers]
+    known += [(float(one[1]), one[0]) for one in newest if one is not None]
+    return max(known)[1] if known else None
+
+
+def _tell(
+    brain: Layers, session: str, asked: Event | None, rows: Sequence[tuple[Layer, Injection]]
+) -> Why:
+    noted = asked.record.get(OUTCOME) if asked else None
+    told = [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else []
+    ids = {str(one.get("id", "")).rpartition(":")[2] for one in told}
+    names = _Names(brain, ids.union(row.card for _layer, row in rows))
+    since = asked.at if asked else float(max(row.at for _layer, row in rows))
+    turns = {layer: layer.journal.injections.turn(session) for layer in brain.layers}
+    # Prompts of no session have no number: there the time must do.
+    now = [(x, r) for x, r in rows if (r.turn == turns[x] if turns[x] else r.at >= int(since))]
+    before = [(x, r) for x, r in rows if r.in_context and (x, r) not in now] if session else []
+    moments = _compactions(brain, session, since)
+    if isinstance(noted, list):
+        verdicts = [names.noted(one) for one in told]
+    else:
+        soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
+        verdicts = _recompute(brain, asked, soon, names)
+    waiting = {verdict.id for verdict in verdicts if verdict.given}
+    shown = _read_shown(brain.layers[0].journal, session)
+    tokens, later = 0, []
+    for layer, row in now:
+        name = names.of(layer, row.card)
+        if name in waiting:
+            waiting.remove(name)
+            tokens += row.tokens
+        elif row.at in moments:
+            verdict = names.given(layer, row, how="compaction")
+            later.append(replace(verdict, reason="active before the context was compacted"))
+        else:
+            reason = _guarded(shown, f"{layer.alias}:{row.card}:")
+            later.append(replace(names.given(layer, row, how="file"), reason=reason))
+    return Why(
+        source=NOTED if isinstance(noted, list) else RECOMPUTED,
+        session=session,
+        agent=asked.agent if asked else "",
+        at=since,
+        prompt=asked.text if asked else "",
+        tokens=tokens,
+        verdicts=tuple(verdicts),
+        later=tuple(later),
+        earlier=tuple(names.given(layer, row) for layer, row in before),
+    )
+
+
+def _recompute(
+    brain: Layers,
+    asked: Event | None,
+    rows: Sequence[tuple[Layer, Injection]],
+    names: _Names,
+) -> list[Verdict]:
+    """Return what was given as it is known, with the reasons of today's cards."""
+    hits: dict[str, Hit] = {}
+    if asked is not None and asked.text:
+        block = brain.preflight(asked.text, context=False, remember=False)
+        hits = {shown_name(hit): hit for hit in (*block.lessons, *block.withheld)}
+        would = {shown_name(hit) for hit in block.lessons}
+    verdicts = []
+    for layer, row in rows:
+        hit = hits.pop(names.of(layer, row.card), None)
+        verdict = names.given(layer, row, how="prompt")
+        if hit is not None:
+            reason = hit.reason.replace("suppressed: ", "would be suppressed today: ", 1)
+            verdict = replace(verdict, reason=reason, confidence=hit.confidence)
+        verdicts.append(verdict)
+    for name, hit in hits.items():
+        reason = f"would be injected today: {hit.reason}" if name in would else hit.reason
+        verdicts.append(replace(_judge(hit, given=False), reason=reason))
+    return verdicts
+
+
+def _judged(block: Preflight) -> list[Verdict]:
+    given = [_judge(hit, given=True) for hit in block.lessons]
+    return given + [_judge(hit, given=False) for hit in block.withheld]
+
+
+def _judge(hit: Hit, *, given: bool) -> Verdict:
+    return Verdict(
+        id=shown_name(hit),
+        title=hit.card.title,
+        given=given,
+        reason=hit.reason,
+        rule="" if given else find_rule(hit.reason),
+        confidence=round(hit.confidence, 4),
+    )
+
+
+def find_rule(reason: str) -> str:
+    """Return the setting that a reason for holding back goes by, "" when none does."""
+    return next((key for begin, key in _RULES if reason.startswith(begin)), "")
+
+
+class _Names:
+    """The cards of some ids, by the names that blocks give them."""
+
+    def __init__(self, brain: Layers, ids: set[str]) -> None:
+        self._brain = brain
+        self._cards: dict[Layer, dict[str, Card]] = {
+            layer: {card.id: card for card in find_cards(layer, ids)} for layer in brain.layers
+        }
+
+    def of(self, layer: Layer, card_id: str) -> str:
+        """Return the name of a card: its id, the brain's alias in front where two have it."""
+        homes = [one for one in self._brain.layers if card_id in self._cards[one]]
+        return f"{layer.alias}:{card_id}" if len(homes) > 1 else card_id
+
+    def given(self, layer: Layer, row: Injection, *, how: str = "prompt") -> Verdict:
+        """Return what is known of an injection."""
+        card = self._cards[layer].get(row.card)
+        return Verdict(
+            id=self.of(layer, row.card),
+            title=card.title if card else "",
+            given=True,
+            how=how,
+            at=float(row.at),
+            changed=card is not None and card_digest(card) != row.digest,
+        )
+
+    def noted(self, one: Mapping[str, Any]) -> Verdict:
+        """Return what an event's record says of one card."""
+        name, reason = str(one.get("id", "")), str(one.get("reason", ""))
+        alias, _, card_id = name.rpartition(":")
+        homes = [x for x in self._brain.layers if alias in ("", x.alias)] or self._brain.layers
+        cards = [self._cards[layer].get(card_id) for layer in homes]
+        card = next((card for card in cards if card is not None), None)
+        given, confidence = one.get("given") is True, one.get("confidence")
+        return Verdict(
+            id=name,
+            title=card.title if card else "",
+            given=given,
+            reason=reason,
+            rule="" if given else find_rule(reason),
+            confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
+        )
+
+
+def _compactions(brain: Layers, session: str, since: float) -> set[int]:
+    events = brain.layers[0].journal.events
+    found = events.find(session=session, kinds=("compaction",), since=since)
+    return {int(event.at) for event in found}
+
+
+def _guarded(shown: Sequence[str], prefix: str) -> str:
+    files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
+    return f"guards {', '.join(files[:_MAX_FILES])}" if files else "guards a file at hand"
+
+
+def _read_shown(journal: Journal, session: str) -> list[str]:
+    """Return ``brain:card:file`` of every guarded file that the session was about to touch."""
+    try:
+        state = json.loads(journal.guard_state(session, SESSION_STATE) or "{}")
+    except ValueError:
+        return []
+    shown = state.get("shown") if isinstance(state, dict) else None
+    pairs = shown if isinstance(shown, list) else []
+    return [str(pair[-1]) for pair in pairs if isinstance(pair, list) and pair]
+
+
+def find_prompt(brain: Layers, card: Card) -> str:
+    """Return the latest prompt that was given a card, "" if none is remembered."""
+    names = {card.id, *(f"{layer.alias}:{card.id}" for layer in brain.layers)}
+    asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=_LOOKED_AT)
+    for event in reversed(asked):
+        noted = event.record.get(OUTCOME)
+        for one in noted if isinstance(noted, list) else ():
+            if isinstance(one, dict) and one.get("given") is True and one.get("id") in names:
+                return event.text
+    return ""
+
+
+LEAST = 0.15
+"""Confidence from which a card that was held back is worth a question: one in ten is meant (4 of
+38), below it one in fifty (5 of 242), where most prompts were typed in other projects."""
+_GATE = "gate.min_confidence"
+_MOST = 3
+_WINDOW_SECONDS = 7 * 86_400
+_MISSES_LOOKED_AT = 500
+_OFFERED = "offered"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NearMiss:
+    """A prompt that a card was held back from by the gate alone."""
+
+    card: str
+    """Id, with its brain's alias where two brains have it."""
+    prompt: str
+    confidence: float
+
+
+def nearest(prompt: str, verdicts: Sequence[Verdict]) -> NearMiss | None:
+    """Return the card that was nearest to being given for a prompt that was given none, if any."""
+    if any(one.given for one in verdicts):
+        return None
+    held = [
+        NearMiss(card=one.id, prompt=prompt, confidence=one.confidence)
+        for one in verdicts
+        if not one.given
+        and one.confidence is not None
+        and one.confidence >= LEAST
+        and one.rule == _GATE
+        and "not-for" not in one.reason
+    ]
+    return max(held, key=lambda one: one.confidence, default=None) if prompt.strip() else None
+
+
+def find_near_misses(brain: Brain, *, now: float | None = None) -> list[NearMiss]:
+    """Return the near misses of the last week's prompts that drew nothing, the newest first.
+
+    At most three; one that was offered before, or whose card is gone, is left out.
+    """
+    since = (time.time() if now is None else now) - _WINDOW_SECONDS
+    asked = brain.layers[0].journal.events.find(kinds=ASKED, since=since, limit=_MISSES_LOOKED_AT)
+    found: dict[tuple[str, str], NearMiss] = {}
+    for event in reversed(asked):
+        one = nearest(event.text, _verdicts(event))
+        if one is None or _is_offered(brain, one) or (one.card, one.prompt) in found:
+            continue
+        try:
+            brain.cards.get(one.card)
+        except LessonsError:
+            continue
+        found[one.card, one.prompt] = one
+        if len(found) == _MOST:
+            break
+    return list(found.values())
+
+
+def note_offered(brain: Brain, one: NearMiss) -> None:
+    """Remember that a near miss was offered: whoever declined is not asked again."""
+    brain.layers[0].journal.outcomes.note(_key(one), one.card, _OFFERED, at=time.time())
+
+
+def _is_offered(brain: Brain, one: NearMiss) -> bool:
+    return brain.layers[0].journal.outcomes.is_noted(_key(one), one.card, _OFFERED)
+
+
+def _key(one: NearMiss) -> str:
+    return f"near-miss:{zlib.crc32(one.prompt.encode('utf-8', 'replace')):08x}"
+
+
+def _verdicts(event: Event) -> list[Verdict]:
+    noted = event.record.get(OUTCOME)
+    told = [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else []
+    return [
+        Verdict(
+            id=str(one.get("id", "")),
+            reason=str(one.get("reason", "")),
+            rule=find_rule(str(one.get("reason", ""))),
+            given=one.get("given") is True,
+            confidence=float(one.get("confidence") or 0),
+        )
+        for one in told
+    ]
+
+
+_BUDGET = "preflight.budget"
+_LARGEST = 1 << 20
+
+
+def is_too_small(block: Preflight) -> bool:
+    """Return whether a block holds no lesson for the budget's sake alone."""
+    crowded = (h for h in block.withheld if find_rule(h.reason) == _BUDGET and h.card.kind != NOTE)
+    return not block.lessons and any(crowded)
+
+
+def find_least_budget(attempt: Callable[[int], Preflight]) -> int | None:
+    """Return the least budget, in tokens, with which ``attempt`` gives a lesson.
+
+    None where no budget does, for ``model_context`` is a limit too. Some twenty attempts.
+    """
+    if not attempt(_LARGEST).lessons:
+        return None
+    low, high = 0, _LARGEST
+    while high - low > 1:
+        middle = (low + high) // 2
+        if attempt(middle).lessons:
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,196 @@
+"""`lessons archive`: put cards away that are no longer of use."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import (
+    Ids,
+    open_brain,
+    options,
+    print_json,
+    print_table,
+    report_cards,
+    say,
+)
+from lessons_kb.errors import InputError
+from lessons_kb.model import as_data
+from lessons_kb.text.sanitize import clean_line, counted, shell_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from lessons_kb.brain.cards import Stale
+
+
+def archive(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Path, slug, or prefix.")
+    ] = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Archive cards that were seen once and long unused.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show which, change nothing.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto)."),
+    ] = False,
+    curated: Annotated[
+        bool, typer.Option("--curated", help="With --yes: nor about cards written by a human.")
+    ] = False,
+) -> None:
+    """Retire cards; `restore` undoes it.
+
+    Example: lessons archive --stale --dry-run
+    """
+    if bool(ids) == stale:
+        raise InputError("give either the cards to archive or --stale")
+    brain = open_brain()
+    if not stale:
+        cards = brain.cards.set_status("archived", *(ids or ()))
+        for card in cards if not options().json else ():
+            print(f"{clean_line(card.id)} {card.status}")
+        if options().json:
+            print_json([as_data(card) for card in cards])
+        return
+    from lessons_kb.brain.cards import find_stale
+
+    found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
+    chosen = [] if dry_run else _choose_stale(found, yes=yes, curated=curated)
+    archived = {card.id for card in brain.cards.set_status("archived", *chosen)}
+    if options().json:
+        print_json([_stale_data(one, archived) for one in found])
+        return
+    if not found:
+        say("no stale cards")
+        return
+    rows = [_stale_row(one, archived) for one in found]
+    print_table(("id", "source", "days", "done", "title"), rows, right="days")
+    if not dry_run and len(archived) < len(found):
+        say(
+            f"{len(found) - len(archived)} not archived; --yes archives those from triggers, "
+            "--curated also those written by a human"
+        )
+
+
+def _choose_stale(found: Sequence[Stale], *, yes: bool, curated: bool) -> list[str]:
+    """Return the ids to archive: as the flags say, else as the user answers on a terminal."""
+    ask = sys.stdin.isatty() and sys.stderr.isatty()
+    chosen = []
+    for one in found:
+        sure = yes and (curated or one.card.source == "auto")
+        unused = f"unused for {counted(one.days, 'day')}"
+        question = f"Archive {one.card.id} ({one.card.source}, {unused})?"
+        if sure or (ask and typer.confirm(clean_line(question), default=False, err=True)):
+            chosen.append(one.card.id)
+    return chosen
+
+
+def _stale_data(one: Stale, archived: set[str]) -> dict[str, Any]:
+    card = one.card
+    done = "archived" if card.id in archived else "kept"
+    return {"id": card.id, "source": card.source, "days": one.days, "done": done}
+
+
+def _stale_row(one: Stale, archived: set[str]) -> tuple[str, ...]:
+    done = "archived" if one.card.id in archived else ""
+    return (one.card.id, one.card.source, str(one.days), done, one.card.title)
+
+
+def bump(
+    ids: Ids,
+    task: Annotated[str | None, typer.Option(help="The task in which it happened again.")] = None,
+) -> None:
+    """Count a mistake that happened again.
+
+    Adds 1 to `occurrences`, and sets `last-seen` to today.
+
+    Example: lessons bump telegram-allowlist --task "Add /restart command"
+    """
+    cards = open_brain().bump(*ids, task=task)
+    report_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
+    for card in cards:
+        if card.status != "active":
+            back = f"`lessons restore {shell_word(card.id)}` makes it active"
+            say(f"{clean_line(card.id)} is {card.status}: no agent is given it; {back}")
+
+
+def delete(
+    ids: Ids,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> None:
+    """Move cards to the trash; `restore` brings them back.
+
+    Example: lessons delete telegram-allowlist --yes
+    """
+    brain = open_brain()
+    names = [brain.cards.get(name).id for name in ids]
+    if not yes:
+        if not sys.stdin.isatty():
+            command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
+            raise InputError(f"delete needs confirmation; run `{command}`")
+        typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
+    report_cards(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
+
+
+def ignore(ids: Ids) -> None:
+    """Stop injecting cards; `restore` undoes it.
+
+    Example: lessons ignore telegram-allowlist
+    """
+    _set_status("ignored", ids)
+
+
+def _set_status(status: str, ids: Sequence[str]) -> None:
+    cards = open_brain().cards.set_status(status, *ids)
+    report_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")
+
+
+def rename(
+    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
+    title: Annotated[list[str], typer.Argument(metavar="TITLE", help="The new title.")],
+) -> None:
+    """Give a card another title; file name, links and journal follow.
+
+    Example: lessons rename telegram-allowlist "Anyone in the group could run commands"
+    """
+    from lessons_kb.brain.rename import rename_card
+
+    done = rename_card(open_brain(), card, " ".join(title))
+    if options().json:
+        print_json(as_data(done))
+        raise typer.Exit(1 if done.failed else 0)
+    print(f"{clean_line(done.old)} → {clean_line(done.card.id)}")
+    if done.linked:
+        files = ", ".join(map(clean_line, done.linked))
+        say(f"links followed in {counted(len(done.linked), 'file')}: {files}")
+    for line in done.failed:
+        say(f"write {clean_line(done.card.id)} for {clean_line(done.old)}: {clean_line(line)}")
+    if done.failed:
+        raise typer.Exit(1)
+
+
+def restore(ids: Ids) -> None:
+    """Make ignored, archived or deleted cards active again.
+
+    Example: lessons restore telegram-allowlist
+    """
+    brain = open_brain()
+    done = [brain.cards.restore(name) for name in ids]
+    if options().json:
+        print_json([{"id": card_id, "done": what} for card_id, what in done])
+        return
+    for card_id, what in done:
+        print(f"{clean_line(card_id)} {_RESTORED[what]}")
+
+
+_RESTORED = {
+    "activated": "is active again",
+    "undeleted": "restored from the trash",
+    "unchanged": "is already active",
+}

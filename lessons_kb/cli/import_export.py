@@ -1,0 +1,162 @@
+"""`lessons import`: read cards from other systems."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
+from lessons_kb.errors import InputError
+from lessons_kb.model import as_data
+from lessons_kb.text.sanitize import clean_line, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lessons_kb.brain.exchange import Session, Step
+
+
+def import_cards(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[SOURCE] FILE…",
+            help="Files or folders to read; what they are is found out, unless SOURCE says so: "
+            "galangal, review, memory, jsonl or transcript.",
+        ),
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the cards.")] = False,
+    near: Annotated[
+        str, typer.Option(help="If a card is a near-duplicate: skip, new or bump.")
+    ] = "skip",
+    project: Annotated[str | None, typer.Option(help="Only for this project.")] = None,
+    tags: Annotated[str, typer.Option(help="Topics, separated by commas.")] = "",
+    agent: Annotated[
+        str | None, typer.Option(help="Agent that wrote the transcript; default: detected.")
+    ] = None,
+) -> None:
+    """Import lessons kept elsewhere; --yes writes them.
+
+    Example: lessons import AGENTS.md CLAUDE.md
+    """
+    from lessons_kb.brain.exchange import ON_NEAR, TRANSCRIPT, Exchange
+    from lessons_kb.transcripts.reader import AGENTS
+
+    check_choice("--near", near, ON_NEAR)
+    check_choice("--agent", agent, AGENTS)
+    files = _find_files(paths)
+    if records := [path for source, path in files if source == TRANSCRIPT]:
+        if len(records) < len(files):
+            raise InputError("transcripts are read into the journal; import them by themselves")
+        _import_transcripts(records, agent or "", write=yes)
+        return
+    exchange = Exchange(open_brain())
+    topics = tuple(tag.strip() for tag in tags.split(",") if tag.strip())
+    told: list[Step] = []
+    notes: list[str] = []
+    plans = [  # all before the first is written: the last file may be none that can be read
+        exchange.plan(source, path, near=near, project=project, topics=topics)
+        for source, path in files
+    ]
+    for plan in plans:
+        told += exchange.carry_out(plan) if yes else plan.steps
+        notes += plan.notes
+    _show(told, notes, written=yes)
+
+
+def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (source, path) of each file that is meant; say what was found out."""
+    from lessons_kb.brain.exchange import (
+        NAMES,
+        find_files,
+        guess_source,
+    )
+
+    if words[0] in NAMES and not os.path.exists(words[0]):
+        if not words[1:]:
+            raise InputError(f"no file to import; write `lessons import {words[0]} FILE`")
+        return [(words[0], path) for path in words[1:]]
+    files = [path for word in words for path in find_files(word)]
+    found = [(guess_source(path), path) for path in files]
+    for source, path in found:
+        say(f"{clean_line(path)}: {NAMES[source]} ({source})")
+    return found
+
+
+def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
+    """Read sessions into the journal, where `create --from-session` and drafts find them."""
+    from lessons_kb.brain.exchange import Transcripts
+
+    transcripts = Transcripts(open_brain())
+    sessions: list[Session] = []
+    notes: list[str] = []
+    for path in paths:
+        found, strange = transcripts.take_in(path, agent=agent, write=write)
+        sessions += found
+        notes += strange
+    if options().json:
+        data = [as_data(session) for session in sessions]
+        print_json({"written": write, "sessions": data, "notes": notes})
+        return
+    for note in notes:
+        say(clean_line(note))
+    columns = ("session", "agent", "prompts", "calls", "failures", "edits", "new", "expired")
+    rows = [[str(as_data(session)[name]) for name in columns] for session in sessions]
+    if rows:
+        print_table(columns, rows, right="prompts calls failures edits new expired")
+    new = sum(session.new for session in sessions)
+    if write:
+        hint = "`lessons create --from-session ID` starts a card from a session"
+        say(f"{counted(new, 'event')} recorded; {hint}")
+    else:
+        say(f"{counted(new, 'event')} to record{'; --yes records them' if new else ''}")
+
+
+def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None:
+    if options().json:
+        data = [as_data(step) for step in steps]
+        print_json({"written": written, "steps": data, "notes": list(notes)})
+        return
+    for note in notes:
+        say(clean_line(note))
+    if steps:
+        columns = ["action", "card", "title", "where", "reason"]
+        if sys.stdout.isatty():  # the reason names a card that is there, the title a new one
+            columns.remove("card")
+        rows = [[getattr(step, name) for name in columns] for step in steps]
+        print_table(["id" if name == "card" else name for name in columns], rows)
+    counts = {name: sum(s.action == name for s in steps) for name in ("create", "bump", "skip")}
+    words = ("created", "bumped", "skipped") if written else ("to create", "to bump", "to skip")
+    told = ", ".join(f"{n} {word}" for n, word in zip(counts.values(), words, strict=True))
+    again = "" if written or not (counts["create"] or counts["bump"]) else "; --yes writes them"
+    say(f"{told}{again}")
+
+
+def export(
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write; default: stdout."),
+    ] = None,
+) -> None:
+    """Print every card; jsonl is what `import jsonl` reads.
+
+    Example: lessons export jsonl -o lessons.jsonl
+    """
+    from lessons_kb.brain.exchange import FORMATS, Exchange
+
+    check_choice("FORMAT", form, FORMATS)
+    brain = open_brain()
+    lines = Exchange(brain).export(form)
+    if output is None:
+        for line in lines:
+            print(line)
+        return
+    from lessons_kb.store.files import write_export
+
+    brain.cards.check_free(output)
+    write_export(output, lines)
+    say(f"written to {output}")

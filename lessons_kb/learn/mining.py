@@ -1,0 +1,630 @@
+"""Candidates for lessons: what sessions and commits show, brought together and ranked."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from statistics import fmean, pstdev
+from typing import Any
+
+from lessons_kb.data import read_patterns
+from lessons_kb.errors import InputError
+from lessons_kb.learn.triggers import (
+    AGREED,
+    CAUSE,
+    POINTS,
+    REQUESTED,
+    REVIEW,
+    REVIEWED,
+    SUGGESTED,
+    Sighting,
+)
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sentences import split_sentences
+
+MAX_FILE_BYTES = 400_000
+"""Of one file's part of a patch; a longer one is data, or generated."""
+_MAX_CAUSES = 6
+_MAX_PATHS = 12
+
+_NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
+_FILE = b"\ndiff --git "
+_BLANK = b" \t+-{}()[];,\r"
+"""A line of these alone counts for nothing."""
+_COMMENT = re.compile(
+    rb"^\+[ \t]*(?:///?|#|\*|/\*\*?|--|;;|<!--)[ \t]+([^\n]{10,400})"
+    rb"|[ \t](?://|#)[ \t]+([^\n]{10,400})"
+)
+_WRAPS = 4
+"""Lines of a sentence on either side of the one that gives the cause."""
+_ENDS = (".", "!", "?", ":", ";")
+_LONG_LINE = 2_000
+_CODE = frozenset(
+    b"py pyi js jsx ts tsx mjs cjs mts cts go rs rb java kt kts scala swift m mm c h cc cpp hpp cs"
+    b" php ex exs erl hs ml clj cljs dart lua sh bash zsh ps1 sql vue svelte css scss html tf nix"
+    b" zig jl r pl proto graphql prisma gradle".split()
+)
+"""Endings of files that people write by hand."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommitFacts:
+    """What one commit tells: counts of lines that hold more than brackets."""
+
+    id: str
+    at: float
+    """Seconds since the epoch."""
+    subject: str
+    body: str = ""
+    paths: tuple[str, ...] = ()
+    """Code that it changes, tests left out, the most changed first."""
+    tests: tuple[str, ...] = ()
+    added: int = 0
+    """Lines of code, tests left out."""
+    removed: int = 0
+    test_lines: int = 0
+    causes: tuple[str, ...] = ()
+    """Added comments that give a cause, the first few."""
+    cause_count: int = 0
+    """All of them, each once."""
+
+
+def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitFacts:
+    """Return what a commit tells; ``patch`` is git's, without context lines."""
+    subject, _, body = message.strip().partition("\n")
+    changed: dict[str, int] = {}
+    tests: dict[str, None] = {}
+    added = removed = test_lines = 0
+    causes: dict[str, str] = {}  # a file that is kept in several places says it once
+    for part in (b"\n" + patch).split(_FILE)[1:]:
+        name = _NAME.search(part[:2_000])
+        if name is None or len(part) > MAX_FILE_BYTES:
+            continue
+        path = name[1].decode("utf-8", "replace")
+        if not is_code(path):
+            continue
+        lines = part[name.end() :].split(b"\n")
+        plus = [line for line in lines if line[:1] == b"+" and line.strip(_BLANK)]
+        if is_test(path):
+            test_lines += len(plus)
+            tests[path] = None
+            continue
+        minus = sum(line[:1] == b"-" and bool(line.strip(_BLANK)) for line in lines)
+        changed[path] = len(plus) + minus
+        added += len(plus)
+        removed += minus
+        for place, line in enumerate(lines):
+            if line[:1] == b"+" and len(line) < _LONG_LINE and _may_comment(line):
+                comment = _COMMENT.search(line)
+                text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
+                if text and gives_cause(text.lower()):
+                    causes.setdefault(text.strip(), _read_sentence(lines, place) or text.strip())
+    return CommitFacts(
+        id=commit_id,
+        at=at,
+        subject=subject.strip(),
+        body=body.strip(),
+        paths=tuple(sorted(changed, key=lambda path: -changed[path])[:_MAX_PATHS]),
+        tests=tuple(tests)[:_MAX_PATHS],
+        added=added,
+        removed=removed,
+        test_lines=test_lines,
+        causes=tuple(dict.fromkeys(causes.values()))[:_MAX_CAUSES],
+        cause_count=len(causes),
+    )
+
+
+def _read_sentence(lines: Sequence[bytes], place: int) -> str:
+    """Return the sentence around a line of a comment over several; "" where code stands before."""
+    first = last = place
+    while place - first < _WRAPS and (before := _comment_of(lines, first - 1)):
+        if before.endswith(_ENDS):
+            break
+        first -= 1
+    while last - place < _WRAPS and not _comment_of(lines, last).endswith(_ENDS):
+        if not _comment_of(lines, last + 1):
+            break
+        last += 1
+    return " ".join(_comment_of(lines, each) for each in range(first, last + 1))
+
+
+def _comment_of(lines: Sequence[bytes], place: int) -> str:
+    found = _COMMENT.match(lines[place]) if 0 <= place < len(lines) else None
+    return found[1].decode("utf-8", "replace").strip() if found and found[1] else ""
+
+
+@cache
+def is_code(path: str) -> bool:
+    """Tell whether a file holds code that people wrote."""
+    ending = path.rpartition(".")[2].lower().encode()
+    return ending in _CODE and not _matches("generated", path.lower())
+
+
+@cache
+def is_test(path: str) -> bool:
+    """Tell whether a file holds tests."""
+    return _matches("tests", path.lower())
+
+
+def _may_comment(line: bytes) -> bool:
+    # Spelt out: this is asked of every added line of a history.
+    return b"#" in line or b"//" in line or b"* " in line or b"--" in line
+
+
+def is_noise(subject: str) -> bool:
+    """Tell whether a subject names upkeep: releases, syncs, formatting."""
+    return _matches("noise", subject.lower())
+
+
+def gives_cause(text: str) -> bool:
+    """Return whether a text in lower case says why something is done or must not be."""
+    return _matches("cause", text)
+
+
+def _matches(section: str, text: str) -> bool:
+    return _compiled(section).search(text) is not None
+
+
+@cache
+def _compiled(section: str) -> re.Pattern[str]:
+    patterns = read_patterns("mining_signals.txt")[section]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def measure(facts: CommitFacts) -> dict[str, float]:
+    """Return the signals of a commit, on scales where a difference means the same everywhere."""
+    return {
+        "tests": math.log1p(facts.test_lines),
+        "test and removal": float(facts.test_lines > 0 and facts.removed > 0),
+        "causes": math.log1p(facts.cause_count),
+        "told": math.log1p(len(facts.body)),
+    }
+
+
+def score(history: Sequence[CommitFacts]) -> list[float]:
+    """Return for each commit how much it looks like the fix of a mistake, in standard deviations.
+
+    Positive is more than the average of this history. All signals count alike: weights chosen on
+    three repositories, with a penalty for large changes, reached a mean recall@20 of .31 on four
+    that neither choice had seen, and equal weights .33.
+    """
+    rows = [measure(facts) for facts in history]
+    total = [0.0] * len(rows)
+    for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
+        mean, spread = fmean(values), pstdev(values) or 1.0
+        for place, value in enumerate(values):
+            total[place] += (value - mean) / spread
+    return total
+
+
+def choose(history: Iterable[CommitFacts]) -> list[CommitFacts]:
+    """Return the commits that can be the fix of a mistake: they change code."""
+    return [facts for facts in history if facts.paths]
+
+
+ALIKE = 0.6
+"""Share of their terms that two titles have in common where they tell of one mistake."""
+SURE_COMMIT = 2.0
+"""Standard deviations at which a commit is as likely a fix as not."""
+SURE_POINTS = 3.0
+"""Points of signals at which a sighting is."""
+MOST_SURE = 0.99
+HALF_LIFE_DAYS = 180.0
+_DAY = 86_400.0
+_FIXED_WITHIN = 3 * _DAY
+"""Between a mistake in a session and the commit that fixed it."""
+MIN_TERMS = 3
+_MAX_EXAMPLES = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """One mistake, however often it was met."""
+
+    id: str
+    """Equal as long as its first sighting or commit is the same."""
+    title: str
+    occurrences: int
+    """Sessions and commits in which it was met."""
+    at: float
+    """The last time, seconds since the epoch."""
+    sure: float
+    """Between 0 and 1."""
+    rank: float
+    reasons: tuple[str, ...]
+    """Why it looks like a mistake, the strongest first."""
+    paths: tuple[str, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
+    """The strongest first."""
+    commits: tuple[CommitFacts, ...] = ()
+
+
+def find_candidates(
+    sightings: Iterable[Sighting], commits: Sequence[CommitFacts], *, now: float
+) -> list[Candidate]:
+    """Return what may be worth a lesson, best first."""
+    groups = _group(_merge_copies(sightings))
+    code = _drop_copies(sorted(choose(commits), key=lambda facts: facts.at))
+    times = [facts.at for facts in code]
+    fixes = dict(zip([facts.id for facts in code], score(code), strict=True))
+    taken: set[str] = set()
+    found = []
+    for group in groups:
+        own = _find_fixes(group, code, times, fixes)
+        taken.update(facts.id for facts in own)
+        if (made := _of_sightings(group, own, now)) is not None:
+            found.append(made)
+    rest = [facts for facts in code if facts.id not in taken and fixes[facts.id] > 0]
+    found += [_of_commits(group, fixes, now) for group in _group_commits(rest, fixes)]
+    return sorted(found, key=lambda one: (-one.rank, -one.at, one.id))
+
+
+def typed_before(candidate: Candidate) -> tuple[str, ...]:
+    """Return the prompts that belong to a mistake.
+
+    What was met in several sessions belongs to their task only where the tasks are alike: an error
+    of the machine is met whatever somebody asked for.
+    """
+    typed = list(dict.fromkeys(p for one in candidate.sightings for p in one.prompts))
+    if len({one.session for one in candidate.sightings}) == 1 or len(typed) == 1:
+        return tuple(typed)
+    terms = [frozenset(analyze(prompt)) for prompt in typed]
+    alike = [
+        any(_alike(one, other) for place, other in enumerate(terms) if place != number)
+        for number, one in enumerate(terms)
+    ]
+    return tuple(prompt for prompt, kept in zip(typed, alike, strict=True) if kept)
+
+
+def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
+    """Return each sighting once: a session that is resumed or exported again is copied whole."""
+    kept: list[Sighting] = []
+    places: dict[tuple[object, ...], int] = {}
+    for one in sightings:
+        told = one.signature or one.title
+        keys: list[tuple[object, ...]] = []
+        keys += [(told, one.prompts, one.excerpt or one.quote)] if one.prompts else []
+        keys += [(told, one.began, "")] if one.began else []
+        place = next((places[key] for key in keys if key in places), len(kept))
+        if place == len(kept):
+            kept.append(one)
+        elif one.points > kept[place].points:  # a copy may have gone on
+            kept[place] = replace(one, session=kept[place].session)
+        places |= dict.fromkeys(keys, place)
+    return kept
+
+
+def _drop_copies(commits: Iterable[CommitFacts]) -> list[CommitFacts]:
+    """Return the first commit of each change: rebased or picked, it is in the history again."""
+    found: dict[tuple[object, ...], CommitFacts] = {}
+    for one in commits:
+        size = (one.added, one.removed, one.test_lines)
+        found.setdefault((one.subject, one.paths, *size), one)
+    return list(found.values())
+
+
+def _group(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
+    """Return sightings of one mistake together: by the error's signature, else by their words."""
+    by_signature: dict[str, list[Sighting]] = defaultdict(list)
+    spoken: list[Sighting] = []
+    for one in sightings:
+        if one.signature:
+            by_signature[one.signature].append(one)
+        else:
+            spoken.append(one)
+    groups = list(by_signature.values())
+    groups += [[one] for one in spoken]
+    merged: list[list[Sighting]] = []
+    index: dict[str, list[int]] = defaultdict(list)
+    terms: list[frozenset[str]] = []
+    for group in sorted(groups, key=lambda group: -sum(one.points for one in group)):
+        words = frozenset(analyze(group[0].title))
+        near = {place for word in words for place in index[word]}
+        home = next((place for place in sorted(near) if _alike(words, terms[place])), None)
+        if home is None:
+            for word in words:
+                index[word].append(len(merged))
+            merged.append(list(group))
+            terms.append(words)
+        else:
+            merged[home] += group
+    return merged
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    shared = len(one & other)
+    return shared >= MIN_TERMS and shared / len(one | other) >= ALIKE
+
+
+def _find_fixes(
+    group: Sequence[Sighting],
+    code: Sequence[CommitFacts],
+    times: Sequence[float],
+    fixes: Mapping[str, float],
+) -> list[CommitFacts]:
+    """Return commits soon after a sighting that change its files and speak its words."""
+    found: dict[str, CommitFacts] = {}
+    for one in group:
+        if not one.at or not one.paths:
+            continue
+        words = frozenset(analyze(f"{one.title} {one.quote}"))
+        soon = slice(bisect_left(times, one.at), bisect_right(times, one.at + _FIXED_WITHIN))
+        for facts in code[soon]:
+            touches = not set(one.paths).isdisjoint(facts.paths)
+            if touches and len(words & frozenset(analyze(facts.subject))) > 1:
+                found[facts.id] = facts
+    return sorted(found.values(), key=lambda facts: -fixes[facts.id])[:_MAX_EXAMPLES]
+
+
+def _of_sightings(
+    group: Sequence[Sighting], fixes: Sequence[CommitFacts], now: float
+) -> Candidate | None:
+    best = sorted(group, key=lambda one: (-one.points, -one.at))
+    sessions = len({one.session for one in group})
+    signals = {signal for one in group for signal in one.signals}
+    points = max(one.points for one in group)
+    if sessions > 1:
+        points += 1.5 * math.log2(sessions)
+    points += bool(fixes)
+    if points < SURE_POINTS / 2:
+        return None
+    reasons = [signal for signal in POINTS if signal in signals]
+    if sessions > 1:
+        kinds = {one.agent == REVIEW for one in group}
+        places = "reviews" if kinds == {True} else "sessions and reviews"
+        reasons.insert(0, f"in {sessions} {places if True in kinds else 'sessions'}")
+    reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
+    at = max(one.at for one in group)
+    cost = sum(one.calls + 4 * one.turns for one in group)
+    sure = _logistic(points - SURE_POINTS)
+    return Candidate(
+        id=f"{best[0].session}:{best[0].signature or best[0].title}",
+        title=best[0].title,
+        occurrences=sessions,
+        at=at,
+        sure=sure,
+        rank=_rank(sure, sessions, cost, now - at),
+        reasons=tuple(reasons),
+        paths=tuple(dict.fromkeys(path for one in best for path in one.paths))[:5],
+        sightings=tuple(best[:_MAX_EXAMPLES]),
+        commits=tuple(fixes),
+    )
+
+
+def _group_commits(
+    commits: Sequence[CommitFacts], fixes: Mapping[str, float]
+) -> list[list[CommitFacts]]:
+    """Return commits of one mistake together: alike in their subject, and in a file."""
+    groups: list[list[CommitFacts]] = []
+    terms: list[frozenset[str]] = []
+    index: dict[str, list[int]] = defaultdict(list)
+    for facts in sorted(commits, key=lambda facts: -fixes[facts.id]):
+        words = frozenset(analyze(facts.subject))
+        near = sorted({place for path in facts.paths for place in index[path]})
+        home = next((place for place in near if _alike(words, terms[place])), None)
+        if home is None or is_noise(facts.subject):  # "Minor cleanup" twice is no mistake
+            home = len(groups)
+            groups.append([])
+            terms.append(words)
+        groups[home].append(facts)
+        for path in facts.paths:
+            index[path].append(home)
+    return groups
+
+
+def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: float) -> Candidate:
+    first = group[0]
+    sure = _logistic(fixes[first.id] - SURE_COMMIT)
+    reasons = []
+    if len(group) > 1:
+        reasons.append(f"{len(group)} commits alike")
+    if first.causes:
+        count = first.cause_count
+        reasons.append(f"{count} comment{'s' if count > 1 else ''} with a cause")
+    if first.test_lines:
+        reasons.append(f"{first.test_lines} lines of tests")
+    at = max(facts.at for facts in group)
+    return Candidate(
+        id=first.id,
+        title=first.subject,
+        occurrences=len(group),
+        at=at,
+        sure=sure,
+        rank=_rank(sure, len(group), 0, now - at),
+        reasons=tuple(reasons) or ("changes code that was there",),
+        paths=first.paths[:5],
+        commits=tuple(group[:_MAX_EXAMPLES]),
+    )
+
+
+def _rank(sure: float, occurrences: int, cost: float, age: float) -> float:
+    """Return how much a candidate matters: sure, often, costly, recent."""
+    recent = 0.5 + 0.5 * math.exp2(-max(age, 0.0) / _DAY / HALF_LIFE_DAYS)
+    return sure * (1 + math.log2(occurrences)) * (1 + math.log1p(cost) / 8) * recent
+
+
+def _logistic(value: float) -> float:
+    return min(1 / (1 + math.exp(-value)), MOST_SURE)
+
+
+_SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)\n?```", re.DOTALL)
+_CODE_SPAN = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<[^<>\n]{1,200}>|!\[[^\]]*\]\([^)]*\)|[*_`#>]", re.DOTALL)
+_MINOR = re.compile(
+    r"^\W*(?:nits?\b|nitpick|optional\b|minor\b|typo|style\b|question\b|thanks|thank you|lgtm"
+    r"|nice\b|great\b|love\b|looks good|done\b|fixed\b|addressed\b)",
+    re.IGNORECASE,
+)
+"""How a comment opens that asks for nothing, or for a matter of taste."""
+_AGREES = re.compile(
+    r"\b(?:good (?:catch|point|call|spot)|nice catch|fixed|addressed|done|you(?:'re| are) right"
+    r"|updated|agreed?|makes sense)\b|수정했|맞네요|반영",
+    re.IGNORECASE,
+)
+_REQUESTED = "CHANGES_REQUESTED"
+_LEAST_WORDS = 4
+_MAX_DEPTH = 8
+_BETWEEN = re.compile(r"[ \t\r\n,]*")
+_LATEST = 4e9
+"""Seconds since the epoch; a date that no calendar of Python can show in every zone is none."""
+_MAX_QUOTE = 300
+_MAX_TITLE = 160
+_MAX_CODE = 20
+"""Lines of a change."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Comment:
+    """One comment, whoever keeps it."""
+
+    id: str
+    parent: str
+    body: str
+    where: str
+    """The pull or merge request."""
+    at: float
+    path: str
+    hunk: str
+    lines: int
+    """How many lines of the hunk's end it is about."""
+    requested: bool
+
+
+def read_comments(text: str, *, name: str) -> list[Sighting]:
+    """Return the comments of an export that name a mistake, as sightings; ``name`` for messages.
+
+    Praise, questions without a cause and matters of taste are left out; a reply that agrees
+    counts for what it answers. Raises InputError for what is no such export.
+    """
+    comments = [one for data in _documents(text, name) for one in _walk(data, name)]
+    if not comments:
+        raise InputError(f"{name}: no review comments; export them as GitHub or GitLab do")
+    agreed = {one.parent for one in comments if one.parent and _AGREES.search(one.body)}
+    found = []
+    for one in comments:
+        if one.parent or (seen := _sighting(one)) is None:
+            continue
+        if one.id and one.id in agreed:
+            seen = replace(seen, signals=(*seen.signals, AGREED))
+        found.append(seen)
+    return found
+
+
+def _documents(text: str, name: str) -> Iterator[Any]:
+    """Yield the documents of a text: one, one a line, or one behind the other, as pages are."""
+    decoder, place = json.JSONDecoder(), 0
+    text = text.strip()
+    while place < len(text):
+        try:
+            data, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            line = text.count("\n", 0, place) + 1
+            raise InputError(f"{name}:{line}: not JSON; export the comments as JSON") from None
+        yield data
+        if between := _BETWEEN.match(text, place):
+            place = between.end()
+
+
+def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(data, list):
+        parent = ""
+        for one in data:
+            for comment in _walk(one, where, depth + 1):
+                # GitLab keeps a thread as a list of notes.
+                threaded = isinstance(one, dict) and "noteable_id" in one
+                yield replace(comment, parent=parent) if threaded and parent else comment
+                parent = parent or (comment.id if threaded else "")
+    elif isinstance(data, dict):
+        where = _text(data.get("pull_request_url")) or _text(data.get("url")) or where
+        if isinstance(data.get("body"), str) and not data.get("system"):
+            yield _comment(data, where)
+        for value in data.values():
+            if isinstance(value, (list, dict)):
+                yield from _walk(value, where, depth + 1)
+
+
+def _comment(data: Mapping[str, Any], where: str) -> _Comment:
+    position = data.get("position")
+    place = position if isinstance(position, Mapping) else {}
+    first, last = (data.get(key) for key in ("start_line", "line"))
+    lines = last - first + 1 if isinstance(first, int) and isinstance(last, int) else 1
+    if data.get("noteable_id"):
+        where = f"merge request {data['noteable_id']}"
+    return _Comment(
+        id=_text(data.get("id")),
+        parent=_text(data.get("in_reply_to_id")),
+        body=data["body"],
+        where=where,
+        at=_seconds(data),
+        path=clean_line(_text(data.get("path") or place.get("new_path"))),
+        hunk=_text(data.get("diff_hunk")),
+        lines=max(lines, 1),
+        requested=data.get("state") == _REQUESTED,
+    )
+
+
+def _sighting(one: _Comment) -> Sighting | None:
+    if not one.path and not one.requested:
+        return None  # part of a conversation, or a bot's summary
+    prose = _MARKUP.sub("", _CODE_SPAN.sub(" ", one.body)).strip()
+    sentences = [line for line in map(clean_line, split_sentences(prose)) if line]
+    if not sentences or _MINOR.match(prose) or len(prose.split()) < _LEAST_WORDS:
+        return None
+    cause = gives_cause(prose.lower())
+    suggestion = _SUGGESTION.search(one.body)
+    if not cause and not suggestion and not one.requested and prose.rstrip().endswith("?"):
+        return None
+    signals = [REVIEWED]
+    signals += [CAUSE] if cause else []
+    signals += [SUGGESTED] if suggestion else []
+    signals += [REQUESTED] if one.requested else []
+    return Sighting(
+        session=one.where,
+        agent=REVIEW,
+        at=one.at,
+        title=_shortened(sentences[0], _MAX_TITLE),
+        signals=tuple(signals),
+        quote=_shortened(clean_line(prose), _MAX_QUOTE),
+        paths=(one.path,) if one.path else (),
+        diff=_change(one, suggestion[1]) if suggestion else "",
+    )
+
+
+def _change(one: _Comment, suggestion: str) -> str:
+    """Return what a suggestion replaces as a diff without places."""
+    shown = [line[1:] for line in one.hunk.splitlines() if line[:1] in ("+", " ")]
+    before = shown[-one.lines :][:_MAX_CODE]
+    after = suggestion.splitlines()[:_MAX_CODE]
+    rows = [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
+    head = f"--- a/{one.path}\n+++ b/{one.path}\n@@ -1,{len(before)} +1,{len(after)} @@"
+    return "\n".join((head, *rows))
+
+
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+
+
+def _seconds(data: Mapping[str, Any]) -> float:
+    for key in ("created_at", "createdAt", "submitted_at", "submittedAt"):
+        try:
+            at = datetime.fromisoformat(str(data.get(key))).timestamp()
+        except (ValueError, OverflowError):
+            continue
+        if 0 <= at < _LATEST:
+            return at
+    return 0.0

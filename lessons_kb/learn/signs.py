@@ -1,0 +1,485 @@
+"""Which commands run tests, and which two of them run the same tests."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lessons_kb.data import read_mapping, read_patterns
+from lessons_kb.model import CALLS, FAILURES, Card, Event
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.patterns import search_any
+from lessons_kb.text.sanitize import clean
+from lessons_kb.text.sentences import split_sentences
+from lessons_kb.text.shell import split_commands
+
+FEEDBACK = "feedback"
+REQUEST = "request"
+
+
+PHRASES = read_patterns("feedback_phrases.txt")
+"""Kind of trigger → patterns, searched in each sentence in lower case."""
+
+MAX_SENTENCE = 400
+"""Characters of a sentence that are looked at."""
+MAX_SENTENCES = 40
+
+_FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`[^`\n]{1,200}`")
+_PASTED = re.compile(
+    r"^\s*(?:>|\||[-+]{3} |@@|[{}\[\]<]|[EF]  |\$ |at \S+[(:]|File \"|Traceback|\d{4}-\d\d-\d\d[T ]"
+    r"|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN\w*|INFO|DEBUG|FATAL)\b|(?:FAILED|PASSED|ERROR) |\s{4}\S"
+    r"|\w*(?:Error|Exception): )"
+)
+
+
+def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
+    """Return (``feedback`` or ``request``, the sentence) of what a user wrote, None if neither.
+
+    ``extra`` are further patterns for feedback, checked by ``text.sentence_patterns``. A request
+    decides over a complaint. Takes time linear in the first and last sentences of the text.
+    """
+    sentences = list(_sentences(text))
+    for kind in (REQUEST, FEEDBACK):
+        patterns = PHRASES[kind]
+        further = tuple(extra) if kind == FEEDBACK else ()
+        for sentence in sentences:
+            low = sentence.lower()
+            ours = any(re.search(pattern, low, re.IGNORECASE) for pattern in patterns)
+            if ours or search_any(further, low):
+                return kind, sentence
+    return None
+
+
+def _sentences(text: str) -> Iterator[str]:
+    said = _INLINE.sub(" ", _FENCE.sub("\n", text[:20_000])).replace("\u2019", "'")
+    lines = [line for line in said.splitlines() if line.strip() and not _PASTED.match(line)]
+    found = [sentence for line in lines for sentence in split_sentences(line)]
+    half = MAX_SENTENCES // 2
+    chosen = found if len(found) <= MAX_SENTENCES else [*found[:half], *found[-half:]]
+    for sentence in chosen:
+        yield sentence[:MAX_SENTENCE]
+
+
+MAX_FAILING = 20
+
+_FAILING = (
+    r"^(?:FAILED|ERROR) ([\w./\\-]+\.py(?:::\S+)?)",  # pytest's summary
+    r"^\s*--- FAIL: (\S+)",  # go
+    r"^test (\S+) \.\.\. FAILED",  # cargo
+    r"^\s*FAIL\s+(\S+\.[cm]?[jt]sx?)\b",  # jest, vitest
+    r"^\s*[●✕×✗]\s+(.{3,120}?)\s*(?:\(\d+ ?m?s\))?$",
+    r"^\s*not ok \d+ -? ?(.{3,120})$",  # TAP, node --test
+    r"^\[ERROR\]\s+([\w.$]+[.#]\w+)(?::\d+)?",  # surefire
+    r"^(\S+ > \S.*?) FAILED$",  # gradle
+    r"^(?:FAIL|ERROR): (\w+ \([\w.]+\))",  # unittest
+    r"^\s*\d+\) (.{3,120})$",  # mocha
+    r"^rspec (\S+:\d+)",
+)
+_ERROR_LINE = (
+    r"^E   |^\s*(?:\w+\.)*\w*(?:Error|Exception|Panic|Failure)\b|\bassert|^panicked"
+    r"|thread '.*' panicked|\berror(?:\[\w+\])?:|\bERROR\b|\bFAIL(?:ED|URE)?\b|\bfatal\b"
+    r"|[Ee]xpected|Received|not found|No such file|cannot|undefined|Traceback|실패|오류"
+)
+_AROUND = 2
+
+
+def find_failing(output: str) -> tuple[str, ...]:
+    """Return the names of the tests that an output reports as failed: each once, in order."""
+    found: dict[str, None] = {}
+    for line in clean(output).splitlines():
+        if len(line) > 1_000:  # noqa: PLR2004 no reporter writes such a line
+            continue
+        for pattern in _FAILING:
+            if match := re.search(pattern, line):
+                found[match[1].strip()] = None
+                break
+    return tuple(found)[:MAX_FAILING]
+
+
+def error_excerpt(output: str, *, limit: int = 2_000) -> str:
+    """Return the lines of an output that tell the error, at most ``limit`` characters.
+
+    What stands near a line that names an error is kept, the last such lines first; an output
+    without any gives its end. Control characters are gone, ``…`` stands for what was left out.
+    """
+    lines = [line.rstrip()[:400] for line in clean(output).strip("\n").splitlines()]
+    if sum(len(line) + 1 for line in lines) <= limit:
+        return "\n".join(lines)
+    naming = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line)]
+    order = [n for line in reversed(naming) for n in range(line - _AROUND, line + _AROUND + 1)]
+    order += range(len(lines) - 1, -1, -1) if not naming else ()
+    kept: set[int] = set()
+    room = limit
+    for number in order:
+        if 0 <= number < len(lines) and number not in kept:
+            room -= len(lines[number]) + 3  # and a mark for a gap before it
+            if room < 0:
+                break
+            kept.add(number)
+    excerpt: list[str] = []
+    last = -1
+    for number in sorted(kept):
+        if number > last + 1:
+            excerpt.append("…")
+        excerpt.append(lines[number])
+        last = number
+    return "\n".join(excerpt)
+
+
+_WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "-s", "--source", "-m", "--mainline")
+_EVERYTHING = (".", "./", ":/", "*", "-A", "--all")
+_LEADERS = ("sudo", "env", "time", "command", "then", "do", "!", "(")
+_STOPS = ("--abort", "--quit", "--skip", "--continue")
+_REMOTE = r"^(?:origin|upstream)/|^@\{u(?:pstream)?\}$|^FETCH_HEAD$"
+_SPLIT = r"&&|\|\||[;|\n]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolledBack:
+    """What a command took back."""
+
+    always: bool
+    """Commits, or the whole work tree; otherwise the files below."""
+    files: tuple[str, ...] = ()
+
+    def touches(self, path: str) -> bool:
+        """Return whether a changed file, as a POSIX path, was taken back."""
+        return any(
+            name in _EVERYTHING
+            or path == name
+            or path.endswith(f"/{name}")
+            or name.endswith(f"/{path}")
+            or path.startswith(f"{name.rstrip('/')}/")
+            for name in self.files
+        )
+
+
+def find_rolled_back(command: str) -> RolledBack | None:
+    """Return what a command line takes back with git, None when it does not.
+
+    A reset to what the remote has, and a checkout of a branch, take files back only where some
+    were changed.
+    """
+    for piece in re.split(_SPLIT, command[:20_000]):
+        words = piece.replace('"', " ").replace("'", " ").split()
+        place = next((n for n, word in enumerate(words) if not _leads(word)), len(words))
+        if words[place : place + 1] == ["git"]:
+            name, options, operands = _parse(words[place + 1 :])
+            rule = _RULES.get(name)
+            if rule and (found := rule(options, operands)):
+                return found
+    return None
+
+
+def _leads(word: str) -> bool:
+    return word in _LEADERS or (word.partition("=")[0].isidentifier() and "=" in word)
+
+
+def _parse(words: Sequence[str]) -> tuple[str, list[str], list[str]]:
+    """Return subcommand, options and operands; what follows ``--`` is marked by a ``--`` before."""
+    name, options, operands = "", [], []
+    skip = plain = False
+    for word in words:
+        if skip:
+            skip = False
+        elif plain:
+            operands.append(word)
+        elif word == "--":
+            plain = True
+            operands.append(word)
+        elif word.startswith("-"):
+            options.append(word)
+            skip = word in _WITH_VALUE
+        elif not name:
+            name = word
+        else:
+            operands.append(word)
+    return name, options, operands
+
+
+def _reverted(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
+    stopped = any(option in _STOPS for option in options)
+    return None if stopped or not operands else RolledBack(always=True)
+
+
+def _reset(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
+    if not any(option in ("--hard", "--merge", "--keep") for option in options):
+        return None
+    remote = any(re.search(_REMOTE, operand) for operand in operands)
+    return RolledBack(always=not remote, files=(".",))
+
+
+def _restored(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
+    staged = any(option in ("--staged", "-S") for option in options)
+    if staged and not any(option in ("--worktree", "-W", "-SW") for option in options):
+        return None
+    files = tuple(operand for operand in operands if operand != "--")
+    return RolledBack(always=False, files=files) if files else None
+
+
+def _checked_out(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
+    if any(option in ("-b", "-B", "--orphan", "-t", "--track", "--detach") for option in options):
+        return None
+    # Without a mark, a branch or commit among the operands touches no changed file.
+    start = operands.index("--") + 1 if "--" in operands else 0
+    files = tuple(operands[start:])
+    return RolledBack(always=False, files=files) if files else None
+
+
+_RULES = {
+    "revert": _reverted,
+    "reset": _reset,
+    "restore": _restored,
+    "checkout": _checked_out,
+}
+
+
+_TABLES = read_mapping("test_runners.txt")
+RUNNERS = _TABLES["runners"]
+"""Program → what its arguments (options left out) begin with when it runs tests; "" = anything."""
+
+ALSO_BY_OPTION = _TABLES["by option"]
+"""Program → the option with which it runs tests."""
+
+WRAPPERS = {words: (int(value[0]), value[2:]) for words, value in _TABLES["wrappers"].items()}
+"""Words before a command → (operands of their own, their options with a value)."""
+
+SHELLS = ("sh", "bash", "zsh", "dash", "fish", "pwsh", "powershell")
+NOT_A_RUN = _TABLES["not a run"].keys()
+
+SELECTORS = _TABLES["selectors"]
+"""Program → its options that choose tests, with ``all`` for every program. Other options only
+change how a run looks, and are no part of its identity."""
+
+VALUED = _TABLES["valued"].keys()
+"""Options that take a value and choose no tests."""
+
+_HINT = r"test|jest|spec|tox|nox|check|karma|cypress|mocha|\bava\b|\btap\b|behave|ward|trial|robot"
+_HINT += (
+    r"|unit|prove|bats|busted|cucumber|kaocha|eunit|verify|e2e|ginkgo|pest|build|\b[cm]?\w* t\b"
+)
+_TEST_SCRIPT = r"(?:run[_-]?)?(?:\w+[_-])?tests?(?:[_-]\w+)?(?:\.(?:sh|py|bash|ps1|rb|js))?"
+_INTERPRETERS = r"python[\d.]*w?|py|pypy3?|php|ruby|node|tsx|ts-node|perl|uv"
+_SUFFIX = r"\.(?:exe|bat|cmd|phar)$"
+_ALIASES = {"py.test": "pytest", "pytest-3": "pytest"}
+_INTERPRETER_VALUED = ("-X", "-W", "-d", "-c", "-r", "--require", "--import", "--loader")
+
+
+def find_test_command(command: str, *, cwd: str = "") -> str | None:
+    """Return what identifies the tests that a command line runs; None when it runs none.
+
+    Equal for command lines that run the same tests: wrappers, variables and options that only
+    change how a run looks are left out. Tests of another folder (``cd x && …``) begin with it,
+    unless that folder is ``cwd``. The first test command of the line counts.
+    """
+    found = _find(command, cwd, depth=0)
+    return found[0] if found else None
+
+
+def shows_outcome(command: str) -> bool:
+    """Return whether the exit code of a command line is that of its tests.
+
+    It is not behind a pipe (without ``pipefail``), before ``;`` or ``||``, or in the background.
+    True for a command line without tests.
+    """
+    found = _find(command, "", depth=0)
+    return found is None or found[1]
+
+
+def _find(command: str, cwd: str, *, depth: int) -> tuple[str, bool] | None:
+    if depth > _DEEPEST or not re.search(_HINT, command):
+        return None
+    folder = ""
+    commands = split_commands(command)
+    for number, (_, words) in enumerate(commands):
+        if words[0] in ("cd", "pushd") and len(words) > 1:
+            folder = posixpath.join(folder, words[1])
+            continue
+        for layer in _layers(words):
+            inner = _inner(layer)
+            found = _find(inner, cwd, depth=depth + 1) if inner else None
+            identity, shows = found or (_identity(layer), True)
+            if identity:
+                behind = [operator for operator, _ in commands[number:]]
+                shows = shows and not _is_hidden(behind, pipefail="pipefail" in command)
+                return _placed(identity, folder, cwd), shows
+    return None
+
+
+def _is_hidden(operators: Sequence[str], *, pipefail: bool) -> bool:
+    """Tell whether what follows a command decides the exit code of the line in its stead."""
+    *between, last = operators
+    hiding = (";", "||", "&") if pipefail else (";", "||", "&", "|")
+    return last == "&" or any(operator in hiding for operator in between)
+
+
+def _placed(identity: str, folder: str, cwd: str) -> str:
+    place = posixpath.normpath(folder) if folder else "."
+    here = place in (".", cwd and posixpath.normpath(cwd))
+    return identity if here else f"cd {place} && {identity}"
+
+
+_DEEPEST = 3
+
+
+def _inner(words: Sequence[str]) -> str:
+    """Return the command line that a shell is given with ``-c``, "" when there is none."""
+    if words and posixpath.basename(words[0]) in SHELLS:
+        for number, word in enumerate(words[1:-1], 1):
+            if re.fullmatch(r"-\w*c", word) or word == "-Command":
+                return words[number + 1]
+    return ""
+
+
+def _layers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield a command, then what is left of it without each of its wrappers."""
+    rest = tuple(words)
+    while rest:
+        yield rest
+        if re.match(r"[A-Za-z_]\w*=", rest[0]):
+            rest = rest[1:]
+            continue
+        for size in (3, 2, 1):
+            wrapper = WRAPPERS.get(" ".join((_program(rest[0]), *rest[1:size])))
+            if wrapper and len(rest) > size:
+                rest = _after_options(rest[size:], *wrapper)
+                break
+        else:
+            return
+
+
+def _after_options(words: Sequence[str], operands: int, valued: str) -> tuple[str, ...]:
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word == "--":
+            return tuple(words[place + 1 :])
+        if word.startswith("-"):
+            place += 2 if word in valued.split() else 1
+        elif operands:
+            operands -= 1
+            place += 1
+        else:
+            break
+    return tuple(words[place:])
+
+
+def _program(word: str) -> str:
+    name = re.sub(_SUFFIX, "", posixpath.basename(word.replace("\\", "/")))
+    return _ALIASES.get(name, name)
+
+
+def _identity(words: Sequence[str]) -> str:
+    """Return the program, what it was told to run and what chooses tests; "" for no tests."""
+    if not words:
+        return ""
+    program, arguments = _program(words[0]), tuple(words[1:])
+    if re.fullmatch(_INTERPRETERS, program):
+        if ALSO_BY_OPTION.get(program) in arguments:
+            return " ".join((program, *arguments))
+        layers = _layers(_script_of(arguments))
+        return next((found for layer in layers if (found := _identity(layer))), "")
+    is_script = "/" in words[0] and re.fullmatch(_TEST_SCRIPT, program)
+    rule = RUNNERS.get(program, "" if is_script else None)
+    if rule is None or not NOT_A_RUN.isdisjoint(arguments):
+        return ""
+    operands, chosen = _parse_output(program, arguments)
+    return " ".join((program, *chosen)) if re.match(rule, operands) else ""
+
+
+def _script_of(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return what an interpreter runs: a module after ``-m``, else the first operand."""
+    if "-m" in arguments:
+        return tuple(arguments[arguments.index("-m") + 1 :])
+    return _after_options(arguments, 0, " ".join(_INTERPRETER_VALUED))
+
+
+def _parse_output(program: str, arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the operands as one text, and with them the options that choose tests, in order."""
+    chooses = f"{SELECTORS['all']} {SELECTORS.get(program, '')}".split()
+    operands: list[str] = []
+    chosen: list[str] = []
+    place = 0
+    while place < len(arguments):
+        word = arguments[place]
+        place += 1
+        if word == "--":
+            continue
+        if not word.startswith("-") or word == "-":
+            operands.append(word)
+            chosen.append(word)
+            continue
+        name, equals, _ = word.partition("=")
+        value = () if equals else arguments[place : place + 1]
+        if name in chooses:
+            chosen += (word, *value)
+            place += len(value)
+        elif name in VALUED:
+            place += len(value)
+    return " ".join(operands), tuple(chosen)
+
+
+TOLD = ("prompt", "feedback", "interrupt", "rollback", "stage")
+"""Events among which signs are, beside calls that failed."""
+COVERED = 0.6
+"""Part of a title's or a symptom's terms that must stand in the text of one sign."""
+MIN_TERMS = 3
+"""Terms that must: shorter phrases fit too much. Two characters of Hangul or Han are one term."""
+_SPOKEN = ("prompt", "feedback")
+_MAX_TEXT = 2_000
+
+Phrase = frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sign:
+    """Something went wrong, and what was said about it."""
+
+    at: float
+    terms: frozenset[str]
+    spoken: bool
+    """By the user; else it is the failure of a call."""
+
+
+def find_signs(events: Iterable[Event]) -> list[Sign]:
+    """Return failed calls and stages, complaints, interrupts and rollbacks with their words."""
+    signs = []
+    for event in events:
+        if text := _told(event):
+            spoken = event.kind not in CALLS
+            signs.append(Sign(at=event.at, terms=frozenset(analyze(text)), spoken=spoken))
+    return signs
+
+
+def phrases_of(card: Card) -> tuple[Phrase, ...]:
+    """Return what a card says of its mistake: the terms of its title and of each symptom."""
+    found = (frozenset(analyze(text)) for text in (card.title, *card.symptoms))
+    return tuple(phrase for phrase in found if _weight(phrase) >= MIN_TERMS)
+
+
+def is_about(sign: Sign, phrases: Sequence[Phrase]) -> bool:
+    """Return whether a sign shows most of one of the phrases."""
+    for phrase in phrases:
+        shown = _weight(phrase & sign.terms)
+        if shown >= MIN_TERMS and shown >= COVERED * _weight(phrase):
+            return True
+    return False
+
+
+def _told(event: Event) -> str:
+    if event.kind in CALLS:
+        if event.outcome not in FAILURES or event.outcome == "permission_denied":
+            return ""
+        return f"{event.text[:_MAX_TEXT]}\n{error_excerpt(event.output, limit=_MAX_TEXT)}"
+    if event.kind in _SPOKEN:
+        return event.text[:_MAX_TEXT] if find_phrase(event.text) else ""
+    if event.kind not in TOLD or (event.kind == "stage" and event.outcome not in FAILURES):
+        return ""
+    return event.text[:_MAX_TEXT]
+
+
+def _weight(terms: Iterable[str]) -> float:
+    return sum(0.5 if term[0] >= "\u1100" else 1.0 for term in terms)

@@ -1,0 +1,261 @@
+"""Start one long piece of work that outlives this process and holds nothing of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from _thread import start_new_thread
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from typing import TypeVar, TypeVarTuple
+from urllib.parse import unquote, urlsplit
+
+from lessons_kb.errors import InputError
+
+
+def find_program(name: str, path: str | None = None) -> str | None:
+    """Return the absolute path of a program on the PATH (or on ``path``), None without one.
+
+    Folders of the PATH that are relative, or left empty, mean the working directory: a cloned
+    repository may have put a program of that name there. They are passed over, and so is the
+    working directory itself, which Windows would look into first.
+    """
+    if path is None:
+        path = os.environ.get("PATH", os.defpath)
+    folders = (folder.strip('"') for folder in path.split(os.pathsep))
+    # shutil.which with a folder in the name looks nowhere else; the endings it leaves to us then.
+    endings = ["", *os.environ.get("PATHEXT", "").split(os.pathsep)] if os.name == "nt" else [""]
+    places = [folder for folder in folders if os.path.isabs(folder)]
+    tried = (os.path.join(place, name + ending) for place in places for ending in endings)
+    return next(filter(None, map(shutil.which, tried)), None)
+
+
+DEFAULTS = ("notepad",) if os.name == "nt" else ("editor", "sensible-editor", "nano", "vim", "vi")
+"""Tried in this order where the user names none; the first is what the system is set to."""
+
+
+def find_editor() -> str:
+    """Return the command of the user's editor, else the platform's default one, "" without any."""
+    named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
+    return next(filter(None, named), "") or next(filter(find_program, DEFAULTS), "")
+
+
+def open_editor(path: str) -> None:
+    """Run ``$VISUAL``, ``$EDITOR`` or the platform's default editor on ``path`` and wait for it.
+
+    The variable is split like a shell would, but no shell runs, so a path cannot be a command.
+    Raises InputError where there is no editor, or it cannot be started.
+    """
+    command = find_editor()
+    if not command:
+        raise InputError(f"no editor found; set $EDITOR, or edit {path} yourself")
+    try:
+        program, *arguments = shlex.split(command, posix=os.name != "nt")
+        # Where its folder is not given it is looked up here: Windows would begin with the working
+        # directory, in which a repository may have put a program of that name.
+        found = program if os.path.dirname(program) else find_program(program)
+        if found is None:
+            raise FileNotFoundError(2, "not found on the PATH")
+        subprocess.run([found, *arguments, path], check=False)
+    except (OSError, ValueError) as error:
+        other = next(filter(find_program, DEFAULTS), "")
+        fix = f"run `export EDITOR={other}`" if other else "set $EDITOR"
+        raise InputError(
+            f"cannot start the editor {command!r}: {error}; {fix}, or edit {path} yourself"
+        ) from None
+
+
+_PACKAGE = "lessons-kb"
+
+
+@cache
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation, as a shell takes it.
+
+    pipx and uv keep a tool in an environment of its own, which only they change; elsewhere the
+    installer that made the environment is called for this very interpreter. What was installed
+    from a folder, an archive or a repository is installed from there again.
+    """
+    editable, source = _find_source()
+    remote = "://" in source
+    requirement = shlex.quote(f"{_PACKAGE}[{extra}] @ {source}" if remote else f"{source}[{extra}]")
+    option = "-e " if editable else ""
+    if _holds("pipx_metadata.json"):
+        return f"pipx install --force {'--editable ' if editable else ''}{requirement}"
+    if _holds("uv-receipt.toml"):
+        return f"uv tool install {'--editable ' if editable else ''}{requirement}"
+    python = shlex.quote(sys.executable)
+    if _is_made_by_uv() or find_spec("pip") is None:
+        return f"uv pip install --python {python} {option}{requirement}"
+    return f"{python} -m pip install {option}{requirement}"
+
+
+def _holds(name: str) -> bool:
+    return os.path.isfile(os.path.join(sys.prefix, name))
+
+
+def _is_made_by_uv() -> bool:
+    try:
+        with open(os.path.join(sys.prefix, "pyvenv.cfg"), encoding="utf-8") as file:
+            return any(line.partition("=")[0].strip() == "uv" for line in file)
+    except (OSError, ValueError):
+        return False
+
+
+def _find_source() -> tuple[bool, str]:
+    """Return whether this is an editable installation, and the folder, file or URL it is from.
+
+    The name of the package, where it came from an index.
+    """
+    try:
+        text = distribution(_PACKAGE).read_text("direct_url.json")
+        told = json.loads(text) if text else {}
+        url = told["url"] if isinstance(told.get("url"), str) else ""
+        editable = bool((told.get("dir_info") or {}).get("editable"))
+        vcs = (told.get("vcs_info") or {}).get("vcs")
+    except (PackageNotFoundError, OSError, ValueError, AttributeError):
+        return False, _PACKAGE
+    if url.startswith("file:"):
+        path = unquote(urlsplit(url).path)
+        return editable, path.removeprefix("/") if os.name == "nt" else path
+    if vcs:
+        return False, f"{vcs}+{url}"
+    return False, url or _PACKAGE
+
+
+_AGAIN_AFTER_SECONDS = 60.0
+_END = "import faulthandler; faulthandler.dump_traceback_later({}, exit=True); "
+"""The end of work that hangs: nobody sees it, and it may hold a lock."""
+_INDEX = (
+    _END.format(4 * 3600)
+    + "import os, sys; hasattr(os, 'nice') and os.nice(10)"
+    + "; from lessons_kb.cli.main import main; sys.exit(main())"
+)
+_DRAFTS = (
+    _END.format(900) + "import sys; from lessons_kb.session.outcomes import draft_session as draft"
+)
+_DRAFTS += "; draft(*sys.argv[1:])"
+
+
+def start_index(root: str, cache: str) -> bool:
+    """Start ``lessons index`` of a trusted brain in a session of its own; False if one is due.
+
+    A mark in ``cache`` keeps it to one start a minute, whoever asks; the writer's lock keeps it
+    to one run. Never raises: the next hook tries again.
+    """
+    mark = os.path.join(cache, "index.started")
+    return _start(mark, [_INDEX, "index", "--brain", root])
+
+
+def begin_index(root: str) -> subprocess.Popen[bytes]:
+    """Start ``lessons index`` of a brain in a session of its own, for whoever looks after it."""
+    return _begin([_INDEX, "index", "--brain", root], folder=None)
+
+
+def start_drafts(
+    agent: str, session: str, directory: str, *, roots: Sequence[str], cache: str
+) -> bool:
+    """Start the drafting of a session; False if a run is due that has not begun to read.
+
+    ``roots`` are its trusted brains, nearest first. Never raises: `lessons review` makes up for
+    what was not drafted.
+    """
+    mark = os.path.join(cache, f"drafts-{zlib.crc32(session.encode('utf-8', 'replace')):08x}")
+    return _start(mark, [_DRAFTS, mark, agent, session, directory, *roots])
+
+
+def _start(mark: str, code: Sequence[str]) -> bool:
+    try:
+        if not _take(mark):
+            return False
+        process = _begin(code, folder=os.path.dirname(os.path.dirname(mark)) or None)
+        start_new_thread(process.wait, ())  # a process that stays keeps no zombies
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _begin(code: Sequence[str], *, folder: str | None) -> subprocess.Popen[bytes]:
+    import subprocess  # few events start one
+
+    # -P: whatever lies in the working directory must never be imported.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", *code],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        start_new_session=os.name != "nt",
+        creationflags=0x8 if os.name == "nt" else 0,
+    )
+
+
+def _take(mark: str) -> bool:
+    """Leave a fresh mark; False when a young one lies there."""
+    try:
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if abs(time.time() - os.stat(mark).st_mtime) < _AGAIN_AFTER_SECONDS:
+            return False
+        os.utime(mark)
+    return True
+
+
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
+
+
+def map_batches(
+    function: Callable[[*Arguments], Result],
+    jobs: Sequence[tuple[*Arguments]],
+    *,
+    workers: int,
+) -> Iterator[Result]:
+    """Yield ``function(*job)`` for each job, in order.
+
+    With one worker everything happens in this process. Else ``function`` must be importable,
+    and the caller's main module must be safe to import (processes are spawned, for forking a
+    process with threads may deadlock it).
+    """
+    if workers <= 1 or len(jobs) <= 1:
+        for job in jobs:
+            yield function(*job)
+        return
+
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    context = multiprocessing.get_context("spawn")
+    count = min(workers, len(jobs))
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent) as pool:
+        pending = [pool.submit(function, *job) for job in jobs]
+        try:
+            for future in pending:
+                yield future.result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent is gone: one that was killed tells nobody to stop."""
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -1,1 +1,0 @@
-"""Likeness in meaning, by a local embedding model: the optional extra ``[semantic]``."""

@@ -1,0 +1,662 @@
+"""Tokens of the organisation's server: who may ask which brains, kept in a private file."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from importlib.util import find_spec
+from typing import Any
+
+from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
+from lessons_kb.errors import ConfigError, InputError, StorageError
+from lessons_kb.store.files import open_regular, read_regular, replace_whole, shown, storage_error
+from lessons_kb.store.locks import locked
+from lessons_kb.store.scan import IGNORE_NAME
+from lessons_kb.store.user_state import (
+    CONFIG_NAME,
+    brain_key,
+    make_private,
+    read_private,
+    state_home,
+    user_settings_path,
+    write_private,
+)
+from lessons_kb.text.patterns import check_pattern, check_sum, compile_globs
+from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import shell_word
+
+_MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
+
+
+def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
+    """Return the settings of the brain at ``root`` and the origin of each key it sets.
+
+    Raises ConfigError naming the line.
+    """
+    text = _read(root, CONFIG_NAME)
+    settings, origins = parse_settings(text, name=CONFIG_NAME)
+    if settings.brain and not _find_named(root, settings.brain):
+        raise ConfigError(
+            f"{origins['brain']}: brain must be a folder below that of this file, "
+            f"not {settings.brain!r}"
+        )
+    if settings.triggers.patterns:
+        _check_patterns(settings.triggers.patterns, origins["triggers.patterns"], text)
+    return settings, origins
+
+
+def follow(root: str) -> str:
+    """Return the brain that ``brain`` in the ``lessons.toml`` of a folder names, else the folder.
+
+    What cannot be used names none: `read_settings` says why.
+    """
+    real = os.path.realpath(root)
+    try:
+        text = _read(real, CONFIG_NAME)
+        if not _MAY_NAME.search(text):
+            return real  # the usual case needs no parser
+        named = _find_named(real, parse_settings(text)[0].brain)
+    except ConfigError:
+        return real
+    return follow(named) if named else real
+
+
+def _find_named(root: str, brain: str) -> str:
+    """Return the real path of a folder strictly below ``root``, "" if it is none."""
+    found = os.path.realpath(os.path.join(root, brain))
+    below = found.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    return found if below and os.path.isdir(found) else ""
+
+
+def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
+    """Return the compiled globs of ``.lessonsignore``; ConfigError when one is malformed."""
+    try:
+        return compile_globs(_read(root, IGNORE_NAME).splitlines())
+    except InputError as error:
+        raise ConfigError(f"{IGNORE_NAME}: {error}") from None
+
+
+def _check_patterns(patterns: tuple[str, ...], where: str, text: str) -> None:
+    for pattern in patterns:
+        if why := check_pattern(pattern):
+            at = _place_of(pattern, where, text)
+            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} is not usable: {why}")
+    if why := check_sum(patterns):
+        raise ConfigError(f"{where}: {why}")
+
+
+def _place_of(pattern: str, where: str, text: str) -> str:
+    """Return ``name:line`` of an item of the list that begins at ``where``, or ``where``."""
+    name, _, first = where.rpartition(":")
+    written = (pattern, pattern.replace("\\", "\\\\"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if number >= int(first) and any(form and form in line for form in written):
+            return f"{name}:{number}"
+    return where
+
+
+def _read(root: str, name: str) -> str:
+    path = os.path.join(root, name)
+    try:
+        with open_regular(path) as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except (FileNotFoundError, StorageError):
+        return ""
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror}; grant yourself read access") from None
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigError(f"{name}: more than {MAX_CONFIG_BYTES:,} bytes; shorten it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{name}:{line}: not UTF-8; save the file as UTF-8") from None
+
+
+DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
+_MAX_KEY_BYTES = 10_000
+SERVER = "server"
+"""Name of the table that `install --server` writes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSettings:
+    """``[check]`` of the user's settings: a program that judges checklist items."""
+
+    command: str = ""
+    """A command line; "" = none."""
+    seconds: float = DEFAULT_SECONDS
+    """Until it is ended."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterSettings:
+    """``[cluster]`` of the user's settings: where a brain with the engine ``qdrant`` is asked."""
+
+    url: str = ""
+    """A server, or a folder; "" = nowhere, and the local index answers."""
+    key_file: str = ""
+    """A file with the server's key, readable by this user alone; "" = the server asks for none."""
+    seconds: float = 0.3
+    """Until the local index answers in its place."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerSettings:
+    """``[server]`` of the user's settings: a shared brain that is asked at each prompt."""
+
+    url: str = ""
+    """Of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
+    token_file: str = ""
+    """A file with the token, readable by this user alone."""
+    keychain: bool = False
+    """The token is in the user's keychain, under this URL."""
+    ca_file: str = ""
+    """Certificates (PEM) of the authorities to believe; "" = those that this machine believes."""
+    seconds: float = 0.5
+    """Until the local brain answers alone; at most a quarter of a hook's deadline."""
+    folders: tuple[str, ...] = ()
+    """Only the prompts of projects in these are sent; empty = those of all projects."""
+    gate: bool = False
+    """Its lessons with ``gate: ask`` may ask before a change."""
+    detect: bool = False
+    """Its lessons' ``detect`` patterns are looked for in changes and commands, here."""
+
+
+def read_user_settings() -> JudgeSettings:
+    """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
+    path = user_settings_path()
+    table = _read_table(path, "check", ("command", "seconds"))
+    seconds = _read_seconds(path, "check", table, DEFAULT_SECONDS)
+    return JudgeSettings(command=_read_text(path, "check", table, "command"), seconds=seconds)
+
+
+def read_cluster_settings() -> ClusterSettings:
+    """Return where the user searches, the defaults without a file; ConfigError if not usable."""
+    path = user_settings_path()
+    table = _read_table(path, "cluster", ("url", "key_file", "seconds"))
+    return ClusterSettings(
+        url=_read_text(path, "cluster", table, "url"),
+        key_file=_read_text(path, "cluster", table, "key_file"),
+        seconds=_read_seconds(path, "cluster", table, ClusterSettings().seconds),
+    )
+
+
+def read_server_settings() -> ServerSettings:
+    """Return which server the user asks, the defaults without a file; ConfigError if not usable."""
+    path, default = user_settings_path(), ServerSettings()
+    table = _read_table(path, SERVER, tuple(one.name for one in fields(ServerSettings)))
+    folders = table.get("folders", [])
+    if not isinstance(folders, list) or not all(isinstance(one, str) for one in folders):
+        raise ConfigError(f"{path}: {SERVER}.folders must be a list of folders, not {folders!r}")
+    return ServerSettings(
+        folders=tuple(folders),
+        seconds=_read_seconds(path, SERVER, table, default.seconds),
+        url=_read_text(path, SERVER, table, "url"),
+        token_file=_read_text(path, SERVER, table, "token_file"),
+        ca_file=_read_text(path, SERVER, table, "ca_file"),
+        keychain=_read_flag(path, SERVER, table, "keychain"),
+        gate=_read_flag(path, SERVER, table, "gate"),
+        detect=_read_flag(path, SERVER, table, "detect"),
+    )
+
+
+def read_key(path: str) -> str:
+    """Return the key in a file, "" for no path; ConfigError where others could read it."""
+    if not path:
+        return ""
+    try:
+        data = read_private(os.path.expanduser(path), limit=_MAX_KEY_BYTES)
+        key = data.decode("ascii").strip()
+    except StorageError as error:
+        raise ConfigError(str(error)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}; give a file that holds the key") from None
+    if not key.isprintable() or " " in key:
+        raise ConfigError(f"{path} holds more than a key; give a file with the key alone")
+    return key
+
+
+def _read_table(path: str, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        data = read_regular(path, limit=MAX_CONFIG_BYTES, name=path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, StorageError) as error:
+        raise ConfigError(f"{path}: {error}; grant yourself read access") from None
+    import tomllib
+
+    try:
+        table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: {error}; fix or remove the line") from None
+    if not isinstance(table, dict) or set(table) - set(keys):
+        known = f"{', '.join(keys[:-1])} and {keys[-1]}"
+        raise ConfigError(f"{path}: [{name}] knows {known}; remove the other keys")
+    return table
+
+
+def _read_text(path: str, name: str, table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise ConfigError(f"{path}: {name}.{key} must be text, not {value!r}")
+    return value
+
+
+def _read_flag(path: str, name: str, table: Mapping[str, Any], key: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{path}: {name}.{key} must be true or false, not {value!r}")
+    return value
+
+
+def _read_seconds(path: str, name: str, table: Mapping[str, Any], default: float) -> float:
+    seconds = table.get("seconds", default)
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds <= _MAX_SECONDS:
+        limit = f"more than 0 and at most {_MAX_SECONDS:.0f}"
+        raise ConfigError(f"{path}: {name}.seconds must be {limit}, not {seconds!r}")
+    return float(seconds)
+
+
+MAX_BYTES = 50_000_000
+KEPT_BACKUPS = 5
+
+_RECORD = "record.json"
+_ORIGINAL = "original"
+_BACKUP = "backup-"
+
+
+def read_settings_file(path: str) -> bytes | None:
+    """Return the bytes of a file, None when there is none.
+
+    Links are followed. Raises StorageError for what cannot be read or is no regular file.
+    """
+    try:
+        return read_regular(path, limit=MAX_BYTES, name=path)
+    except FileNotFoundError:
+        if os.path.islink(path):
+            raise StorageError(f"{shown(path)}: a broken link; fix or remove it") from None
+        return None
+    except OSError as error:
+        raise storage_error(error, path) from None
+
+
+def check_writable(path: str) -> None:
+    """Raise StorageError when ``path`` cannot be replaced or made; nothing is touched.
+
+    A file whose owner has taken its write permission away counts as one that must stay.
+    """
+    full = os.path.realpath(path)
+    try:
+        if not os.stat(full).st_mode & stat.S_IWUSR:
+            raise StorageError(f"{shown(path)}: read-only; run `chmod u+w {shell_word(path)}`")
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise storage_error(error, path) from None
+    folder = os.path.dirname(full)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise StorageError(f"{shown(folder)}: not a folder; move it away")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StorageError(
+            f"{shown(folder)}: permission denied; grant yourself access to the folder"
+        )
+
+
+def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | None) -> list[str]:
+    """Put ``data`` in the place of ``expected``, in one step; None stands for "no file".
+
+    Mode and owner stay, a link is followed to its target. Returns the folders that were made,
+    outermost first. Raises StorageError, also when the file is not as expected any more.
+    """
+    full = os.path.realpath(path)
+    folder = os.path.dirname(full)
+    made: list[str] = []
+    while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+        made.insert(0, folder)
+        folder = os.path.dirname(folder)
+    try:
+        with locked(full):
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            if read_settings_file(full) != expected:
+                raise StorageError(f"{shown(path)}: changed by another program; run this again")
+            _replace(full, data, fresh=expected is None)
+    except OSError as error:
+        raise storage_error(error, path) from None
+    return made
+
+
+def overwrite(path: str, data: bytes) -> None:
+    """Write into a temporary file of another program, which waits for us to end.
+
+    Raises StorageError; then it may hold a part, and our exit code has to say so.
+    """
+    try:
+        with open(path, "r+b") as file:
+            file.write(data)
+            file.truncate()
+    except OSError as error:
+        raise storage_error(error, path) from None
+
+
+def remove_empty(folders: list[str]) -> None:
+    """Remove those folders, innermost first, that hold nothing."""
+    for folder in sorted(folders, key=len, reverse=True):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            continue
+
+
+def back_up(path: str, data: bytes) -> str:
+    """Keep ``data``, what ``path`` holds now, and return where; the last few are kept."""
+    folder = _folder(path, create=True)
+    name = f"{_BACKUP}{time.time_ns():020d}-{os.path.basename(path)}"
+    write_private(os.path.join(folder, name), data)
+    backups = sorted(entry for entry in os.listdir(folder) if entry.startswith(_BACKUP))
+    for old in backups[:-KEPT_BACKUPS]:
+        os.unlink(os.path.join(folder, old))
+    return os.path.join(folder, name)
+
+
+def read_change(path: str) -> tuple[dict[str, Any], bytes | None]:
+    """Return what is remembered of our change of a file, ({}, None) when nothing is.
+
+    The second is what the file held before, None when there was no file.
+    """
+    folder = _folder(path)
+    name = os.path.join(folder, _RECORD)
+    try:
+        record = json.loads(read_regular(name, limit=MAX_BYTES, name=name))
+        if not isinstance(record, dict):
+            return {}, None
+        original = os.path.join(folder, _ORIGINAL)
+        before = (
+            read_regular(original, limit=MAX_BYTES, name=original) if record["existed"] else None
+        )
+    except (OSError, StorageError, ValueError, KeyError):
+        return {}, None
+    return record, before
+
+
+def remember_change(path: str, record: dict[str, Any], original: bytes | None) -> None:
+    """Keep ``record`` (plain JSON data) and what the file held before it was changed first."""
+    folder = _folder(path, create=True)
+    if original is not None:
+        write_private(os.path.join(folder, _ORIGINAL), original)
+    kept = {**record, "path": os.path.realpath(path), "existed": original is not None}
+    write_private(os.path.join(folder, _RECORD), json.dumps(kept).encode())
+
+
+def forget_change(path: str) -> None:
+    """Forget what ``remember_change`` kept; backups stay."""
+    for name in (_RECORD, _ORIGINAL):
+        try:
+            os.unlink(os.path.join(_folder(path), name))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise storage_error(error, path) from None
+
+
+def _folder(path: str, *, create: bool = False) -> str:
+    folder = os.path.join(state_home(), "installs", brain_key(path))
+    if create:
+        make_private(folder)
+    return folder
+
+
+def _replace(full: str, data: bytes | None, *, fresh: bool) -> None:
+    if data is not None:
+        replace_whole(full, data, fresh=fresh)
+    elif not fresh:
+        os.unlink(full)
+
+
+SECONDS = 30.0
+"""For how long a server is left alone after it failed."""
+_MAX_BYTES = 10_000
+_MAX_CHARS = 300
+
+
+def read_backoff(url: str) -> str:
+    """Return why a server is not asked now, "" where it may be."""
+    try:
+        data = json.loads(read_regular(_path(), limit=_MAX_BYTES, name=_path()))
+        known, at, why = str(data["url"]), float(data["at"]), str(data["why"])
+    except (OSError, StorageError, ValueError, TypeError, KeyError):
+        return ""
+    return why if known == url and 0 <= time.time() - at < SECONDS else ""
+
+
+def note_failure(url: str, why: str) -> None:
+    """Leave a server alone for a while; never raises."""
+    data = json.dumps({"url": url, "at": time.time(), "why": redact(why)[:_MAX_CHARS]}).encode()
+    with contextlib.suppress(OSError, StorageError):
+        make_private(state_home())
+        # Not synced to the disk: a lost note costs one prompt its time.
+        file = os.open(_path(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            os.write(file, data)
+        finally:
+            os.close(file)
+
+
+def forget_failure() -> None:
+    """Let the server be asked at once."""
+    with contextlib.suppress(OSError):
+        os.unlink(_path())
+
+
+def _path() -> str:
+    return os.path.join(state_home(), "server-backoff.json")
+
+
+EXTRA = "keychain"
+_SERVICE = "lessons-kb"
+
+
+def read_keychain(url: str) -> str:
+    """Return the token of a server, "" where there is none; StorageError without a keychain."""
+    if find_spec("keyring") is None:
+        raise StorageError("the token is in the keychain, and the extra `keychain` is missing")
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        return keyring.get_password(_SERVICE, url) or ""
+    except KeyringError as error:
+        raise StorageError(f"the keychain does not give the token ({error}); unlock it") from None
+
+
+def keep_in_keychain(url: str, token: str) -> bool:
+    """Keep a token, "" forgets it; False where this machine has no keychain that takes it."""
+    if find_spec("keyring") is None:
+        return False
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        if token:
+            keyring.set_password(_SERVICE, url, token)
+        elif keyring.get_password(_SERVICE, url) is not None:
+            keyring.delete_password(_SERVICE, url)
+    except KeyringError:
+        return False
+    return True
+
+
+READ, PROPOSE, REVIEW, METRICS = "read", "propose", "review", "metrics"
+SCOPES = (READ, PROPOSE, REVIEW, METRICS)
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Of a token or a served brain: plain in an address, and no path."""
+_PERSON = re.compile(r"[^\s<>](?:[^<>\x00-\x1f\x7f]{0,98}[^\s<>])?")
+_EMAIL = re.compile(r"[^\s<>@\x00-\x1f\x7f]{1,100}@[^\s<>@\x00-\x1f\x7f]{1,100}")
+"""What git can write into a commit, and no more is asked of a person's name and address."""
+_PREFIX = "lsn_"
+"""Lets scanners of repositories recognise a token that was committed."""
+_SECRET_BYTES = 32
+_MAX_TOKEN_BYTES = 4_000_000
+_FIELDS = ("name", "digest", "brains", "may")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerToken:
+    """Who holds it, and what it opens; the secret itself is kept nowhere."""
+
+    name: str
+    digest: str
+    """SHA-256 of the secret, hexadecimal."""
+    brains: tuple[str, ...]
+    """Names under which a server serves them."""
+    may: tuple[str, ...]
+    """Some of SCOPES."""
+    person: str = ""
+    """The name of who reviews with it, the author of what is accepted; "" = nobody does."""
+    email: str = ""
+    """Of the same."""
+
+
+def tokens_path() -> str:
+    """Return where the tokens are kept."""
+    return os.path.join(state_home(), "server", "tokens.json")
+
+
+def read_tokens() -> tuple[ServerToken, ...]:
+    """Return all tokens; StorageError for a file that others can read, or that is damaged."""
+    path = tokens_path()
+    try:
+        data = json.loads(read_private(path, limit=_MAX_TOKEN_BYTES))
+        return tuple(_parse(one) for one in data)
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise StorageError(f"{path} cannot be read ({error}); restore it or remove it") from None
+
+
+def add_token(
+    name: str, *, brains: Sequence[str], may: Sequence[str], person: str = "", email: str = ""
+) -> str:
+    """Note a new token and return its secret, which is shown this once.
+
+    ``person`` and ``email`` sign what is accepted with it; whoever may review has both. Raises
+    InputError for a name that is taken or unusable.
+    """
+    for one in (name, *brains):
+        if not NAME.fullmatch(one):
+            raise InputError(f"{one!r} is no name; use letters, digits, dots, dashes (64 at most)")
+    if not brains:
+        raise InputError("a token opens nothing without a brain; add --brain NAME")
+    if unknown := [one for one in may if one not in SCOPES]:
+        raise InputError(f"--may {unknown[0]!r} is none of {', '.join(SCOPES)}")
+    if REVIEW in may and not (person and email):
+        raise InputError("a reviewer signs what is accepted; add --name and --email")
+    if person and not _PERSON.fullmatch(person):
+        raise InputError(f"--name {person!r} cannot sign a commit; use no < >, 100 characters")
+    if email and not _EMAIL.fullmatch(email):
+        raise InputError(f"--email {email!r} is no address; write it as in you@example.org")
+    secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
+    with locked(tokens_path()):
+        known = read_tokens()
+        if any(token.name == name for token in known):
+            raise InputError(f"a token {name} exists; remove it first, or choose another name")
+        made = ServerToken(
+            name=name,
+            digest=_digest(secret),
+            brains=tuple(dict.fromkeys(brains)),
+            may=tuple(one for one in SCOPES if one in may),
+            person=person,
+            email=email,
+        )
+        _write([*known, made])
+    return secret
+
+
+def remove_token(name: str) -> None:
+    """Forget a token: a running server refuses it from its next request on.
+
+    Raises InputError where there is none of that name.
+    """
+    with locked(tokens_path()):
+        known = read_tokens()
+        left = [token for token in known if token.name != name]
+        if len(left) == len(known):
+            raise InputError(f"no token named {name!r}; see `lessons serve token list`")
+        _write(left)
+
+
+def find_token(tokens: Sequence[ServerToken], secret: str) -> ServerToken | None:
+    """Return the token with this secret; how long it takes tells nothing about the others'."""
+    digest, found = _digest(secret), None
+    for token in tokens:  # all of them, whichever fits
+        if hmac.compare_digest(token.digest.encode(), digest.encode()):
+            found = token
+    return found
+
+
+def has_ended(cookie: str) -> bool:
+    """Tell whether somebody logged out of the login that this cookie stands for."""
+    return os.path.lexists(_ended_path(cookie))
+
+
+def note_ended(cookie: str, *, before: float) -> None:
+    """Keep the mark of a login that ended, and forget those noted ``before`` some time.
+
+    Raises StorageError where it cannot be kept.
+    """
+    path = _ended_path(cookie)
+    folder = os.path.dirname(path)
+    make_private(folder)
+    write_private(path, b"")
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another server forgets it at the same time
+                if entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry.path)
+
+
+def _ended_path(cookie: str) -> str:
+    return os.path.join(state_home(), "server", "ended", _digest(cookie))
+
+
+def _digest(secret: str) -> str:
+    # A fast hash is right here: 256 random bits cannot be guessed, so that there is nothing for
+    # a slow one, made for passwords, to slow down; and each request is spared its time.
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _parse(data: dict[str, object]) -> ServerToken:
+    name, digest, brains, may = (data[field] for field in _FIELDS)
+    person, email = (str(data.get(field, "")) for field in ("person", "email"))
+    if not (isinstance(name, str) and isinstance(digest, str)):
+        raise TypeError("a token without a name or digest")
+    if not (isinstance(brains, list) and isinstance(may, list)):
+        raise TypeError(f"token {name} without brains or scopes")
+    return ServerToken(
+        name=name,
+        digest=digest,
+        brains=tuple(map(str, brains)),
+        may=tuple(map(str, may)),
+        person=person,
+        email=email,
+    )
+
+
+def _write(tokens: Sequence[ServerToken]) -> None:
+    path = tokens_path()
+    make_private(os.path.dirname(path))
+    data = json.dumps([asdict(token) for token in tokens], indent=1)
+    write_private(path, data.encode())

@@ -1,0 +1,269 @@
+"""Gitignore globs as plain regular expressions: compiled once with pathspec, matched with re."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from lessons_kb.errors import InputError
+
+_SYNTAX = "https://github.com/google/re2/wiki/Syntax"
+
+
+def compile_regex(
+    pattern: str, *, max_memory: int, any_case: bool = False, captures: bool = True
+) -> Any:
+    """Return a compiled pattern with the methods of ``re.Pattern``.
+
+    ``max_memory`` bounds, in bytes, the program and what is kept while it searches. Raises
+    InputError with the reason and where the syntax is described.
+    """
+    import re2
+
+    options = _options(max_memory)
+    options.case_sensitive = not any_case
+    options.never_capture = not captures
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        why = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+        raise InputError(
+            f"it is not a valid RE2 regular expression ({why}); see {_SYNTAX}"
+        ) from None
+
+
+def compile_set(patterns: Sequence[str], *, max_memory: int) -> Callable[[bytes], list[int]]:
+    """Return what tells which of some valid patterns are found in a UTF-8 text, by their places.
+
+    One pass over the text answers for all of them, or a few where they do not fit in memory.
+    """
+    if not patterns:
+        return lambda _text: []
+    import re2
+
+    found = re2.Set.SearchSet(_options(max_memory))
+    for pattern in patterns:
+        found.Add(pattern.encode())
+    try:
+        found.Compile()
+    except re2.error as error:
+        half = len(patterns) // 2
+        if not half:
+            raise InputError(f"{patterns[0][:80]!r} is too large; use smaller bounds") from error
+        first = compile_set(patterns[:half], max_memory=max_memory)
+        second = compile_set(patterns[half:], max_memory=max_memory)
+        return lambda text: first(text) + [half + place for place in second(text)]
+    return lambda text: found.Match(text) or []  # None where there are none
+
+
+def _options(max_memory: int) -> Any:
+    import re2  # settings without a pattern of their own need none
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = max_memory
+    return options
+
+
+MAX_PATTERN = 200
+MAX_PATTERNS = 50
+MAX_PROGRAM = 5_000
+"""Instructions of all patterns; on 40 sentences of 400 characters they take some 30 ms."""
+_MAX_MEMORY = 1 << 20
+"""Bytes that RE2 may use for one pattern, and for what it keeps while it searches."""
+
+
+def check_pattern(pattern: str) -> str:
+    """Return why a pattern may not be used, "" when it may."""
+    if len(pattern) > MAX_PATTERN:
+        return f"it has {len(pattern)} characters; the limit is {MAX_PATTERN}"
+
+    try:
+        compiled = _compile(pattern)
+    except InputError as error:
+        return str(error)
+    if compiled.programsize > MAX_PROGRAM:
+        return f"it is too large; use {_SMALLER}"
+    if compiled.search("") is not None:
+        return "it matches an empty text, so every text"
+    return ""
+
+
+def check_sum(patterns: Sequence[str]) -> str:
+    """Return why patterns that may be used alone may not be used together, "" when they may."""
+    if len(patterns) > MAX_PATTERNS:
+        return f"{len(patterns)} patterns; the limit is {MAX_PATTERNS}"
+    if sum(_compile(pattern).programsize for pattern in patterns) > MAX_PROGRAM:
+        return f"the patterns are too large together; use fewer, or {_SMALLER}"
+    return ""
+
+
+def search_any(patterns: tuple[str, ...], text: str) -> bool:
+    """Tell whether any of the patterns, which were checked, is found in a text, in any case."""
+    return any(pattern.search(text) is not None for pattern in _compile_all(patterns))
+
+
+def find_line(pattern: str, lines: Sequence[str]) -> int | None:
+    """Return the place of the first line that a pattern is found in, in any case.
+
+    None as well for a pattern that may not be used: ``lint`` says why.
+    """
+    if check_pattern(pattern):
+        return None
+    compiled = _compile(pattern)
+    return next((place for place, line in enumerate(lines) if compiled.search(line)), None)
+
+
+_SMALLER = "smaller bounds such as .{0,20}"
+
+
+@lru_cache(maxsize=8)
+def _compile_all(patterns: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(map(_compile, patterns))
+
+
+def _compile(pattern: str) -> Any:
+    return compile_regex(pattern, max_memory=_MAX_MEMORY, any_case=True)
+
+
+MAX_GLOB = 500
+MAX_ALTERNATIVES = 64
+MAX_PATH = 4096
+"""Longer than any path a system opens; nothing matches it."""
+
+_BELOW = "ps_d"
+"""Name of pathspec's group that is set where a path lies below what the glob names."""
+_ANY_FOLDERS = "(?:/.+)?"
+_ANY_ROOT = "^(?:.+/)?"
+_LITERAL = r"(?:\\.|\[(?:\\.|[^\]\\])+\](?![*+?])|[^\\\[\]/()|^$*+?{}.])+"
+_CLASS = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
+_SET_OPERATOR = r"(?s)(\\.)|(?<=-)-|(?<=&)&|(?<=~)~|(?<=\|)\||\["
+_STAR_BEFORE_STAR = rf"\[\^/\]\*({_LITERAL})(?=\[\^/\]\*)"
+
+
+def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+    """Return (regex source, include?) for each gitignore glob, in order.
+
+    Blank lines and comments give nothing. Beyond gitignore, ``{ts,tsx}`` stands for both and a
+    leading ``./`` for nothing, as card authors expect. A source may begin with a comment group
+    that holds a text every matching path contains. Raises InputError naming a bad glob.
+    """
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    compiled: list[tuple[str, bool]] = []
+    for pattern in patterns:
+        if not pattern.strip() or pattern.startswith("#") or pattern.strip() == "/":
+            continue
+        fix = f"{pattern[:80]!r} is not a gitignore glob; write one such as src/**/*.py"
+        if len(pattern) > MAX_GLOB:
+            raise InputError(fix)
+        for alternative in _expand_braces(pattern, fix):
+            try:
+                regex, include = GitIgnoreSpecPattern.pattern_to_regex(alternative)
+                if regex is None or include is None:
+                    raise InputError(fix)
+                regex = re.sub(_CLASS, _quiet, regex)
+                re.compile(regex)
+                source = _hint(alternative) + _tame(regex)
+                re.compile(source)
+            except (ValueError, re.error):
+                raise InputError(fix) from None
+            compiled.append((source, include))
+    return tuple(compiled)
+
+
+def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
+    """Return whether a relative POSIX path matches; a folder's path ends with a slash.
+
+    The last glob that names the path itself decides, else the last that names a folder above.
+    """
+    if len(path) > MAX_PATH:
+        return False
+    path = path.removeprefix("./")
+    above: bool | None = None
+    for source, include in reversed(compiled):
+        if _hint_of(source) not in path:
+            continue
+        found = _compiled(source).search(path)
+        if found and not (found.groupdict().get(_BELOW) and found.end(_BELOW) < len(path)):
+            return include
+        if found and above is None:
+            above = include
+    return bool(above)
+
+
+def get_hints(compiled: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
+    """Return texts one of which stands in any path that matches; "" where none is known.
+
+    Thousands of cards are asked about every file of a stack trace; this spares most of them.
+    """
+    return tuple(dict.fromkeys(_hint_of(source) for source, include in compiled if include))
+
+
+def _hint_of(source: str) -> str:
+    return source[3 : source.index(")")] if source.startswith("(?#") else ""
+
+
+@lru_cache(maxsize=4096)
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
+
+
+def _expand_braces(pattern: str, fix: str) -> Iterator[str]:
+    waiting = [_without_dot(pattern)]
+    for _ in range(MAX_ALTERNATIVES):
+        if not waiting:
+            return
+        first = waiting.pop()
+        found = re.search(r"(?<!\\)\{([^{}]*,[^{}]*)\}", first)
+        if found is None:
+            yield first
+            continue
+        head, tail = first[: found.start()], first[found.end() :]
+        waiting += [f"{head}{choice}{tail}" for choice in reversed(found[1].split(","))]
+    if waiting:
+        raise InputError(fix)
+
+
+def _without_dot(pattern: str) -> str:
+    sign = "!" if pattern.startswith("!") else ""
+    return sign + pattern.removeprefix("!").removeprefix("./")
+
+
+def _quiet(found: re.Match[str]) -> str:
+    """Escape in a class what Python may one day take for set operations, and warns about today."""
+    text = found[0]
+    if text[0] != "[":
+        return text
+    return "[" + re.sub(_SET_OPERATOR, lambda one: one[1] or "\\" + one[0], text[1:])
+
+
+def _hint(pattern: str) -> str:
+    """Return the longest text between wildcards as a comment: compiling it is what costs time."""
+    segments = pattern.removeprefix("!").rstrip().split("/")
+    plain = [segment for segment in segments if not set(segment) & set("[]\\()")]
+    texts = [text for segment in plain for text in re.split(r"[*?]+", segment)]
+    longest = max(reversed(texts), key=len, default="")
+    return f"(?#{longest})" if longest else ""
+
+
+def _tame(source: str) -> str:
+    """Return a regex that matches the same paths without retrying every way to split one.
+
+    Between two wildcards the leftmost place for a text is as good as any: what follows can
+    always absorb the rest. Atomic groups say so, and the time stays far from exponential.
+    """
+    # git: no class holds a slash; pathspec: [!a] does. A hyphen that stood first is still itself.
+    source = re.sub(r"\[\^(?!/\])(-?)", lambda one: "[^/" + one[1].replace("-", r"\-"), source)
+    source = re.sub(r"(?:\[\^/\]\*){2,}", "[^/]*", source)
+    source = re.sub(_STAR_BEFORE_STAR, r"(?>[^/]*?\1)", source)
+    head, *blocks = source.split(_ANY_FOLDERS)
+    if head.startswith(_ANY_ROOT):
+        rest = head.removeprefix(_ANY_ROOT)
+        head = f"^(?>(?:[^/]+/)*?{rest}(?=/))" if blocks else f"^(?:[^/]+/)*{rest}"
+    for number, block in enumerate(blocks, 1):
+        last = number == len(blocks)
+        head += f"(?:/[^/]+)*{block}" if last else f"(?>(?:/[^/]+)*?{block}(?=/))"
+    return head
