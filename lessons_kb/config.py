@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -238,8 +240,6 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
     Returns the settings and, for each key set in the text, its dotted name → ``name:line``.
     Raises ConfigError naming the line and, for an unknown key, the nearest valid one.
     """
-    import tomllib
-
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -315,8 +315,6 @@ def _checked(dotted: str, value: Any, where: str) -> Any:
         )
     valid = [key for key in flat_settings(DEFAULTS) if not key.startswith("folders.")]
     if dotted not in valid:
-        import difflib
-
         table, dot, _ = dotted.partition(".")
         own = [key for key in valid if key.startswith(f"{table}.")]
         known = own if dot and own else [*SECTIONS, "folders"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import pwd
+import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -111,8 +115,6 @@ def look_in_agent(directory: str, environment: Mapping[str, str] = NO_VARIABLES)
 def account_home() -> str:
     """Return the home of this account, whatever variables say."""
     try:
-        import pwd
-
         return pwd.getpwuid(os.getuid()).pw_dir
     except (ImportError, KeyError):
         return os.path.expanduser("~")
@@ -172,7 +174,6 @@ def _tell_missing(paths: Sequence[str]) -> str:
     """Say of the first path that is no folder what to do."""
     if not paths:
         return ""
-    import shlex  # not on the path of a hook where all is well
 
     path = os.path.normpath(paths[0])
     if os.path.lexists(path):
@@ -243,8 +244,6 @@ def _find_replaced(directory: str) -> list[str]:
 
 def _has_cards(root: str) -> bool:
     """Tell whether a well-known folder of cards in a repository holds Markdown."""
-    import itertools
-
     for name in KNOWN_FOLDERS:
         places = itertools.islice(os.walk(os.path.join(root, name)), _MAX_FOLDERS)
         if any(file.endswith(SUFFIXES) for _place, _folders, files in places for file in files):
@@ -335,8 +334,6 @@ def _sets_variable(folder: str) -> bool:
         except StorageError:
             return True
         if b"\\" in data:  # JSON and TOML may spell any letter by its number
-            import re
-
             data = re.sub(_ESCAPED, lambda found: bytes.fromhex(found[1].decode()), data)
         if ENVIRONMENT.encode() in data:
             return True

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
 
 from lessons_kb.brain.cluster import ENGINE, ClusterSearch
 from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
+from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.brain.shared_server import explain, name_server, probe_server
 from lessons_kb.errors import LessonsError
@@ -42,10 +42,6 @@ from lessons_kb.store.user_state import (
     state_home,
 )
 from lessons_kb.text.sanitize import counted
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.layers import Layers
-
 
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
 FIX = "`lessons doctor --fix`"

@@ -5,10 +5,11 @@ Only for brains with ``[semantic] enabled = true``; nothing here is imported for
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.brain.index import Index
+from lessons_kb.brain.index import Index, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Document, Hit
@@ -184,7 +185,6 @@ class Meaning:
         vectors.add(found)
 
     def _passages(self, path: str, digest: str) -> list[str]:
-        from lessons_kb.brain.index import read_document  # the parsers: see `refresh`
 
         settings = self._index.settings
         try:
@@ -193,7 +193,6 @@ class Meaning:
             )
         except StorageError:
             return []
-        import hashlib
 
         if hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
             return []  # it changed a moment ago: its new digest will be asked for

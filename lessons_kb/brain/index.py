@@ -8,13 +8,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING
 
 from lessons_kb.cards import read_header as origins
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.config import Settings, settings_from_dict
-from lessons_kb.detect.matcher import measure
+from lessons_kb.detect.matcher import Matcher, Rule, measure
 from lessons_kb.errors import ConfigError, IndexBroken, InputError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.relevance.background_prompts import measure_background
@@ -29,9 +28,6 @@ from lessons_kb.store.scan import settings_signature
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
-
-if TYPE_CHECKING:
-    from lessons_kb.detect.matcher import Matcher
 
 
 def digest_files(
@@ -312,8 +308,6 @@ class Index:
         The name of a rule's card is the number of its file.
         """
         if self._matcher is None:
-            from lessons_kb.detect.matcher import Matcher, Rule  # loads RE2
-
             found = self.catalogue.detectors(most=MAX_DETECTORS)
             found = [one for one in found if one[0] not in self._edited]
             found += [(number, d) for number, e in self._edited.items() for d in e.detectors]

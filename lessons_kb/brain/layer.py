@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from lessons_kb.brain.index import Index
+from lessons_kb.brain.index import Index, digest_files
 from lessons_kb.brain.refresh import Refresh, is_current, refresh, scan_brain
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
@@ -235,7 +235,6 @@ class Layer(Index):
         found = {path: signature for path, signature in signatures if signature}
 
         # Only a process that stays comes here, and a watcher has loaded the parsers.
-        from lessons_kb.brain.index import digest_files
 
         settings, read = self.settings, self._read_edits
         for path, signature in found.items():

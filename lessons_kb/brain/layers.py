@@ -7,13 +7,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from lessons_kb.brain.discovery import discover, name_roots
+from lessons_kb.brain.index import read_body, read_sources
 from lessons_kb.brain.injected import Memory, note_preflight
-from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.brain.refresh import Refresh
 from lessons_kb.brain.retrieve import files_to_guard, find, find_guarding, merge_hits
+from lessons_kb.check.item_states import REQUEST
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
@@ -22,10 +24,6 @@ from lessons_kb.process.programs import start_index
 from lessons_kb.store import user_state as locate
 from lessons_kb.store.settings import follow
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.layer import Watching
-
 
 _PATIENCE = 1.0
 """Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
@@ -134,8 +132,6 @@ class Layers:
 
         An edit is seen after about a quarter of a second.
         """
-        from lessons_kb.brain.layer import Watching
-
         if self._watching is None:
             self._watching = Watching(self.layers)
 
@@ -325,7 +321,6 @@ def _relative(path: str, directory: str) -> str:
 def _closings(layer: Layer) -> str:
     if not layer.settings.check.closings:
         return ""
-    from lessons_kb.check.item_states import REQUEST
 
     return REQUEST
 
@@ -334,7 +329,6 @@ def _sources(homes: Mapping[str, Layer]) -> Callable[[Hit], Collection[str]]:
     """Return what names the files that a lesson was imported from."""
 
     def sources(hit: Hit) -> Collection[str]:
-        from lessons_kb.brain.index import read_sources
 
         layer = homes[hit.card.id]
         return read_sources(layer.root, hit.card.id, layer.settings.index.max_file_bytes)
@@ -345,7 +339,6 @@ def _sources(homes: Mapping[str, Layer]) -> Callable[[Hit], Collection[str]]:
 def _body(layer: Layer, hit: Hit) -> str:
 
     settings = layer.settings
-    from lessons_kb.brain.index import read_body
 
     return read_body(layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes)
 

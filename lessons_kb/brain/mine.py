@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from lessons_kb.brain.detection import propose_patterns
 from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.learn.draft_text import (
@@ -52,10 +53,6 @@ from lessons_kb.transcripts.entries import Entry
 from lessons_kb.transcripts.opencode import read_part
 from lessons_kb.transcripts.reader import CLAUDE, CODEX, COPILOT, GEMINI, MAX_LINE_BYTES, Transcript
 from lessons_kb.transcripts.specstory import read_export
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.layers import Layers
-
 
 OPENCODE, SPECSTORY = "opencode", "specstory"
 _PEEK = 65_536

@@ -30,6 +30,7 @@ from lessons_kb.learn.lesson_effect import ADDRESSED, UNADDRESSED
 from lessons_kb.learn.signs import find_test_command
 from lessons_kb.model import DONE, SHOWN, Card, Check, CheckedItem, Command, Edit, Event, Evidence
 from lessons_kb.process.git import Diff, read_diff
+from lessons_kb.process.run import run_filter
 from lessons_kb.store.files import read_inside
 from lessons_kb.store.journal import Journal
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
@@ -68,7 +69,6 @@ def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0)
         settings = read_user_settings()
         if not settings.command.strip():
             return check
-        from lessons_kb.process.run import run_filter  # a hook without a program needs none
 
         seconds = min(settings.seconds, within) if within else settings.seconds
         output = run_filter(

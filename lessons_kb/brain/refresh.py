@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lessons_kb.brain.index import Index
+from lessons_kb.brain.index import Index, digest_files
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import IndexBusy
 from lessons_kb.model import as_data
@@ -265,7 +265,6 @@ class _Run:
     def _digested(self, paths: list[str], settings: Settings) -> Iterator[list[Entry]]:
 
         # An event that finds nothing changed, its usual case, need not load the parsers.
-        from lessons_kb.brain.index import digest_files
 
         workers = self.workers if len(paths) >= WORTH_A_WORKER else 1
         jobs = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lessons_kb.brain.layer import Layer
+from lessons_kb.learn.lesson_effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import Evidence, judge
@@ -220,7 +221,6 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     every = list(cards)
     if not every or not layer.settings.effect.withhold_harmful:
         return {}
-    from lessons_kb.learn.lesson_effect import may_harm, weigh
 
     totals = layer.session_journal.outcomes.totals([card.id for card in every])
     suspect = (card for card in every if may_harm(totals.get(card.id, {})))

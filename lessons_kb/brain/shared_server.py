@@ -12,6 +12,7 @@ import math
 import os
 import queue
 import re
+import socket
 import ssl
 import threading
 import time
@@ -23,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lessons_kb.brain.discovery import is_settings_moved
+from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.detect.matcher import Change, Match, Matcher, Rule
 from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.model import KINDS, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
@@ -119,7 +121,6 @@ def _patterns(value: object) -> Iterator[tuple[object, Pattern]]:
     """Yield the usable ones of a card's patterns, as they were told and as they are."""
     if not value or not isinstance(value, list):
         return
-    from lessons_kb.cards.keys import parse_pattern  # loads RE2
 
     for one in value[:_MAX_ITEMS]:
         with suppress(InputError, AttributeError):
@@ -233,8 +234,6 @@ class Asking:
 
     def _abandon(self) -> None:
         """End a connection that goes on for ever, byte by byte, and with it the thread."""
-        import socket
-
         for connection in self._open:
             with suppress(OSError, AttributeError):  # not connected yet: that ends by itself
                 connection.sock.shutdown(socket.SHUT_RDWR)

@@ -7,8 +7,8 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.cards.edit import edit_header
@@ -22,8 +22,6 @@ from lessons_kb.store import card_files, trash
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.journal import BUMPED
 
-if TYPE_CHECKING:
-    from lessons_kb.brain.brain import Brain
 Change = str | int | tuple[str, ...] | None
 
 

@@ -7,20 +7,17 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.errors import LessonsError
 from lessons_kb.model import NOTE, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.layers import Layers
-
 
 _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""

@@ -35,6 +35,7 @@ from lessons_kb.model import (
 )
 from lessons_kb.text.analyzer import analyze, get_share
 from lessons_kb.text.paths import FILE_NAMES
+from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
 
@@ -547,8 +548,6 @@ def _find_pattern(pattern: str, evidence: Evidence) -> _Verdict | None:
 
     Comments count: whoever wrote the pattern knows what shows the item.
     """
-    from lessons_kb.text.patterns import find_line
-
     left = MAX_EVIDENCE
     for edit in evidence.edits:
         lines = edit.text[:left].split("\n")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
+from lessons_kb.brain.cards import Stale, find_stale
+from lessons_kb.brain.rename import rename_card
 from lessons_kb.cli.options import (
     Ids,
     open_brain,
@@ -20,12 +23,6 @@ from lessons_kb.cli.options import (
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from lessons_kb.brain.cards import Stale
 
 
 def archive(
@@ -58,7 +55,6 @@ def archive(
         if options().json:
             print_json([as_data(card) for card in cards])
         return
-    from lessons_kb.brain.cards import find_stale
 
     found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
     chosen = [] if dry_run else _choose_stale(found, yes=yes, curated=curated)
@@ -159,8 +155,6 @@ def rename(
 
     Example: lessons rename telegram-allowlist "Anyone in the group could run commands"
     """
-    from lessons_kb.brain.rename import rename_card
-
     done = rename_card(open_brain(), card, " ".join(title))
     if options().json:
         print_json(as_data(done))

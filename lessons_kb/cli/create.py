@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.cards import ON_DUPLICATE
 from lessons_kb.cli.options import check_choice, check_kind, open_brain, options, print_json, say
 from lessons_kb.cli.options import options as chosen_options
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
-from lessons_kb.learn.draft_text import MISSING
+from lessons_kb.learn.draft_text import MISSING, Sketch
 from lessons_kb.model import KINDS, PATTERNS, Card, Pattern, as_data
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.text.sanitize import clean_line, shell_word
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.learn.draft_text import Sketch
-
 
 STDIN = "-"
 """As the title: the whole card is on standard input."""
@@ -167,7 +164,6 @@ def _pattern(text: str) -> Pattern:
 
 
 def _choose_rule(on_duplicate: str | None) -> str:
-    from lessons_kb.brain.cards import ON_DUPLICATE
 
     interactive = is_interactive()
     check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))

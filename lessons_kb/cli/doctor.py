@@ -12,6 +12,7 @@ import typer
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
+from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ def doctor(
     from lessons_kb.agents.install.install_agent import check_agents, fix_agents
     from lessons_kb.brain.doctor import apply_fixes, check_health
     from lessons_kb.service.start_daemon import check_daemon
-    from lessons_kb.store.user_state import git_top
 
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     brain = None

@@ -6,19 +6,17 @@ import datetime as dt
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.journal import draft_after
+from lessons_kb.brain.journal import run as run_recorded
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
-from lessons_kb.model import EVENTS, as_data
+from lessons_kb.model import EVENTS, Event, as_data
 from lessons_kb.text.sanitize import clean_line, visible_json
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.model import Event
-
 
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeatable.")]
 Tools = Annotated[list[str] | None, typer.Option("--tool", help="Only this tool; repeatable.")]
@@ -131,8 +129,6 @@ def run(
 
     Example: lessons run --stall 300 -- pytest -q
     """
-    from lessons_kb.brain.journal import run as run_recorded
-
     trouble = ""
     brain = None
     try:
@@ -153,7 +149,6 @@ def run(
 
 
 def _say_drafts(brain: Brain, command: list[str], session: str | None) -> None:
-    from lessons_kb.brain.journal import draft_after
 
     try:
         made = draft_after(brain, command, session)

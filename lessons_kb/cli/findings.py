@@ -7,12 +7,26 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from lessons_kb import render
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.detection import (
+    Found,
+    History,
+    count_unused,
+    detect_diff,
+    detect_files,
+    detect_history,
+    list_tree,
+    tell_line,
+)
+from lessons_kb.brain.injected import session_of
+from lessons_kb.brain.post_check import count_check, read_diff_evidence
+from lessons_kb.cards.lint import ADVICE
 from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.options import (
     Revision,
@@ -29,16 +43,21 @@ from lessons_kb.cli.options import (
     relative_path,
     say,
 )
+from lessons_kb.detect.matcher import EXTRA
 from lessons_kb.errors import InputError
-from lessons_kb.model import CONTRADICTED, DENIED, OPEN, as_data
+from lessons_kb.model import (
+    CONTRADICTED,
+    DENIED,
+    OPEN,
+    Check,
+    CheckedItem,
+    DetectedLine,
+    Finding,
+    as_data,
+)
+from lessons_kb.process.programs import install_command
 from lessons_kb.text.sanitize import counted, visible, visible_json
 from lessons_kb.version import __version__
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.detection import Found, History
-    from lessons_kb.model import Check, CheckedItem, DetectedLine, Finding
-
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -147,8 +166,6 @@ def lint(
 
     Example: lessons lint --fail-on warning
     """
-    from lessons_kb.brain.brain import Brain
-
     check_choice("--format", form, LINT_FORMATS)
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     if folder:
@@ -174,7 +191,6 @@ _LEVELS = ("error", "warning", "info")
 
 
 def _summed_up(findings: Sequence[Finding]) -> str:
-    from lessons_kb.cards.lint import ADVICE
 
     if not findings:
         return "no problems"
@@ -250,8 +266,6 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
-        from lessons_kb.brain.injected import session_of
-        from lessons_kb.brain.post_check import count_check  # not for --help
 
         if not (session or session_of()[0]):  # a session is counted when its turn ends
             count_check(brain.layers, result, at=time.time())
@@ -276,12 +290,6 @@ def _check(
         if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     else:
-        from lessons_kb.brain.detection import (
-            detect_diff,  # not for --help
-            tell_line,
-        )
-        from lessons_kb.brain.post_check import read_diff_evidence
-
         change = read_diff(brain, diff)
         text = " ".join(answer)
         changed = read_diff_evidence(change)
@@ -346,12 +354,6 @@ def detect(
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
     """
-    from lessons_kb.brain.detection import (
-        detect_diff,
-        detect_files,
-        list_tree,
-    )
-
     check_choice("--format", form, DETECT_FORMATS)
     form = "json" if options().json else form
     if sum((diff is not None, history, bool(paths))) > 1:
@@ -362,8 +364,6 @@ def detect(
     brain.refresh()
     _say_unused(brain)
     if history:
-        from lessons_kb.brain.detection import detect_history
-
         _print_history(brain, detect_history(brain), form)
         return
     if diff is not None:
@@ -391,9 +391,6 @@ def _from_root(brain: Brain, paths: Sequence[str]) -> list[str]:
 
 
 def _say_unused(brain: Brain) -> None:
-    from lessons_kb.brain.detection import count_unused
-    from lessons_kb.detect.matcher import EXTRA
-    from lessons_kb.process.programs import install_command
 
     beyond, without = count_unused(brain)
     if beyond:
@@ -405,7 +402,6 @@ def _say_unused(brain: Brain) -> None:
 
 
 def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
-    from lessons_kb.text.sanitize import visible
 
     rows = [(_place(brain, one.match.path), one) for one in found]
     if form == "json":

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
+from lessons_kb.brain.exchange import (
+    FORMATS,
+    NAMES,
+    ON_NEAR,
+    TRANSCRIPT,
+    Exchange,
+    Session,
+    Step,
+    Transcripts,
+    find_files,
+    guess_source,
+)
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
+from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import clean_line, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lessons_kb.brain.exchange import Session, Step
+from lessons_kb.transcripts.reader import AGENTS
 
 
 def import_cards(
@@ -42,9 +52,6 @@ def import_cards(
 
     Example: lessons import AGENTS.md CLAUDE.md
     """
-    from lessons_kb.brain.exchange import ON_NEAR, TRANSCRIPT, Exchange
-    from lessons_kb.transcripts.reader import AGENTS
-
     check_choice("--near", near, ON_NEAR)
     check_choice("--agent", agent, AGENTS)
     files = _find_files(paths)
@@ -69,12 +76,6 @@ def import_cards(
 
 def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
     """Return (source, path) of each file that is meant; say what was found out."""
-    from lessons_kb.brain.exchange import (
-        NAMES,
-        find_files,
-        guess_source,
-    )
-
     if words[0] in NAMES and not os.path.exists(words[0]):
         if not words[1:]:
             raise InputError(f"no file to import; write `lessons import {words[0]} FILE`")
@@ -88,8 +89,6 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
     """Read sessions into the journal, where `create --from-session` and drafts find them."""
-    from lessons_kb.brain.exchange import Transcripts
-
     transcripts = Transcripts(open_brain())
     sessions: list[Session] = []
     notes: list[str] = []
@@ -146,8 +145,6 @@ def export(
 
     Example: lessons export jsonl -o lessons.jsonl
     """
-    from lessons_kb.brain.exchange import FORMATS, Exchange
-
     check_choice("FORMAT", form, FORMATS)
     brain = open_brain()
     lines = Exchange(brain).export(form)
@@ -155,7 +152,6 @@ def export(
         for line in lines:
             print(line)
         return
-    from lessons_kb.store.files import write_export
 
     brain.cards.check_free(output)
     write_export(output, lines)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lessons_kb.brain.cluster import KEY_VARIABLE, Difference, compare, open_cluster
+from lessons_kb.brain.cluster import sync as push
+from lessons_kb.brain.layer import Layer, Watching, format_census, take_census
+from lessons_kb.brain.refresh import Refresh
 from lessons_kb.cli.options import draw_progress, open_brain, options, print_json, say
 from lessons_kb.errors import EngineUnreachable, IndexBroken
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import counted, visible
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.cluster import Difference
-    from lessons_kb.brain.layer import Layer
-    from lessons_kb.brain.refresh import Refresh
 
 
 def index(
@@ -29,8 +28,6 @@ def index(
 
     Example: lessons index --rebuild
     """
-    from lessons_kb.brain.layer import format_census, take_census
-
     brain = open_brain()
     workers = max(1, min(4, os.cpu_count() or 1))
     with draw_progress("reading") as show:
@@ -74,8 +71,6 @@ def watch() -> None:
 
     Example: lessons watch &
     """
-    from lessons_kb.brain.layer import Watching
-
     brain = open_brain()
     say(f"watching {', '.join(layer.root for layer in brain.layers)}; press Ctrl-C to stop")
     watching = Watching(brain.layers, say=lambda line: print(line, flush=True), shared=True)
@@ -115,8 +110,6 @@ def sync(
 
 
 def _push(layer: Layer, to: str) -> None:
-    from lessons_kb.brain.cluster import KEY_VARIABLE, open_cluster
-    from lessons_kb.brain.cluster import sync as push
 
     key = os.environ.get(KEY_VARIABLE, "")
     cluster = open_cluster(layer, to, key=key, create=True)
@@ -130,7 +123,6 @@ def _push(layer: Layer, to: str) -> None:
 
 
 def _verify(layer: Layer, to: str) -> None:
-    from lessons_kb.brain.cluster import KEY_VARIABLE, compare, open_cluster
 
     key = os.environ.get(KEY_VARIABLE, "")
     try:

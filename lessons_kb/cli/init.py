@@ -9,8 +9,18 @@ from typing import Annotated
 
 import typer
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.discovery import look
+from lessons_kb.brain.init import count_cards, make_brain, trust_brain
+from lessons_kb.brain.mine import tell_past
+from lessons_kb.cards.keys import build_schema
+from lessons_kb.cli.mine import run_mine
 from lessons_kb.cli.options import open_brain, options, print_json, print_table, print_wrapped, say
+from lessons_kb.config import flat_settings
 from lessons_kb.errors import InputError
+from lessons_kb.store.scan import goes_by_path, is_trusted
+from lessons_kb.store.settings import read_settings
+from lessons_kb.store.user_state import user_brain
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")]
@@ -18,8 +28,6 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.
 
 def say_goes_by_path(root: str) -> None:
     """Say so where the trust in a brain goes by its path."""
-    from lessons_kb.store.scan import goes_by_path
-
     if goes_by_path(root):
         say(f"{root} is read-only: trust is tied to its path and applies to any folder there")
 
@@ -38,10 +46,6 @@ def init(
 
     Example: lessons init docs/brain
     """
-    from lessons_kb.brain.init import count_cards, make_brain
-    from lessons_kb.store.scan import is_trusted
-    from lessons_kb.store.user_state import user_brain
-
     root, made = make_brain(user_brain() if user else _choose(folder), confirm=_confirm)
     trusted = is_trusted(root)
     if options().json:
@@ -65,8 +69,6 @@ def init(
 
 def _command(root: str, *, user: bool) -> str:
     """Return how a card is added to a new brain from here."""
-    from lessons_kb.brain.discovery import look
-
     nearest = next(iter(look(os.curdir).trusted), "") == root
     named = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
     return f'lessons{named} add "what went wrong"'
@@ -85,9 +87,6 @@ def _offer_mining(root: str) -> bool:
 
     Returns whether that was the next step.
     """
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.mine import tell_past
-
     with contextlib.closing(Brain.open(root)) as brain:
         past = tell_past(brain.directory)
         if not past:
@@ -97,7 +96,6 @@ def _offer_mining(root: str) -> bool:
             return False
         if not typer.confirm(f"Found {past}: look for lessons?", default=True):
             return False
-        from lessons_kb.cli.mine import run_mine
 
         run_mine(brain, all_projects=False, drafts=0)
         return True
@@ -122,8 +120,6 @@ def trust(
 
     Example: lessons trust docs/brain
     """
-    from lessons_kb.brain.init import trust_brain
-
     root = trust_brain(folder, revoke=revoke)
     if options().json:
         print_json({"brain": root, "trusted": not revoke})
@@ -143,12 +139,8 @@ def config(
     Example: lessons config --json
     """
     if schema:
-        from lessons_kb.cards.keys import build_schema
-
         print_json(build_schema())
         return
-    from lessons_kb.config import flat_settings
-    from lessons_kb.store.settings import read_settings
 
     settings, origins = read_settings(open_brain().layers[0].root)
     flat = flat_settings(settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,12 +14,11 @@ from typer.core import TyperGroup
 
 from lessons_kb.cli.options import Options, close_brains, discard_output, set_options, tell
 from lessons_kb.errors import LessonsError
+from lessons_kb.text.sanitize import visible
 from lessons_kb.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     app: typer.Typer
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -248,7 +248,6 @@ def _reader_has_gone() -> int:
 
 
 def _fail(message: str) -> int:
-    from lessons_kb.text.sanitize import visible
 
     line = " ".join(map(str.strip, message.splitlines()))
     tell(f"lessons: {visible(line)}")

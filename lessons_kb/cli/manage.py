@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from lessons_kb.cli.options import open_brain, options, print_json
 from lessons_kb.model import as_data
-
-if TYPE_CHECKING:
-    from lessons_kb.tui.rows import Row, RowSource
+from lessons_kb.tui.line_mode import run_prompt
+from lessons_kb.tui.rows import Row, RowSource
 
 
 def manage() -> None:
@@ -24,8 +23,6 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    from lessons_kb.tui.rows import RowSource
-
     with open_brain() as brain:
         source = RowSource(brain)
         if options().json:
@@ -42,7 +39,6 @@ def manage() -> None:
             if full_screen.return_code:
                 raise typer.Exit(full_screen.return_code)
             return
-        from lessons_kb.tui.line_mode import run_prompt
 
         refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True))
         if refused and not interactive:

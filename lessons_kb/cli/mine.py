@@ -6,21 +6,20 @@ import contextlib
 import datetime as dt
 import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
 
+from lessons_kb.brain import mine as mining
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.mine import Found
 from lessons_kb.cli.options import open_brain, options, print_json, say
 from lessons_kb.errors import BrainNotFound, InputError
+from lessons_kb.learn.mining import Candidate, typed_before
+from lessons_kb.store.user_state import is_brain, user_brain
 from lessons_kb.text.sanitize import clean_line, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts import Draft
-    from lessons_kb.brain.mine import Found
-    from lessons_kb.learn.mining import Candidate
 
 SHOWN = 20
 _WIDTH = 80
@@ -65,8 +64,6 @@ def run_mine(
     comments: Sequence[str] = (),
 ) -> None:
     """Mine and print what was found."""
-    from lessons_kb.brain import mine as mining
-
     with _progress() as show:
         found = mining.mine(
             brain, everywhere=all_projects, since=since, comments=comments, progress=show
@@ -89,8 +86,6 @@ def run_mine(
 def _brain(all_projects: bool) -> Brain:
     if not all_projects:
         return open_brain()
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.store.user_state import is_brain, user_brain
 
     root = user_brain()
     if not is_brain(root):
@@ -151,7 +146,6 @@ def _print_json(found: Found, made: Sequence[Draft], limit: int) -> None:
 
 
 def _data(one: Candidate) -> dict[str, Any]:
-    from lessons_kb.learn.mining import typed_before
 
     return {
         "title": one.title,

@@ -7,24 +7,21 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.post_check import read_change
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.model import KINDS, SEVERITIES, as_data
-from lessons_kb.store.user_state import find_brains
-from lessons_kb.text.sanitize import counted, shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.model import Card
-    from lessons_kb.process.git import Diff
-
+from lessons_kb.model import KINDS, SEVERITIES, Card, as_data
+from lessons_kb.process.git import Diff
+from lessons_kb.store.user_state import find_brains, user_brain
+from lessons_kb.text.sanitize import clean_line, counted, shell_word, visible, visible_json
 
 COPIED = "id"
 """A column that is copied from the screen: it is never cut and never broken."""
@@ -164,10 +161,6 @@ def open_brain() -> Brain:
 
     Brains that were found but are not trusted are left out, with one line on stderr.
     """
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
-    from lessons_kb.store.user_state import user_brain
-
     for name in options().brains:
         check_folder("--brain", name)
     if options().brains:
@@ -240,8 +233,6 @@ _NARROWEST_HELP = 40
 
 def say(message: str) -> None:
     """Tell the user something that is not the answer."""
-    from lessons_kb.text.sanitize import visible
-
     line = visible(message)
     with contextlib.suppress(OSError, ValueError):  # where both go to one file, in this order
         sys.stdout.flush()
@@ -267,8 +258,6 @@ def discard_output(stream: TextIO) -> None:
 
 def print_json(data: Any) -> None:
     """Print an answer as JSON."""
-    from lessons_kb.text.sanitize import visible_json
-
     print(visible_json(json.dumps(data, ensure_ascii=False, indent=2)))
 
 
@@ -277,8 +266,6 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
 
     ``right`` names the columns that are flushed right, separated by spaces.
     """
-    from lessons_kb.text.sanitize import clean_line
-
     cells = [[clean_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         print("\n".join(lay_out(columns, cells, right=right.split())))
@@ -379,6 +366,4 @@ def say_stale(brain: Brain) -> None:
 
 def read_diff(brain: Brain, revision: str) -> Diff:
     """Return the change of a revision, of the work tree for ""."""
-    from lessons_kb.brain.post_check import read_change
-
     return read_change(brain, revision)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
 
 from lessons_kb import render
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.cards import names_stage
+from lessons_kb.brain.why import find_least_budget, is_too_small
 from lessons_kb.cli.options import (
     Paths,
     Revision,
@@ -24,13 +28,7 @@ from lessons_kb.cli.options import (
     tell,
 )
 from lessons_kb.errors import Untrusted
-from lessons_kb.model import as_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.model import Card, Preflight
+from lessons_kb.model import Card, Preflight, as_data
 
 BLOCK, WARNINGS = "text", "warnings"
 _COMMON = 5
@@ -105,7 +103,6 @@ def _explain(brain: Brain, block: Preflight, text: str) -> None:
 
 
 def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> None:
-    from lessons_kb.brain.why import find_least_budget, is_too_small
 
     if not is_too_small(block):
         return
@@ -116,8 +113,6 @@ def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> Non
 
 def _most_seen(brain: Brain, stage: str) -> list[Card]:
     """Return the stage's lessons that would be given, those seen most often first."""
-    from lessons_kb.brain.cards import names_stage
-
     cards = [
         card
         for card in brain.cards.all()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lessons_kb import render
+from lessons_kb.brain.cards import names_project, names_stage, names_topic
 from lessons_kb.cli.options import (
     Paths,
     Stage,
@@ -24,15 +25,11 @@ from lessons_kb.cli.options import (
     say_stale,
 )
 from lessons_kb.errors import InputError
-from lessons_kb.model import KINDS, NOTE, STATUSES, as_data
+from lessons_kb.model import KINDS, NOTE, STATUSES, Card, as_data
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.render import age
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean, counted
-
-if TYPE_CHECKING:
-    from lessons_kb.model import Card
-
 
 ROWS = 20
 """Rows of ``list`` unless asked otherwise."""
@@ -58,12 +55,6 @@ def list_cards(
 
     Example: lessons list --severity high --sort count
     """
-    from lessons_kb.brain.cards import (
-        names_project,
-        names_stage,
-        names_topic,
-    )
-
     check_kind(kind, severity)
     check_choice("--sort", sort, tuple(_ORDERS))
     check_choice("--status", status, (*STATUSES, "all"))

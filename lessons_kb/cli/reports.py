@@ -7,10 +7,14 @@ import math
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.evaluation import MISS, Fault, Report
+from lessons_kb.brain.evaluation import evaluate as measure
 from lessons_kb.cli.options import (
     open_brain,
     options,
@@ -30,6 +34,9 @@ from lessons_kb.learn.lesson_effect import (
     RECURRED,
     UNADDRESSED,
     VERDICTS,
+    Effect,
+    Overview,
+    Rate,
     count_verdicts,
     never_used,
     noisy,
@@ -37,17 +44,10 @@ from lessons_kb.learn.lesson_effect import (
     top,
 )
 from lessons_kb.model import as_data
-from lessons_kb.relevance.evaluation_measures import parse_labelled
+from lessons_kb.relevance.evaluation_measures import Evaluation, parse_labelled
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import clean_line, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.evaluation import Fault, Report
-    from lessons_kb.learn.lesson_effect import Effect, Overview, Rate
-    from lessons_kb.relevance.evaluation_measures import Evaluation
-
 
 History = tuple[tuple[str, str, int], ...]
 ROWS = 10
@@ -323,7 +323,6 @@ def _share(part: int, whole: int) -> str:
 
 
 def _weekly(history: History) -> list[int]:
-    import datetime as dt
 
     weeks: dict[int, int] = {}
     for day, what, times in history:
@@ -375,8 +374,6 @@ def report(
     Example: lessons report -o report.html
     """
     from lessons_kb.report import build_page
-    from lessons_kb.store.card_files import read_template
-    from lessons_kb.store.files import write_export
 
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
@@ -503,8 +500,6 @@ def evaluate(
 
     Example: lessons eval prompts.jsonl --fail-under recall@5=0.8 --fail-under false-injection=0.05
     """
-    from lessons_kb.brain.evaluation import evaluate as measure
-
     least: dict[str, float | None] = {"recall5": min_recall5, "hit3": min_hit3, "mrr": min_mrr}
     least |= {"ndcg10": min_ndcg10, "kept": min_kept}
     most: dict[str, float | None] = {"false_injection": max_false_injection}
@@ -545,8 +540,6 @@ def _print(report: Report) -> None:
 
 def _print_faults(faults: Sequence[Fault], engine: str) -> None:
     """Print each prompt of which something is wrong, below it the cards and the reasons."""
-    from lessons_kb.brain.evaluation import MISS
-
     line = 0
     for fault in faults:
         if fault.line != line:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.drafts import Draft
+from lessons_kb.brain.why import find_near_misses, note_offered
 from lessons_kb.cli.create import edit_file
 from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
 from lessons_kb.cli.why import offer
@@ -14,13 +18,6 @@ from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsEr
 from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.drafts import Draft
 
 
 def review(
@@ -50,7 +47,6 @@ def review(
     if len(chosen) + everything > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     check_choice("--on-duplicate", on_duplicate, ("fail", "new"))
-    from lessons_kb.brain.why import find_near_misses, note_offered
 
     drafts = (brain := open_brain()).drafts
     if show is not None:

@@ -6,21 +6,27 @@ import datetime as dt
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lessons_kb import render
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.cards import tell_prompt
+from lessons_kb.brain.why import (
+    NearMiss,
+    Verdict,
+    Why,
+    explain_prompt,
+    find_prompt,
+    find_why,
+    nearest,
+)
 from lessons_kb.cli.options import open_brain, options, print_json, print_wrapped, say
 from lessons_kb.errors import InputError
 from lessons_kb.learn.lesson_effect import MARKS
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.brain.why import NearMiss, Verdict, Why
-
 
 _MAX_SHOWN = 200
 """Characters of a prompt in a question."""
@@ -28,8 +34,6 @@ _MAX_SHOWN = 200
 
 def offer(brain: Brain, near: NearMiss) -> None:
     """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
-    from lessons_kb.brain.cards import tell_prompt
-
     told = tell_prompt(near.prompt)
     shown = clean_line(told)
     if len(shown) > _MAX_SHOWN:
@@ -43,8 +47,6 @@ def offer(brain: Brain, near: NearMiss) -> None:
 
 def teach(brain: Brain, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
-    from lessons_kb.brain.cards import tell_prompt
-
     card = brain.cards.add_symptom(name, prompt)
     say(f"{clean_line(card.id)} is found by \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
@@ -79,8 +81,6 @@ def why(
 
     Example: lessons why "Add a Telegram command that runs a shell script"
     """
-    from lessons_kb.brain.why import explain_prompt, find_why
-
     text = " ".join(prompt or ())
     if prompt and not text.strip():
         raise InputError("the prompt is empty; leave it out to explain the last one")
@@ -105,7 +105,6 @@ def why(
         print_wrapped(line)
     if told.source == "recomputed":
         say("this session recorded no reasons; they are recomputed with today's cards")
-    from lessons_kb.brain.why import nearest
 
     if near := nearest(told.prompt, told.verdicts):
         offer(brain, near)
@@ -200,9 +199,6 @@ def mark(
     effect = brain.stats.mark(card, what, session=session)
     told = ""
     if what == "irrelevant":
-        from lessons_kb.brain.cards import tell_prompt
-        from lessons_kb.brain.why import find_prompt
-
         told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
     if options().json:
         print_json(as_data(effect))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.signs import FEEDBACK, REQUEST, error_excerpt, find_failing
 from lessons_kb.learn.triggers import (
     INTERRUPT,
@@ -21,10 +21,6 @@ from lessons_kb.learn.triggers import (
 )
 from lessons_kb.model import Event, Pattern
 from lessons_kb.text.sanitize import clean, clean_line
-
-if TYPE_CHECKING:
-    from lessons_kb.learn.mining import Candidate
-
 
 SITUATION = "Situation"
 FIX = "Fix"

@@ -185,7 +185,6 @@ def _start(mark: str, code: Sequence[str]) -> bool:
 
 
 def _begin(code: Sequence[str], *, folder: str | None) -> subprocess.Popen[bytes]:
-    import subprocess  # few events start one
 
     # -P: whatever lies in the working directory must never be imported.
     return subprocess.Popen(

@@ -7,6 +7,7 @@ of files that did not change survive a rebuild of the index.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,6 @@ class Vectors:
             self._db = _open(self._path)
         except sqlite3.Error as error:
             raise StorageError(f"cannot open {self._path}: {error}; check the folder") from None
-        import glob
 
         for other in glob.glob(os.path.join(glob.escape(folder), f"{_PREFIX}*.db")):
             if other != self._path:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from lessons_kb.agents.capabilities import (
     AGENTS,
@@ -21,11 +20,13 @@ from lessons_kb.agents.capabilities import (
     event_name,
     find_host,
     is_attended,
+    put_into_words,
     replaced_by,
     text_of,
 )
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.brain.injected import posted_session
+from lessons_kb.brain.layers import Layers
 from lessons_kb.hook_client import DEADLINE_VARIABLE, LONGER_SECONDS, read_deadline
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import (
@@ -34,9 +35,6 @@ from lessons_kb.session.state import (
     HookEvent,
 )
 from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.layers import Layers
 
 _LATE_SECONDS = 3.0
 """Within which the process that answers after a late one has noted the same, where it has no id."""
@@ -168,8 +166,6 @@ def _answer(
         return table.silence, ""
     if answer.trouble:
         log_failure(host, name, answer.trouble)
-
-    from lessons_kb.agents.capabilities import put_into_words  # most events say nothing
 
     said = put_into_words(answer)
     unseen = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pwd
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -74,7 +76,6 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
         return False
     try:
         _write({**record, "tried": time.time()})
-        import subprocess
 
         process = subprocess.Popen(
             [sys.executable, "-I", "-m", "lessons_kb.service.daemon"],
@@ -120,7 +121,6 @@ def find_obstacle() -> str:
         return ""
     if owner == os.getuid():
         return f"{place} is not a folder of yours alone; run `rm -r {place}`"
-    import pwd
 
     try:
         name = pwd.getpwuid(owner).pw_name

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from lessons_kb.brain.detection import Detected, find_in_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
+from lessons_kb.learn.lesson_effect import RECURRED
+from lessons_kb.learn.signs import error_excerpt
 from lessons_kb.model import DONE, FAILURES, Card, Event, Signal
 from lessons_kb.session.record_event import missed_events, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import (
@@ -24,10 +26,14 @@ from lessons_kb.session.state import (
     read_state,
     turn_state,
 )
-from lessons_kb.session.turn_lessons import find_step, name_call, note_ended, tell_after
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.detection import Detected
+from lessons_kb.session.turn_lessons import (
+    find_step,
+    find_sure,
+    give,
+    name_call,
+    note_ended,
+    tell_after,
+)
 
 _TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
@@ -102,7 +108,6 @@ def _find_written(
     held = {mark for call, mark in holding if call == name_call(hook_event)}
     if not held:
         return []
-    from lessons_kb.brain.detection import find_in_files  # few calls need these
 
     return find_in_files(open_session.brain, written, open_session.scope, without=held)
 
@@ -118,8 +123,6 @@ def _find_late(
 ) -> list[tuple[Layer, Card]]:
     if event.outcome != "exec_error" or not event.output:
         return []
-    from lessons_kb.learn.signs import error_excerpt  # only a failure needs these
-    from lessons_kb.session.turn_lessons import find_sure
 
     state = read_state(open_session.journal, hook_event.context)
     return find_sure(open_session.brain, error_excerpt(event.output), state)
@@ -133,8 +136,6 @@ def _add_lessons(
     late: list[tuple[Layer, Card]],
 ) -> Answer:
     """Put lessons behind what the guards say, unless the session has them in its context."""
-    from lessons_kb.session.turn_lessons import give
-
     block, given = give(open_session.brain, hook_event, capabilities, late)
     if not block.text:
         return said
@@ -158,7 +159,6 @@ def _note_recurrences(
     """Count what was found in a change that went in: it is known, not guessed."""
     if not made:
         return
-    from lessons_kb.learn.lesson_effect import RECURRED
 
     for layer in open_session.brain.layers:
         for _call, alias, card, _text in made:

@@ -25,6 +25,7 @@ from lessons_kb.brain.detection import (
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.retrieve import find_usable
+from lessons_kb.brain.shared_server import find_in_call, read_card
 from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_files import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.guards.file_names import relative_path, show_path
@@ -309,8 +310,6 @@ def _find_served(
 
     They are about calls only where the user allows it. The nearest brain stands for theirs.
     """
-    from lessons_kb.brain.shared_server import find_in_call, read_card
-
     cards = [read_card(one) for one in served if _is_about_calls(one)]
     placed = map(call.place, call.changes)
     guarded, matches = find_in_call(cards, call.changed, placed, call.commands)

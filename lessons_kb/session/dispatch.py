@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from lessons_kb.brain.discovery import (
     Discovery,
@@ -14,6 +13,7 @@ from lessons_kb.brain.discovery import (
     tell_below,
     tell_untrusted,
 )
+from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import (
     BrainNotFound,
     ConfigError,
@@ -21,6 +21,7 @@ from lessons_kb.errors import (
     StorageError,
     Untrusted,
 )
+from lessons_kb.session.compact import answer_first
 from lessons_kb.session.state import (
     NOTHING,
     Answer,
@@ -29,9 +30,6 @@ from lessons_kb.session.state import (
     OpenSession,
 )
 from lessons_kb.store.user_state import is_first, state_home, user_brain
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.layers import Layers
 
 HANDLERS: Mapping[str, str] = {
     "start": "start",
@@ -100,7 +98,6 @@ def _answer_compaction(
     """Answer a compaction that only the agent's record tells of, before the event itself."""
     if hook_event.agent not in UNANNOUNCED or hook_event.what not in ("prompt", "after"):
         return NOTHING
-    from lessons_kb.session.compact import answer_first  # few agents need it
 
     try:
         return answer_first(open_session, hook_event, capabilities)

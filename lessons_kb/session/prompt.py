@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from lessons_kb.brain.injected import OUTCOME, name_cards, outcome
 from lessons_kb.brain.layers import freshen
+from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import Preflight
@@ -30,15 +30,11 @@ from lessons_kb.session.state import (
 from lessons_kb.store.journal import Journal, prepare
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 
-if TYPE_CHECKING:
-    from lessons_kb.brain.shared_server import Asking
-
 
 def ask(open_session: OpenSession, hook_event: HookEvent, prompt: str) -> Asking | None:
     """Begin to ask the server that the user shares with others, if there is one."""
     if hook_event.posted or not os.path.exists(user_settings_path()):
         return None
-    from lessons_kb.brain.shared_server import ask_server
 
     try:
         project = open_session.brain.project

@@ -13,7 +13,11 @@ from lessons_kb.model import Event, Signal
 from lessons_kb.session.state import HookEvent, TurnState, event_of, now, read_state
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import Journal, prepare, prepare_record
+from lessons_kb.transcripts.codex import read_number, read_origin
 from lessons_kb.transcripts.entries import CALL, CANCELLED, FAILED, INTERRUPT, OK, UNKNOWN, Entry
+from lessons_kb.transcripts.gemini_cli import read_message
+from lessons_kb.transcripts.reader import read_answer
+from lessons_kb.transcripts.reader import read_tail as read_entries
 
 RECORDED = ("claude-code", "codex")
 """Agents whose record tells of calls that fire no hook."""
@@ -98,7 +102,6 @@ def find_answer(journal: Journal, hook_event: HookEvent) -> str:
     """
     if hook_event.agent != _ANSWERING or not hook_event.transcript:
         return ""
-    from lessons_kb.transcripts.reader import read_answer
 
     asked = journal.events.find(session=hook_event.session, kinds=("prompt",), limit=1)
     since = asked[0].at if asked else 0.0
@@ -117,7 +120,6 @@ def find_message(hook_event: HookEvent) -> str:
     """Return the id of the message that the model wrote last, "" where no record tells it."""
     if hook_event.agent != _WRITTEN_FIRST or not hook_event.transcript:
         return ""
-    from lessons_kb.transcripts.gemini_cli import read_message
 
     return read_message(read_tail(hook_event.transcript, 0, limit=LOOK_BACK_BYTES)[0])
 
@@ -129,7 +131,6 @@ def find_origin(journal: Journal, hook_event: HookEvent) -> str:
     """
     if hook_event.agent != _NAMING or not hook_event.transcript:
         return ""
-    from lessons_kb.transcripts.codex import read_number, read_origin
 
     data, start = read_tail(hook_event.transcript, 0, limit=MAX_TAIL_BYTES)
     origin, end = ("", 0) if start else read_origin(data.partition(b"\n")[0])
@@ -158,8 +159,6 @@ def _gained(agent: str, transcript: str, offset: int) -> tuple[list[Entry], int,
 
 def _read_results(agent: str, data: bytes) -> tuple[list[Entry], int, dict[str, str]]:
     """Return calls that are known to have ended, and interrupts, with the bytes of whole lines."""
-    from lessons_kb.transcripts.reader import read_tail as read_entries
-
     entries, used, steps = read_entries(agent, data)
     known = [e for e in entries if e.kind in (CALL, INTERRUPT) and e.ended != UNKNOWN]
     return [e for e in known if e.kind == CALL or e.ended == OK], used, dict(steps)

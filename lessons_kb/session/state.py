@@ -9,20 +9,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Check, Event, Hit, Preflight
+from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import SESSION_PATIENCE, SESSION_STATE, Journal, open_session_journal
 from lessons_kb.store.scan import cache_dir
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.token_estimate import TokenCounter, count_bytes, estimate_tokens
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.layers import Layers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,8 +166,6 @@ class OpenSession:
             if self._find is not None:
                 self._brain = self._find(self.directory)
             else:
-                from lessons_kb.brain.layers import Layers  # most events need but the journal
-
                 self._brain = Layers.open(*self._roots, directory=self.directory)
                 if self._journal is not None:
                     self._brain.layers[0].use_session_journal(self._journal)
@@ -457,8 +454,6 @@ def pack_known(
     hits: Sequence[Hit], settings: PreflightSettings, capabilities: Capabilities
 ) -> Preflight:
     """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
-    from lessons_kb.preflight.block import pack
-
     return pack(
         hits,
         [],

@@ -17,6 +17,7 @@ from lessons_kb.brain.post_check import (
     judge,
     note_checked,
 )
+from lessons_kb.brain.shared_server import read_card
 from lessons_kb.check.item_states import check_items, read_closings
 from lessons_kb.model import CONTRADICTED, Card
 from lessons_kb.session.outcomes import note_effects, order_drafts
@@ -117,7 +118,6 @@ def _read_served(
     """Return the lessons that a server gave; the nearest brain's journal remembers them."""
     if not served:
         return []
-    from lessons_kb.brain.shared_server import read_card  # few users have a server
 
     return [(open_session.brain.layers[0], read_card(one)) for one in served]
 

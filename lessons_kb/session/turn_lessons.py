@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from lessons_kb.brain.detection import is_card_file
+from lessons_kb.brain.detection import Detected, is_card_file
 from lessons_kb.brain.injected import card_digest
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.detect.matcher import Change
+from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import SERVED, Card, Hit, Preflight
@@ -29,11 +28,6 @@ from lessons_kb.session.state import (
 from lessons_kb.store.journal import Journal
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.detection import Detected
-    from lessons_kb.detect.matcher import Match
-
 
 MOST = 2
 """Lessons given so in one turn."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import stat
 import sys
@@ -490,8 +491,6 @@ def remove_any(path: str) -> None:
     except FileNotFoundError:
         return
     except (IsADirectoryError, PermissionError):  # what unlinking a folder is called on macOS
-        import shutil  # not on the path of a prompt: it loads every compression library
-
         shutil.rmtree(path)
 
 

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lessons_kb.errors import StorageError
@@ -198,7 +199,6 @@ class Database:
         )
         for migration in self._migrations:
             db.executescript(migration)
-        from pathlib import Path  # loads the parser of URLs
 
         file = Path(self.path).absolute().as_uri()
         for way in _READ_ONLY if self._fallback and os.path.isfile(self.path) else ():

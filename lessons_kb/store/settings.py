@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 import time
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -234,7 +235,6 @@ def _read_table(path: str, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
         return {}
     except (OSError, StorageError) as error:
         raise ConfigError(f"{path}: {error}; grant yourself read access") from None
-    import tomllib
 
     try:
         table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})

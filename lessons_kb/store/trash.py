@@ -12,6 +12,7 @@ moves to the trash.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import hashlib
 import json
@@ -419,8 +420,6 @@ def restore(root: str, name_or_path: str) -> str:
     trashed = entries(root)
     chosen = next((e for e in trashed if name_or_path in (e.name, e.path)), None)
     if chosen is None:
-        import difflib  # a prompt never needs it
-
         near = difflib.get_close_matches(name_or_path, [e.path for e in trashed], n=1)
         hint = f"; did you mean {shown(near[0])}?" if near else ""
         raise CardNotFound(f"{shown(name_or_path)} is not in the trash{hint}")

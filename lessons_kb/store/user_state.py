@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
+import pwd
 import stat
 import sys
 import time
@@ -248,8 +250,6 @@ def _user_dir(what: str) -> str:
 def _expand(path: str) -> str:
     home = os.environ.get("HOME")
     if home is not None and not os.path.isabs(home):
-        import pwd
-
         try:
             home = pwd.getpwuid(os.getuid()).pw_dir
         except KeyError:
@@ -488,8 +488,6 @@ def _quote(path: str) -> str:
     key = "".join(parts)
     if len(key) <= _MAX_KEY_BYTES:
         return key
-
-    import hashlib  # loads OpenSSL
 
     digest = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return f"{key[:_KEPT_OF_LONG_KEY]}=={digest}"
