@@ -20,8 +20,11 @@ PURE_ROOMS = (
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
-    *("search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_connection.py"),
-    "search/embeddings",
+    "search/tantivy_engine.py",
+    "search/rank_bm25_engine.py",
+    "search/qdrant_engine.py",
+    "search/embeddings.py",
+    "search/embedding_model.py",
 )
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
 below store opens a file"."""
@@ -35,13 +38,13 @@ HOMES = {
     "markdown_it": ("cards",),
     "mcp": ("service/mcp",),
     "numpy": ("search", "brain/embeddings.py"),
-    "onnxruntime": ("search/embeddings",),
+    "onnxruntime": ("search/embeddings.py", "search/embedding_model.py"),
     "pathspec": ("text",),
     "platformdirs": ("store",),
     "prometheus_client": ("service/web",),
     "pydantic": ("service/mcp", "service/web"),
     "pygls": ("service/lsp",),
-    "qdrant_client": ("search/qdrant_engine.py", "search/qdrant_connection.py"),
+    "qdrant_client": ("search/qdrant_engine.py",),
     "rank_bm25": ("search", "duplicates"),
     "re2": ("text",),
     "rich": ("cli", "tui", "render.py"),
@@ -50,7 +53,7 @@ HOMES = {
     "Stemmer": ("text",),
     "tantivy": ("search",),
     "textual": ("tui",),
-    "tokenizers": ("search/embeddings",),
+    "tokenizers": ("search/embeddings.py", "search/embedding_model.py"),
     "tomlkit": ("agents",),
     "typer": ("cli",),
     "uvicorn": ("service/mcp", "service/web"),
@@ -126,9 +129,8 @@ def test_nothing_below_store_does_io(path: pathlib.Path) -> None:
 
 STARTS_PROCESSES = {
     "process/git.py": 1,  # silent for too long, git is ended
-    "process/process_tree.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
-    "process/detached.py": 1,  # ends itself
-    "process/editor.py": 1,  # the user's, who is waited for
+    "process/run.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
+    "process/programs.py": 2,  # the index ends itself; the user's editor is waited for
     "service/start_daemon.py": 1,  # leaves when it is idle
 }
 """How many calls start a process, and what ends it."""
@@ -148,20 +150,19 @@ OPEN_UNGUARDED = {
     "cli/options.py": "a file that the user names may be a pipe, such as <(command)",
     "data/__init__.py": "a resource of the package",
     "process/git.py": "is looked at first, and never waits",
-    "process/installation.py": "the interpreter's own",
-    "process/process_tree.py": "/proc",
+    "process/programs.py": "the interpreter's own",
+    "process/run.py": "/proc",
     "search": "an engine's own folder, a model's files",
     "service/daemon.py": "/proc",
     "service/start_daemon.py": "/proc",
-    "store/disk.py": "the one door",
+    "store/files.py": "the one door",
     "store/locks.py": "/proc, and a lock's file",
-    "store/mounts.py": "/proc",
-    "store/replace_file.py": "asks for a lease, reads through the door",
-    "store/agent_settings.py": "writes a temporary file of git's",
-    "store/templates.py": "a resource of the package",
-    "store/watcher_lease.py": "/proc",
+    "store/catalogue.py": "/proc",
+    "store/settings.py": "writes a temporary file of git's",
+    "store/card_files.py": "a resource of the package",
+    "store/file_watcher.py": "/proc",
 }
-"""Files that open others to read them and do not go through ``store.disk.open_regular``."""
+"""Files that open others to read them and do not go through ``store.files.open_regular``."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
@@ -220,23 +221,21 @@ def test_the_client_is_short_and_lean() -> None:
 
 
 SURROUNDINGS = {
-    "brain/current_session.py": "the default for a library's caller: the session it runs in",
-    "brain/captured_run.py": "a command runs where it was started",
+    "brain/injected.py": "the default for a library's caller: the session it runs in",
+    "brain/journal.py": "a command runs where it was started",
     "brain/discovery.py": "the default for a library's caller",
-    "brain/drafts/drafts.py": "paths as the user types them",
+    "brain/drafts.py": "paths as the user types them",
     "brain/layers.py": "the default for a library's caller: where it stands",
-    "brain/git_merge_setup.py": "git runs where the user stands",
-    "brain/merge_driver.py": "git runs where the user stands",
-    "brain/open_brains.py": "the default for a library's caller",
-    "brain/mining/transcript_files.py": "where agents keep their records",
+    "brain/git_merge.py": "git runs where the user stands",
+    "brain/brain.py": "the default for a library's caller",
+    "brain/mine.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
-    "process/editor.py": "the user's editor",
-    "process/find_program.py": "the search path of programs",
-    "search/embeddings/embedding_model.py": "the cache that other programs share",
+    "process/programs.py": "the user's editor, the search path of programs",
+    "search/embedding_model.py": "the cache that other programs share",
     "service/daemon.py": "who is served, and by which state",
     "service/start_daemon.py": "the same, for whoever asks the daemon",
     "service/fallback.py": "the client's other half",
-    "store/locate.py": "where the user keeps state: the only place that says so",
+    "store/user_state.py": "where the user keeps state: the only place that says so",
     "tui/app.py": "a terminal's colours",
 }
 """File → why it reads the environment or the working directory; everything else is told them."""

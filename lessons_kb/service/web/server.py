@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 import uvicorn
-from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -36,7 +35,7 @@ from lessons_kb.service.mcp.http import (
     listen,
 )
 from lessons_kb.service.mcp.server import build_server
-from lessons_kb.service.mcp.tools import Tools
+from lessons_kb.service.mcp.tools import ToolError, Tools
 from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Guard
 from lessons_kb.service.web.callers import CALLER, Tokens
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
