@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, Protocol, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ToolError as ToolError  # noqa: PLC0414 re-exported
 from mcp.types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import TypedDict
