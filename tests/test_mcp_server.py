@@ -135,6 +135,17 @@ def test_search_and_get(call) -> None:
     assert "## Prevention Checklist" in card["text"]
 
 
+def test_files_beyond_max_files_are_told(call, brain: pathlib.Path) -> None:
+    assert "skipped" not in call("lessons_search", query="telegram allowlist")
+    (brain / "lessons.toml").write_text("[index]\nmax_files = 3\n")
+    trust_brain(str(brain))
+    for found in (
+        call("lessons_search", query="telegram allowlist"),
+        call("lessons_preflight", prompt=PROMPT),
+    ):
+        assert "files skipped: more than max_files = 3; raise index.max_files" in found["skipped"]
+
+
 def test_check_names_what_is_not_visible(call) -> None:
     found = call("lessons_check", answer="I added the command.", cards=[CARD])
     assert found["checked"] == len(found["unaddressed"]) == 2
@@ -582,8 +593,8 @@ def test_a_lesson_that_came_too_late_is_given_again(
 
 IMPATIENT = """
 import sys
-from lessons_kb.service.mcp import http_timeouts
-http_timeouts.REQUEST_SECONDS = 1.0
+from lessons_kb.service.mcp import http
+http.REQUEST_SECONDS = 1.0
 from lessons_kb.cli.main import main
 main()
 """

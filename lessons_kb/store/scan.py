@@ -16,6 +16,7 @@ from typing import Any
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import Finding
+from lessons_kb.store.catalogue import FORMAT
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import (
@@ -138,11 +139,14 @@ def revoke(root: str) -> None:
 def cache_dir(root: str) -> str:
     """Return the folder for a brain's catalogue and index, made if need be.
 
-    In a trusted brain it is ``.lessons/cache-<token>``: the token is random and known to this
-    user's state alone, so no repository, and no checkout over an existing folder, can bring a
-    cache that would be read. Where ``.lessons`` is a link, belongs to someone else or cannot be
-    written, where the path is not UTF-8, and for a brain that is not trusted, it lies in the
-    user's cache home. Raises StorageError when neither can be made.
+    In a trusted brain it is ``.lessons/cache-<token>-<format>``: the token is random and known to
+    this user's state alone, so no repository, and no checkout over an existing folder, can bring
+    a cache that would be read. Versions with another format of the catalogue have another folder:
+    a process of one of them would go on writing into a file that was made anew.
+
+    Where ``.lessons`` is a link, belongs to someone else or cannot be written, where the path is
+    not UTF-8, and for a brain that is not trusted, it lies in the user's cache home. Raises
+    StorageError when neither can be made.
     """
     real = os.path.realpath(root)
     record = read_record(real)
@@ -154,10 +158,10 @@ def cache_dir(root: str) -> str:
     # An engine's folder must have a name that is text.
     if record is not None and real.encode("utf-8", "ignore").decode() == real:
         outer = os.path.join(real, CACHE_NAME)
-        folder = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
+        folder = os.path.join(outer, f"{_CACHE_PREFIX}{record['cache_token']}-{FORMAT}")
         if (_is_ours(outer) and _is_ours(folder)) or (trusted and _make_inside(outer, folder)):
             return folder
-    fallback = os.path.join(cache_home(), brain_key(real))
+    fallback = os.path.join(cache_home(), f"{brain_key(real)}-{FORMAT}")
     make_private(fallback)
     return fallback
 

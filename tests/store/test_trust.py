@@ -6,6 +6,7 @@ import stat
 import pytest
 
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.store import scan
 from lessons_kb.store import user_state as locate
 from lessons_kb.store.scan import (
     cache_dir,
@@ -134,6 +135,16 @@ def test_the_cache_of_a_brain_not_trusted_lies_with_the_user(root, home):
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
+@pytest.mark.parametrize("where", ["inside", "with the user"])
+def test_a_version_with_another_format_has_another_cache(root, monkeypatch, where):
+    """It may run still, and its next commit is not to be taken for ours, nor ours for its own."""
+    if where == "inside":
+        trust(root)
+    ours = cache_dir(root)
+    monkeypatch.setattr(scan, "FORMAT", scan.FORMAT - 1)
+    assert cache_dir(root) not in (ours, os.path.dirname(ours))
+
+
 def test_a_strange_cache_is_never_read_and_never_deleted(root):
     strange = {
         ".lessons/catalogue.db": "planted",
@@ -176,7 +187,7 @@ def test_a_cache_folder_that_is_a_link_is_not_followed(repository, home, tmp_pat
         write(repository, ".lessons", "")
     else:
         os.mkdir(outer)
-        name = "cache-" + read_record(repository)["cache_token"]
+        name = f"cache-{read_record(repository)['cache_token']}-{scan.FORMAT}"
         os.symlink(elsewhere, os.path.join(outer, name))
     folder = cache_dir(repository)
     assert folder.startswith(f"{home}/.cache/lessons-kb/")

@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Annotated, Any, Literal, Protocol, cast
+from typing import Annotated, Any, Literal, NotRequired, Protocol, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -94,12 +94,14 @@ class Block(TypedDict):
     footer: str
     lessons: list[Found]
     context: list[Found]
+    skipped: NotRequired[str]
 
 
 class Hits(TypedDict):
-    """Search results, best first."""
+    """Search results, best first; ``skipped`` says that files are too many to be searched."""
 
     hits: list[Found]
+    skipped: NotRequired[str]
 
 
 class Matched(TypedDict):
@@ -290,6 +292,11 @@ def show_hit(hit: dict[str, Any]) -> Found:
     )
 
 
+def _tell_skipped(brain: Brain) -> str:
+    """Say which brains hold more files than are indexed, "" where none does."""
+    return defang_line(" ".join(filter(None, (layer.tell_beyond() for layer in brain.layers))))
+
+
 def show_match(hit: Hit) -> Matched:
     """Return a lesson in the shape of a client that merges it with its own."""
     card = hit.card
@@ -443,7 +450,11 @@ class Tools:
                 budget=budget,
                 context=context,
             )
-            return show_block(render.preflight_data(found, brain.layers[0].settings.language))
+            data = render.preflight_data(found, brain.layers[0].settings.language)
+            block = show_block(data)
+            if skipped := _tell_skipped(brain):
+                block["skipped"] = skipped
+            return block
 
     def lessons_match(
         self,
@@ -476,7 +487,10 @@ class Tools:
             brain = self._workspace.find(directory)
             chosen = tuple(kinds or (*KINDS, NOTE))
             hits = brain.search(query, kinds=chosen, stage=stage, paths=paths or (), limit=limit)
-            return Hits(hits=[show_hit(render.hit_data(hit)) for hit in hits])
+            found = Hits(hits=[show_hit(render.hit_data(hit)) for hit in hits])
+            if skipped := _tell_skipped(brain):
+                found["skipped"] = skipped
+            return found
 
     def lessons_get(self, id: CardId, directory: str | None = None) -> CardText:  # noqa: A002
         """Read one whole card."""

@@ -172,11 +172,11 @@ def test_a_token_learns_nothing_of_another_brain(
 
 def test_told_to_stop_it_finishes_what_it_is_answering(start: Start, tokens, roots) -> None:
     slow = (
-        "import time; from lessons_kb.store import draft_files\n"
-        "write = draft_files.DraftFolder.write\n"
+        "import time; from lessons_kb.store import card_files\n"
+        "write = card_files.DraftFolder.write\n"
         "def late(*a, **k):\n"
         "    open(MARK, 'w').close(); time.sleep(1); return write(*a, **k)\n"
-        "draft_files.DraftFolder.write = late\n"
+        "card_files.DraftFolder.write = late\n"
     )
     mark = pathlib.Path(roots["shop"]).parent / "writing"
     server = start(code=slow.replace("MARK", repr(str(mark))))
@@ -202,13 +202,13 @@ def test_told_to_stop_it_finishes_what_it_is_answering(start: Start, tokens, roo
 
 KILL = """
 import os, signal
-from lessons_kb.store import draft_files
-real = draft_files.{name}
+from lessons_kb.store import card_files
+real = card_files.{name}
 def deadly(*a, **k):
     if {before}: os.kill(os.getpid(), signal.SIGKILL)
     real(*a, **k)
     os.kill(os.getpid(), signal.SIGKILL)
-draft_files.{name} = deadly
+card_files.{name} = deadly
 """
 
 
