@@ -1,4 +1,4 @@
-"""Which event of which agent means what, and what an answer to it may do.
+"""The coding agents, one row each: their events, what an answer may do, where they are set up.
 
 What an agent cannot do has a fallback. Context that an event cannot carry waits for the next
 event of the session that can (Cursor and VS Code take none with a prompt). Where the
@@ -8,11 +8,14 @@ user whom an event cannot reach go to standard error, which agents show in their
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from lessons_kb import render
+from lessons_kb.hook_client import SILENT
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.state import Answer
 from lessons_kb.text.times import read_time
@@ -20,10 +23,13 @@ from lessons_kb.text.times import read_time
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Agent:
-    """One coding agent."""
+    """One coding agent; its file of this room reads its payloads and writes its output."""
 
+    name: str
     events: Mapping[str, str]
     """Name of its event → our kind of event; an event that is not here is answered with silence."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Another spelling of an event → the one in ``events``."""
     context: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
     lines: tuple[str, ...] = ()
@@ -49,10 +55,87 @@ class Agent:
     """Seconds within which the same without an id is one event that was fired twice."""
     keeps_directory: bool = False
     """A command begins where the last one ended; else each one where the session began."""
+    hooked_tools: tuple[str, ...] = ()
+    """Tools whose successes come through a hook with more than the record tells, of an agent
+    whose record tells of all calls, also of those that fire no hook."""
+    rewritten: bytes = b""
+    """How the line begins with which it replaces all messages of its record, where it compacts a
+    session without telling any hook."""
     call: str = "/{}"
     """How the user calls a command of ours in the chat."""
-    silence: str = ""
-    """What is printed when there is nothing to say."""
+    begins: str = '"SessionStart"'
+    """What the payload holds of the event that begins a session; "" where that shows no line."""
+
+    program: str
+    folder: str
+    """Its own folder of this user: {home}, {config}, {code} or {NAME:default} of a variable."""
+    project_folder: str
+    hooks_file: str = ""
+    """Where its hooks stand, or the plugin that calls us, below its folder."""
+    personal_file: str = ""
+    """Where they stand in a project for this user alone."""
+    marks: Mapping[str, Any] = field(default_factory=dict)
+    """What its file of hooks has to say besides."""
+    shares: str = ""
+    """The agent whose file of hooks, and whose commands, it reads."""
+    matchers: Mapping[str, str] = field(default_factory=dict)
+    """Event → which tools fire it; without one all do. A success of any tool ends a run of
+    failures, but a process for each call of a tool that nothing is learned from is too dear where
+    matchers are exact."""
+    handler: Mapping[str, Any] = field(default_factory=dict)
+    """An entry of its list of hooks, where words in capitals are filled in; a plugin has none."""
+    nested: bool = True
+    """Entries stand in groups; else in the event's list themselves."""
+    end_seconds: int = 10
+    """The most that it grants at the end of a session."""
+    mcp_fields: tuple[str, ...] = ()
+    """What every payload of its hooks has, where these can call a tool of a running server."""
+    mcp_lacks: tuple[str, ...] = ()
+    """Fields of single events that its payloads do not have: it would drop the call."""
+    server: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Scope → the file that lists MCP servers, and where in it; ``shared`` is a project's own."""
+    server_entry: Mapping[str, Any] = field(default_factory=dict)
+    user_entry: Mapping[str, Any] = field(default_factory=dict)
+    """What the entry has besides where it is this user's."""
+    command_file: str = ""
+    layout: str = ""
+    """Of a command's file, see ``settings_files``."""
+    arguments: str = ""
+    """What stands in a command for the words that the user typed behind it."""
+    notes: str = ""
+    """What to tell the user who sets it up, a line each."""
+    project_note: str = ""
+    shared_note: str = ""
+    """About the server in a file that belongs to the project."""
+
+    @property
+    def silence(self) -> str:
+        """What is printed when there is nothing to say."""
+        return "" if self.name in SILENT else "{}"
+
+    @property
+    def module(self) -> Any:
+        """The agent's file, with ``read`` and ``write``."""
+        return import_module(f"lessons_kb.agents.{self.name.replace('-', '_')}")
+
+    def show(self, event: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
+        """Return what is printed for an answer, and what the user does not see of it.
+
+        Unless the event shows ``lines``, that is all that is for the user.
+        """
+        message = format_message(answer)
+        shown = message if lines else ""
+        output = self.module.write(event, answer, shown)
+        progress = self.module.write_progress(shown) if self.progress else ""
+        printed = progress + json.dumps(output) if output or progress else self.silence
+        return printed, "" if lines else message
+
+    def show_line(self, line: str) -> str:
+        """Return what is printed when a session begins so that the user sees a line."""
+        if self.progress:
+            return str(self.module.write_progress(line)).rstrip()
+        start = next(event for event, what in self.events.items() if what == "start")
+        return json.dumps(self.module.write(start, Answer(), line))
 
 
 _CLAUDE_EVENTS: Mapping[str, str] = {
@@ -64,16 +147,25 @@ _CLAUDE_EVENTS: Mapping[str, str] = {
     "Stop": "stop",
     "SessionEnd": "end",
 }
+_CLAUDE_LINES = tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd")
+_CODEX_EVENTS = {n: what for n, what in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"}
+_CALL = {"type": "command", "command": "LINE", "timeout": "SECONDS"}
+_MARKDOWN, _SKILL = "commands/{}.md", "skills/{}/SKILL.md"
+_LATE = (
+    "{} accepts no context with a prompt; lessons arrive at the start of a session and with tool"
+    " results."
+)
 
-AGENTS: Mapping[str, Agent] = {
-    "claude-code": Agent(
+_ROWS = (
+    Agent(
+        name="claude-code",
         # PreCompact takes no context: the session that starts from the summary does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
         context=(
             *("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse"),
             *("PostToolUse", "PostToolUseFailure"),
         ),
-        lines=tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd"),
+        lines=_CLAUDE_LINES,
         ask=("PreToolUse",),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
         # After a failed call its "continue" counts for nothing.
@@ -81,17 +173,72 @@ AGENTS: Mapping[str, Agent] = {
         project=("CLAUDE_PROJECT_DIR",),
         within=0.5,
         keeps_directory=True,
+        hooked_tools=("Read", "Edit", "Write", "NotebookEdit", "Bash", "PowerShell"),
+        program="claude",
+        folder="{CLAUDE_CONFIG_DIR:{home}/.claude}",
+        project_folder=".claude",
+        hooks_file="settings.json",
+        personal_file="settings.local.json",
+        matchers={
+            "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
+            "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
+        },
+        # With ``args`` no shell stands in between: one process less, and nothing to quote.
+        handler={
+            "type": "command",
+            "command": "PROGRAM",
+            "args": ["claude-code"],
+            "timeout": "SECONDS",
+        },
+        mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
+        server={
+            "user": ("{CLAUDE_CONFIG_DIR:{home}}/.claude.json", "mcpServers"),
+            "personal": (
+                *("{CLAUDE_CONFIG_DIR:{home}}/.claude.json", "projects", "{project}"),
+                "mcpServers",
+            ),
+            "shared": ("{project}/.mcp.json", "mcpServers"),
+        },
+        server_entry={"type": "stdio"},
+        command_file=_MARKDOWN,
+        layout="silent",
+        arguments="$ARGUMENTS",
+        notes=(
+            "The hooks take effect at once, except in folders that Claude Code does not trust yet."
+        ),
+        shared_note="Claude Code asks each user once to approve the server in `.mcp.json`.",
     ),
-    "codex": Agent(
+    Agent(
+        name="codex",
         # Its PreToolUse takes no "ask"; a stop after a tool would replace the tool's result.
-        events={n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
+        events=_CODEX_EVENTS,
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
         call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
         within=0.5,
+        hooked_tools=("apply_patch",),
+        program="codex",
+        folder="{CODEX_HOME:{home}/.codex}",
+        project_folder=".codex",
+        hooks_file="hooks.json",
+        matchers={"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
+        handler=_CALL,
+        end_seconds=3,
+        mcp_fields=("session_id", "transcript_path", "cwd", "turn_id"),
+        # It drops a call whose input names what the payload lacks; Claude Code leaves it as it is.
+        mcp_lacks=("prompt_id", "source"),
+        server={"user": ("config.toml", "mcp_servers"), "shared": ("config.toml", "mcp_servers")},
+        command_file=_SKILL,
+        layout="skill",
+        notes=(
+            "Codex runs hooks only after you approve them: open `codex`, type /hooks, approve"
+            " these."
+        ),
+        project_note="Codex reads project settings only in trusted projects.",
     ),
-    "gemini-cli": Agent(
+    Agent(
+        name="gemini-cli",
         events={
             "SessionStart": "start",
             "BeforeAgent": "prompt",
@@ -108,9 +255,27 @@ AGENTS: Mapping[str, Agent] = {
         stop=("BeforeTool",),
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,
-        silence="{}",
+        rewritten=b'{"$set":{"messages":',
+        program="gemini",
+        folder="{home}/.gemini",
+        project_folder=".gemini",
+        hooks_file="settings.json",
+        matchers={"BeforeTool": "replace|write_file|run_shell_command"},
+        handler={
+            "name": "NAME",
+            "type": "command",
+            "command": "HARMLESS",
+            "timeout": "MILLISECONDS",
+        },
+        server={"user": ("settings.json", "mcpServers"), "shared": ("settings.json", "mcpServers")},
+        command_file="commands/{}.toml",
+        layout="toml",
+        arguments="{{args}}",
+        notes="Restart Gemini CLI. It may warn once about new hooks.",
+        project_note="Gemini CLI asks for approval when the hooks of a project change.",
     ),
-    "opencode": Agent(
+    Agent(
+        name="opencode",
         # The names are those of the events our plugin sends; it adds what they carry.
         events={
             "start": "start",
@@ -122,13 +287,34 @@ AGENTS: Mapping[str, Agent] = {
             "compact": "compact",
             "end": "end",
         },
+        renamed={
+            "chat.message": "prompt",
+            "tool.execute.before": "before",
+            "tool.execute.after": "after",
+            "session.idle": "stop",
+            "experimental.session.compacting": "compact",
+        },
         context=("start", "prompt", "before", "after", "failed", "compact"),
         lines=("prompt", "after", "failed", "stop"),
         lasting=False,  # the system prompt is built anew each time
         within=0.5,
-        silence="{}",
+        begins='"event":"start"',
+        program="opencode",
+        folder="{config}/opencode",
+        project_folder=".opencode",
+        hooks_file="plugins/lessons.ts",
+        server={
+            "user": ("{config}/opencode/opencode.json", "mcp"),
+            "shared": ("{project}/opencode.json", "mcp"),
+        },
+        server_entry={"type": "local", "command": ["SERVER", "mcp"], "enabled": True},
+        command_file=_MARKDOWN,
+        layout="described",
+        arguments="$ARGUMENTS",
+        notes="Restart opencode: it loads plugins when it starts.",
     ),
-    "cursor": Agent(
+    Agent(
+        name="cursor",
         events={
             "sessionStart": "start",
             "beforeSubmitPrompt": "prompt",
@@ -140,46 +326,122 @@ AGENTS: Mapping[str, Agent] = {
             "afterAgentResponse": "stop",  # its stop does not say what was answered
             "sessionEnd": "end",
         },
+        renamed={
+            "SessionStart": "sessionStart",
+            "UserPromptSubmit": "beforeSubmitPrompt",
+            "PreToolUse": "preToolUse",
+            "PostToolUse": "postToolUse",
+            "PostToolUseFailure": "postToolUseFailure",
+            "PreCompact": "preCompact",
+            "SessionEnd": "sessionEnd",
+        },
         context=("sessionStart", "postToolUse"),
         lines=("preCompact",),
         ask=("beforeShellExecution",),
         project=("CURSOR_PROJECT_DIR",),
         within=0.5,
-        silence="{}",
+        begins="",
+        program="cursor",
+        folder="{home}/.cursor",
+        project_folder=".cursor",
+        hooks_file="hooks.json",
+        marks={"version": 1},
+        matchers={"preToolUse": "Write|Delete"},
+        handler={"command": "LINE", "timeout": "SECONDS"},
+        nested=False,
+        server={"user": ("mcp.json", "mcpServers"), "shared": ("mcp.json", "mcpServers")},
+        command_file=_MARKDOWN,
+        layout="plain",
+        notes=_LATE.format("Cursor"),
+        project_note="Cursor reads project hooks only in trusted workspaces.",
     ),
-    "copilot-cli": Agent(
+    Agent(
+        name="copilot-cli",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
+        renamed={
+            "sessionStart": "SessionStart",
+            "userPromptSubmitted": "UserPromptSubmit",
+            "preToolUse": "PreToolUse",
+            "postToolUse": "PostToolUse",
+            "postToolUseFailure": "PostToolUseFailure",
+            "agentStop": "Stop",
+            "preCompact": "PreCompact",
+            "sessionEnd": "SessionEnd",
+        },
         context=(
             *("SessionStart", "UserPromptSubmit", "PreToolUse"),
             *("PostToolUse", "PostToolUseFailure"),
         ),
-        lines=(*(name for name in _CLAUDE_EVENTS if name != "SessionEnd"), "PreCompact"),
+        lines=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
         ask=("PreToolUse",),
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,
-        silence="{}",
-    ),
-    "vscode": Agent(
-        events={
-            **{n: o for n, o in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"},
-            "PreCompact": "compact",
+        program="copilot",
+        folder="{COPILOT_HOME:{home}/.copilot}",
+        project_folder=".github",
+        hooks_file="hooks/lessons.json",
+        marks={"version": 1},
+        handler={
+            "type": "command",
+            "bash": "HARMLESS",
+            "powershell": "POWERSHELL",
+            "timeoutSec": "SECONDS",
+            # VS Code's. Not "linux" and the like as well: Copilot CLI would take those first.
+            "command": "LINE OF vscode",
+            "timeout": "SECONDS",
         },
+        nested=False,
+        server={
+            "user": ("mcp-config.json", "mcpServers"),
+            "shared": ("{project}/.mcp.json", "mcpServers"),
+        },
+        server_entry={"type": "stdio"},
+        user_entry={"tools": ["*"]},
+        command_file=_SKILL,
+        layout="silent",
+        notes=(
+            "Copilot CLI names the lessons in its timeline; with `-s` it shows nothing:"
+            " `lessons why`."
+        ),
+    ),
+    Agent(
+        name="vscode",
+        events={**_CODEX_EVENTS, "PreCompact": "compact"},
         context=("SessionStart", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
         ask=("PreToolUse",),
         stop=("PreToolUse",),
         within=0.3,
-        silence="{}",
+        program="code",
+        folder="{code}",
+        project_folder=".vscode",
+        # One file, or both would fire every event twice. Each finds in an entry the keys that it
+        # knows, and VS Code passes over the one event that it does not know.
+        shares="copilot-cli",
+        server={"user": ("mcp.json", "servers"), "shared": ("mcp.json", "servers")},
+        server_entry={"type": "stdio"},
+        notes=(
+            "VS Code ignores matchers, so the hook runs for every tool.\n"
+            + _LATE.format("VS Code")
+            + "\nAgent hooks are a preview feature of VS Code; your organisation may have disabled"
+            " them."
+        ),
     ),
-}
+)
+
+AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in _ROWS}
 
 
 Payload = Mapping[str, Any]
 
-
 MAX_OUTPUT_CHARS = 20_000
 """Beyond this only the end of what a tool printed is looked at."""
+_REPLACED = ("old_string", "oldString", "old_str")
+_WRITTEN = (
+    *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
+    *("patch", "patchText", "input"),
+)
 
 
 def text_of(payload: Payload, *names: str) -> str:
@@ -193,20 +455,14 @@ def text_of(payload: Payload, *names: str) -> str:
 
 def object_of(payload: Payload, *names: str) -> Payload:
     """Return the first of these values that is an object, {} if none is."""
-    for name in names:
-        value = payload.get(name)
-        if isinstance(value, dict):
-            return value
-    return {}
+    found = (payload.get(name) for name in names)
+    return next((value for value in found if isinstance(value, dict)), {})
 
 
 def arguments_of(payload: Payload, *names: str) -> object:
     """Return the arguments of a call: an object or a text."""
-    for name in names:
-        value = payload.get(name)
-        if isinstance(value, (dict, str)):
-            return value
-    return {}
+    found = (payload.get(name) for name in names)
+    return next((value for value in found if isinstance(value, (dict, str))), {})
 
 
 def time_of(payload: Payload) -> float:
@@ -224,64 +480,37 @@ def output_of(arguments: object, printed: str) -> str:
 
     What a tool prints of an edit shows the file around it.
     """
-    if not isinstance(arguments, dict):
-        return end_of(printed)
-    edits = arguments.get("edits")
-    parts = [arguments, *(edits if isinstance(edits, list) else ())]
-    parts = [part for part in parts if isinstance(part, dict) and any(n in part for n in _WRITTEN)]
-    if not parts:
-        return end_of(printed)
+    parts = [part for part in _edits(arguments) if any(name in part for name in _WRITTEN)]
     texts = [text_of(part, *_WRITTEN) for part in parts]
-    return end_of("\n".join(text for text in texts if text))
+    return end_of("\n".join(filter(None, texts)) if parts else printed)
 
 
 def replaced_by(arguments: object) -> str:
     """Return the text that an edit replaces, "" of other calls."""
+    return end_of("\n".join(filter(None, (text_of(x, *_REPLACED) for x in _edits(arguments)))))
+
+
+def _edits(arguments: object) -> list[Payload]:
+    """Return the arguments of a call and the edits in them."""
     if not isinstance(arguments, dict):
-        return ""
+        return []
     edits = arguments.get("edits")
     parts = [arguments, *(edits if isinstance(edits, list) else ())]
-    texts = [text_of(part, *_REPLACED) for part in parts if isinstance(part, dict)]
-    return end_of("\n".join(text for text in texts if text))
+    return [part for part in parts if isinstance(part, dict)]
 
 
-_REPLACED = ("old_string", "oldString", "old_str")
-_WRITTEN = (
-    *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
-    *("patch", "patchText", "input"),
-)
+_NOT_TO_BE_ASKED = ("bypassPermissions", "dontAsk")
+_COPILOTS = ("stop_reason", "custom_instructions")
+"""Keys beside a transcript's path that VS Code does not send."""
+_COPILOTS_OWN = "COPILOT_HOOK_DIR"
+"""Copilot CLI gives it to hooks alone; it reads the folders that VS Code reads."""
+_CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
 
 
-EVENT_NAMES = ("hook_event_name", "hookEventName", "event")
-_RENAMED: Mapping[str, Mapping[str, str]] = {
-    "copilot-cli": {
-        "sessionStart": "SessionStart",
-        "userPromptSubmitted": "UserPromptSubmit",
-        "preToolUse": "PreToolUse",
-        "postToolUse": "PostToolUse",
-        "postToolUseFailure": "PostToolUseFailure",
-        "agentStop": "Stop",
-        "preCompact": "PreCompact",
-        "sessionEnd": "SessionEnd",
-    },
-    "cursor": {
-        "SessionStart": "sessionStart",
-        "UserPromptSubmit": "beforeSubmitPrompt",
-        "PreToolUse": "preToolUse",
-        "PostToolUse": "postToolUse",
-        "PostToolUseFailure": "postToolUseFailure",
-        "PreCompact": "preCompact",
-        "SessionEnd": "sessionEnd",
-    },
-    "opencode": {
-        "chat.message": "prompt",
-        "tool.execute.before": "before",
-        "tool.execute.after": "after",
-        "session.idle": "stop",
-        "experimental.session.compacting": "compact",
-    },
-}
-"""Agent → another spelling of an event → the one in the table."""
+def event_name(payload: Payload, agent: str = "") -> str:
+    """Return the event's name as the row of the agent spells it."""
+    name = text_of(payload, "hook_event_name", "hookEventName", "event")
+    return AGENTS[agent].renamed.get(name, name) if agent else name
 
 
 def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:
@@ -316,47 +545,18 @@ def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> s
     return agent
 
 
-def is_attended(agent: str, payload: Payload, environment: Mapping[str, str]) -> bool:
+def is_attended(agent: Agent, payload: Payload, environment: Mapping[str, str]) -> bool:
     """Return whether somebody is there, and willing, to answer a question about a call."""
     if text_of(payload, "permission_mode") in _NOT_TO_BE_ASKED:
         return False
-    told = ((environment.get(name), values) for name, values in AGENTS[agent].unattended.items())
-    return not any(value in values for value, values in told if value)
-
-
-def event_name(payload: Payload, agent: str = "") -> str:
-    """Return the event's name as the table of the agent spells it."""
-    name = text_of(payload, *EVENT_NAMES)
-    return _RENAMED.get(agent, {}).get(name, name)
-
-
-_NOT_TO_BE_ASKED = ("bypassPermissions", "dontAsk")
-_COPILOTS = ("stop_reason", "custom_instructions")
-"""Keys beside a transcript's path that VS Code does not send."""
-_COPILOTS_OWN = "COPILOT_HOOK_DIR"
-"""Copilot CLI gives it to hooks alone; it reads the folders that VS Code reads."""
-_CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
+    return not any(environment.get(name) in values for name, values in agent.unattended.items())
 
 
 MAX_MESSAGE_BYTES = 4_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
-    """What an agent module writes."""
-
-    context: str = ""
-    """For the model."""
-    message: str = ""
-    """For the user."""
-    ask: str = ""
-    """Why the user should decide about the call."""
-    stop: str = ""
-    """Why the turn ends."""
-
-
-def put_into_words(answer: Answer) -> Said:
-    """Render what an answer holds as values: the footer of a block, the post-check."""
+def format_message(answer: Answer) -> str:
+    """Return what an answer says to the user: its lines, the footer of a block, the post-check."""
     lines = list(answer.lines)
     given = answer.block.lessons if answer.block is not None else ()
     if answer.footer and (names := [*answer.named, *map(shown_name, given)]):
@@ -367,4 +567,4 @@ def put_into_words(answer: Answer) -> Said:
     if len(encoded := message.encode(errors="replace")) > MAX_MESSAGE_BYTES:
         kept = encoded[: MAX_MESSAGE_BYTES - len("\n…".encode())].decode(errors="ignore")
         message = kept.rsplit("\n", 1)[0] + "\n…"
-    return Said(context=answer.context, message=message, ask=answer.ask, stop=answer.stop)
+    return message

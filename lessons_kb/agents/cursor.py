@@ -5,70 +5,56 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lessons_kb.agents.capabilities import (
-    Payload,
-    Said,
-    arguments_of,
-    end_of,
-    output_of,
-    text_of,
-)
+from lessons_kb.agents.capabilities import Payload, arguments_of, end_of, output_of, text_of
 from lessons_kb.guards.tool_calls import kind_of_failure
+from lessons_kb.session.state import Answer, HookEvent
 
 _TEXTS = {"beforeSubmitPrompt": "prompt", "afterAgentResponse": "text"}
 
 
-def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of a hook event, None for what is to be passed over."""
-    found: dict[str, Any] = {"session": text_of(payload, "conversation_id", "session_id")}
+def read(payload: Payload, event: str, seen: HookEvent) -> None:
+    """Fill in what the payload tells."""
+    seen.session = text_of(payload, "conversation_id", "session_id")
     if event in _TEXTS:
-        found["text"] = text_of(payload, _TEXTS[event])
+        seen.text = text_of(payload, _TEXTS[event])
     if event == "beforeSubmitPrompt":
-        found["id"] = text_of(payload, "generation_id")
+        seen.id = text_of(payload, "generation_id")
     if event == "beforeShellExecution":
-        found["tool"] = "Shell"
-        found["arguments"] = {"command": text_of(payload, "command")}
+        seen.tool = "Shell"
+        seen.arguments = {"command": text_of(payload, "command")}
     if event in ("preToolUse", "postToolUse", "postToolUseFailure"):
-        found["tool"] = text_of(payload, "tool_name")
-        found["arguments"] = arguments_of(payload, "tool_input")
-        found["id"] = text_of(payload, "tool_use_id")
+        seen.tool = text_of(payload, "tool_name")
+        seen.arguments = arguments_of(payload, "tool_input")
+        seen.id = text_of(payload, "tool_use_id")
     if event == "postToolUse":
-        found |= _ended(payload)
+        _read_result(payload, seen)
     if event == "postToolUseFailure":
-        found |= _failed(payload)
-    return found
+        seen.output = end_of(text_of(payload, "error_message"))
+        seen.outcome = kind_of_failure(seen.output)
+        if payload.get("failure_type") == "permission_denied":
+            seen.outcome = "permission_denied"
+        if payload.get("is_interrupt") is True:
+            seen.outcome = "cancelled"
 
 
-def write(_event: str, said: Said) -> dict[str, Any]:
+def write(_event: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return the output for an event; never a ``followup_message``, which would go on."""
     output: dict[str, Any] = {}
-    if said.context:
-        output["additional_context"] = said.context
-    if said.ask:
-        output |= {"permission": "ask", "user_message": said.ask, "agent_message": said.ask}
-    elif said.message:
-        output["user_message"] = said.message
+    if answer.context:
+        output["additional_context"] = answer.context
+    if answer.ask:
+        output |= {"permission": "ask", "user_message": answer.ask, "agent_message": answer.ask}
+    elif message:
+        output["user_message"] = message
     return output
 
 
-def _ended(payload: Payload) -> dict[str, str]:
+def _read_result(payload: Payload, seen: HookEvent) -> None:
     text = text_of(payload, "tool_output")
     try:
         result = json.loads(text) if text else {}
     except (ValueError, RecursionError):
         result = {}
     code = result.get("exitCode", result.get("exit_code")) if isinstance(result, dict) else None
-    failed = type(code) is int and code != 0
-    output = output_of(payload.get("tool_input"), text)
-    return {"outcome": "exec_error" if failed else "ok", "output": output}
-
-
-def _failed(payload: Payload) -> dict[str, str]:
-
-    error = end_of(text_of(payload, "error_message"))
-    outcome = kind_of_failure(error)
-    if payload.get("failure_type") == "permission_denied":
-        outcome = "permission_denied"
-    if payload.get("is_interrupt") is True:
-        outcome = "cancelled"
-    return {"outcome": outcome, "output": error}
+    seen.outcome = "exec_error" if type(code) is int and code != 0 else "ok"
+    seen.output = output_of(payload.get("tool_input"), text)

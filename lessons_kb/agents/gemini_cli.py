@@ -7,7 +7,6 @@ from typing import Any
 
 from lessons_kb.agents.capabilities import (
     Payload,
-    Said,
     arguments_of,
     end_of,
     object_of,
@@ -16,6 +15,7 @@ from lessons_kb.agents.capabilities import (
     time_of,
 )
 from lessons_kb.guards.tool_calls import kind_of_failure
+from lessons_kb.session.state import Answer, HookEvent
 
 _OPENS, _CLOSES = "<hook_context>", "</hook_context>"
 _EXIT = r"^Exit Code: (-?\d+)$"
@@ -25,23 +25,20 @@ _TIMED_OUT = "Command was automatically cancelled "
 _TEXTS = {"BeforeAgent": "prompt", "AfterAgent": "prompt_response"}
 
 
-def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of a hook event. Calls have no id: their time tells them apart."""
-    found: dict[str, Any] = {
-        "session": text_of(payload, "session_id"),
-        "at": time_of(payload),
-        "transcript": text_of(payload, "transcript_path"),
-    }
+def read(payload: Payload, event: str, seen: HookEvent) -> None:
+    """Fill in what the payload tells. Calls have no id: their time tells them apart."""
+    seen.session = text_of(payload, "session_id")
+    seen.at = time_of(payload)
+    seen.transcript = text_of(payload, "transcript_path")
     if event in _TEXTS:
-        found["text"] = without_hook_context(text_of(payload, _TEXTS[event]))
+        seen.text = without_hook_context(text_of(payload, _TEXTS[event]))
     if event in ("BeforeTool", "AfterTool"):
-        found["tool"] = text_of(payload, "tool_name")
-        found["arguments"] = arguments_of(payload, "tool_input")
+        seen.tool = text_of(payload, "tool_name")
+        seen.arguments = arguments_of(payload, "tool_input")
     if event == "AfterTool":
-        found |= _ended(payload)
+        _read_result(payload, seen)
         # As of version 0.61: of a result with an error the model is given the error alone.
-        found["takes_context"] = not object_of(payload, "tool_response").get("error")
-    return found
+        seen.takes_context = not object_of(payload, "tool_response").get("error")
 
 
 def without_hook_context(prompt: str) -> str:
@@ -52,34 +49,32 @@ def without_hook_context(prompt: str) -> str:
     return text
 
 
-def write(event: str, said: Said) -> dict[str, Any]:
+def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return the output for an event; no decision is ever made for the user."""
     output: dict[str, Any] = {}
-    if said.context:
-        output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": said.context}
-    if said.message:
-        output["systemMessage"] = said.message
-    if said.stop:
-        output |= {"continue": False, "stopReason": said.stop}
+    if answer.context:
+        specific = {"hookEventName": event, "additionalContext": answer.context}
+        output["hookSpecificOutput"] = specific
+    if message:
+        output["systemMessage"] = message
+    if answer.stop:
+        output |= {"continue": False, "stopReason": answer.stop}
     return output
 
 
-def _ended(payload: Payload) -> dict[str, str]:
-
+def _read_result(payload: Payload, seen: HookEvent) -> None:
     response = object_of(payload, "tool_response")
     content = text_of(response, "llmContent")
-    error = response.get("error")
-    if error:
+    if error := response.get("error"):
         message = text_of(error, "message") if isinstance(error, dict) else str(error)
-        return {"outcome": kind_of_failure(message), "output": end_of(message)}
-    command = payload.get("tool_name") == "run_shell_command"
-    outcome = _end_of_command(content.removeprefix(_WRAPPED)) if command else "ok"
-    return {"outcome": outcome, "output": output_of(payload.get("tool_input"), content)}
-
-
-def _end_of_command(content: str) -> str:
-    if content.startswith(_CANCELLED):
-        return "cancelled"
-    code = re.search(_EXIT, content, re.MULTILINE)
-    failed = (code and code[1] != "0") or content.startswith(_TIMED_OUT)
-    return "exec_error" if failed else "ok"
+        seen.outcome, seen.output = kind_of_failure(message), end_of(message)
+        return
+    seen.output = output_of(payload.get("tool_input"), content)
+    printed = content.removeprefix(_WRAPPED)
+    code = re.search(_EXIT, printed, re.MULTILINE)
+    if payload.get("tool_name") != "run_shell_command":
+        seen.outcome = "ok"
+    elif printed.startswith(_CANCELLED):
+        seen.outcome = "cancelled"
+    elif (code and code[1] != "0") or printed.startswith(_TIMED_OUT):
+        seen.outcome = "exec_error"

@@ -24,7 +24,6 @@ from typing import Any
 
 from lessons_kb.agents.capabilities import (
     Payload,
-    Said,
     arguments_of,
     end_of,
     object_of,
@@ -32,6 +31,7 @@ from lessons_kb.agents.capabilities import (
     text_of,
 )
 from lessons_kb.guards.tool_calls import kind_of_failure
+from lessons_kb.session.state import Answer, HookEvent
 
 _INVALID = "invalid"
 """Name of the tool that opencode runs in the place of one that does not exist."""
@@ -43,50 +43,45 @@ _STOPPED = "User aborted the command"
 _QUOTES = '"'
 
 
-def read(payload: Payload, event: str) -> dict[str, Any] | None:
-    """Return the fields of a hook event, None for what is to be passed over."""
-    found: dict[str, Any] = {"session": text_of(payload, "sessionID")}
+def read(payload: Payload, event: str, seen: HookEvent) -> None:
+    """Fill in what the payload tells."""
+    seen.session = text_of(payload, "sessionID")
     if event == "prompt":
-        found["text"] = _unquoted(text_of(payload, "text"))
-        found["id"] = text_of(payload, "messageID")
+        seen.text = _unquoted(text_of(payload, "text"))
+        seen.id = text_of(payload, "messageID")
     if event == "stop":
-        found["text"] = text_of(payload, "text")
+        seen.text = text_of(payload, "text")
     if event in ("before", "after", "failed"):
-        found["tool"] = text_of(payload, "tool")
-        found["arguments"] = arguments_of(payload, "args", "input")
-        found["id"] = text_of(payload, "callID")
-        found["step"] = text_of(payload, "messageID")
+        seen.tool = text_of(payload, "tool")
+        seen.arguments = arguments_of(payload, "args", "input")
+        seen.id = text_of(payload, "callID")
+        seen.step = text_of(payload, "messageID")
     if event == "after":
-        found |= _ended(payload)
+        _read_result(payload, seen)
     if event == "failed":
         error = text_of(payload, "error")
-        outcome = "cancelled" if error == _ABORTED else kind_of_failure(error)
-        found |= {"outcome": outcome, "output": end_of(error)}
-    return found
+        seen.outcome = "cancelled" if error == _ABORTED else kind_of_failure(error)
+        seen.output = end_of(error)
 
 
-def write(_event: str, said: Said) -> dict[str, Any]:
+def write(_event: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return the object that the plugin takes."""
-    output = {}
-    if said.context:
-        output["context"] = said.context
-    if said.message:
-        output["message"] = said.message
-    return output
+    said = {"context": answer.context, "message": message}
+    return {key: text for key, text in said.items() if text}
 
 
-def _ended(payload: Payload) -> dict[str, str]:
+def _read_result(payload: Payload, seen: HookEvent) -> None:
     text = text_of(payload, "output")
     metadata = object_of(payload, "metadata")
     code = metadata.get("exit")
-    if text_of(payload, "tool") == _INVALID:
-        return {"outcome": kind_of_failure(text), "output": end_of(text)}
-    outcome = "exec_error" if type(code) is int and code != 0 else "ok"
+    if seen.tool == _INVALID:
+        seen.outcome, seen.output = kind_of_failure(text), end_of(text)
+        return
+    seen.outcome = "exec_error" if type(code) is int and code != 0 else "ok"
     if "exit" in metadata and code is None:  # it was ended: by the user, or for its time was up
         notes = text.rpartition(_NOTES)[2].splitlines()
-        outcome = "cancelled" if _STOPPED in notes else "exec_error"
-    written = text_of(metadata, "diff") or output_of(payload.get("args"), text)
-    return {"outcome": outcome, "output": end_of(written)}
+        seen.outcome = "cancelled" if _STOPPED in notes else "exec_error"
+    seen.output = end_of(text_of(metadata, "diff") or output_of(payload.get("args"), text))
 
 
 def _unquoted(prompt: str) -> str:

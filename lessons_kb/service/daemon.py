@@ -25,11 +25,12 @@ from pathlib import Path
 
 import lessons_kb
 from lessons_kb import hook_client
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import refresh_launcher
 from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.hook_event import MODULES, answer_event
+from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.start_daemon import FIRST_ASKED, find_obstacle, note_failure, note_start
 from lessons_kb.session.dispatch import HANDLERS
 from lessons_kb.store.user_state import log_trouble
@@ -240,11 +241,10 @@ class _Daemon:
         """Load and open what the second event will ask for; what is wrong is told to that event."""
         environment = {**os.environ, "LESSONS_BRAIN": named} if named else dict(os.environ)
         with contextlib.suppress(LessonsError, OSError):
-            for name in (
-                *(f"agents.{name}" for name in MODULES.values()),
-                *(f"session.{name}" for name in HANDLERS.values()),
-            ):
-                import_module(f"lessons_kb.{name}")
+            for name in HANDLERS.values():
+                import_module(f"lessons_kb.session.{name}")
+            for agent in AGENTS.values():
+                _ = agent.module  # loads it
             redact(_SAMPLE)
             found = look_in_agent(directory, environment)
             self._prepare(self._workspace.find(directory, found=found))

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from lessons_kb.hook_client import DEADLINE_VARIABLE, MAX_EVENT_BYTES, read_deadline
+from lessons_kb.hook_client import DEADLINE_VARIABLE, MAX_EVENT_BYTES, SILENT, read_deadline
 
 _LOG_SECONDS = 0.3
 _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
@@ -22,7 +22,7 @@ def main() -> None:
     """Answer the event on standard input and leave; never returns, never fails."""
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     once = _thread.allocate_lock()
-    silence = "" if agent in ("claude-code", "codex") else "{}"
+    silence = "" if agent in SILENT else "{}"
     output, line = silence, ""
     event = b""
     gc.disable()  # a process of 50 ms leaves nothing to collect
@@ -30,9 +30,10 @@ def main() -> None:
         _hold_standard_files()
         _thread.start_new_thread(_watch, (once, agent, silence))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
-        from lessons_kb.service.hook_event import MODULES, answer_event
+        from lessons_kb.agents.capabilities import AGENTS
+        from lessons_kb.service.hook_event import answer_event
 
-        if agent not in MODULES:
+        if agent not in AGENTS:
             _print(once, "", _USAGE)
             os._exit(0)
         event = _read_input()

@@ -30,7 +30,7 @@ from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_files import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.tool_calls import find_changes, find_documents, find_folder, parse_call
-from lessons_kb.model import SEVERITIES, Card, Event
+from lessons_kb.model import SEVERITIES, Card
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.state import (
     BLOCK,
@@ -38,21 +38,17 @@ from lessons_kb.session.state import (
     MATCH,
     NOTHING,
     Answer,
-    Capabilities,
-    HookEvent,
-    OpenSession,
+    Hook,
     TurnState,
-    read_state,
     turn_state,
 )
 from lessons_kb.session.turn_lessons import (
     describe,
     find_sure,
     give,
-    name_call,
     name_card,
     name_place,
-    note_begun,
+    read_limits,
     tell_after,
     tell_before,
 )
@@ -67,139 +63,135 @@ _MAX_CHANGED = 1_000
 _WILDCARDS = "*?["
 _DEEP = 3
 """Folders with wildcards in a pattern from which on it may stand for the whole disk."""
+_MAX_ASKED = 4_000
+"""Characters kept of what a subagent is asked."""
+_MAX_NAMED = 3
+_PERMISSION = "A lesson asks for your permission"
+_PROCEED = "Approve to go on, or decline to leave {} as {}."
+_NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
-Guarding = tuple["Layer", "Card", tuple[str, ...]]
-"""A brain, a card of it, and the files of the call that it guards."""
+Guarding = tuple[Layer, Card, dict[str, str]]
+"""A brain, a card of it, and the files of the call that it guards, with what each is noted as."""
 
 
-def answer(open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities) -> Answer:
+def answer(hook: Hook) -> Answer:
     """Return the cards about a call and who must be asked.
 
     Those are the cards whose ``paths`` match, once per session and file, those whose mistake the
     call is about to make, with its lines, and the one that its text is surely about. A call that
     the model makes after it was told to stop ends the turn.
     """
-    if capabilities.stop and (stop := _take_stop(open_session, hook_event)):
-        return Answer(stop=stop)
-    _note_spawned(open_session, hook_event)
-    note_begun(open_session.journal, hook_event)
-    call = _read_call(open_session, hook_event)
+    event = hook.event
+    if line := _take_stop(hook):
+        return Answer(stop=line)
+    if event.spawns is not None:
+        _note_spawned(hook, *event.spawns)
+    call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
-    journal = open_session.journal
-    before = read_state(journal, hook_event.context)
-    brain, guarding, detected = _find_fresh(open_session.brain, call, before)
-    late = _find_late(brain, call, before)
-    _note_holding(open_session, hook_event, call)
-    if not guarding and not detected and not late:
+    brain, guarding, detected = _find_fresh(hook, call)
+    late = find_sure(brain, describe(brain, call.changes), hook.state)
+    marks = _find_marks(hook, call)
+    if not (guarding or detected or late or marks):
         return NOTHING
+    can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
+    asked_by = event.id if can.ask else ""
     # Of a server's cards a client is told the ids, not where they lie.
-    told_from = brain.layers[0].root if hook_event.posted else open_session.directory
-    capabilities = _if_attended(open_session, hook_event, capabilities)
-    asked_by = hook_event.id if capabilities.ask else ""
-    with turn_state(journal, hook_event.context) as state:
-        # What another process noted for this call, and did not get to say, is new once more.
-        unsaid = state.take_back(hook_event.id) if hook_event.again and hook_event.id else set()
-        asking, stopping = _note_asked(state, asked_by, guarding, detected)
-        new, seen = _note_shown(state, hook_event.id, guarding, detected)
-        late = state.note_late(hook_event.id, late)
-    for layer in brain.layers if unsaid else ():
-        layer.session_journal.forget_context(hook_event.context, unsaid)
-    texts: list[tuple[str, str]] = []
+    told_from = brain.layers[0].root if event.posted else event.directory
+    limits = read_limits(brain)
+    afters = [tell_after(one, told_from) for one in detected if call.changes]
     context, block = "", None
-    given: list[list[str]] = []
-    if new or seen or late:
-        cards = list(dict.fromkeys(_cards([], seen) + _cards(new, []) + late))
-        block, given = give(brain, hook_event, capabilities, cards)
-        named = {hit.card.id for hit in block.lessons}
-        texts = [(MATCH, tell_before(seen, told_from, given=named))] if seen else []
-        texts += [(BLOCK, block.text)] if block.text else []
-    question = _question(asking, stopping, told_from)
-    proceed = _PROCEED_FILE if asking else _PROCEED
-    ask = f"{_PERMISSION} {question} {proceed}" if question and capabilities.ask else ""
-    if question and not capabilities.ask and capabilities.context:
-        texts.append((GUARD, f"{_NOBODY} {question}"))
-    if detected or new or late or texts:
-        with turn_state(journal, hook_event.context) as state:
-            known = {tuple(pair) for pair in state.cards}
-            state.cards += [pair for pair in given if tuple(pair) not in known]
-            state.brought += [[hook_event.id, card] for _root, card in given]
-            context = state.deliver(texts, capabilities)
-            if block is not None and not capabilities.lines:
+    with hook.transaction() as state:
+        state.holding += [[event.call, mark] for mark in marks]
+        if event.again and event.id:
+            _take_back(hook, brain, state)
+        asking, stopping = _note_asked(state, asked_by, guarding, detected)
+        new, seen = _note_shown(state, event.id, guarding, detected)
+        late = state.note_late(event.id, late)
+        texts: list[tuple[str, str]] = []
+        if new or seen or late:
+            cards = dict.fromkeys([*_cards([], seen), *_cards(new, []), *late])
+            block, given = give(hook, limits, cards)
+            state.note_given(given)
+            state.brought += [[event.id, card] for _root, card in given]
+            named = {hit.card.id for hit in block.lessons}
+            texts += [(MATCH, tell_before(seen, told_from, given=named))] if seen else []
+            texts += [(BLOCK, block.text)] if block.text else []
+            if not can.lines:
                 state.named += map(shown_name, block.lessons)
-            if context and asked_by and question:
-                state.held.append([asked_by, context])
-            # What a human decides, or is told with the result anyway, is not told once more.
-            told = bool(ask) or any(about == MATCH for about, _text in state.waiting)
-            for one in detected if call.changes else ():
-                text = "" if told else tell_after(one, told_from)
-                state.expect(name_call(hook_event), one.layer.alias, one.card.id, text)
+        question = _question(asking, stopping, told_from)
+        if question and not can.ask and can.context:
+            texts.append((GUARD, f"{_NOBODY} {question}"))
+        if detected or new or late or texts:
+            context = state.deliver(texts, can)
+        if context and asked_by and question:
+            state.held.append([asked_by, context])
+        # What a human decides, or is told with the result anyway, is not told once more.
+        told = (can.ask and question) or any(about == MATCH for about, _text in state.waiting)
+        for one, text in zip(detected, afters, strict=False):
+            state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
+    ask = ""
+    if question and can.ask:
+        proceed = _PROCEED.format(*(("the file", "it is") if asking else ("things", "they are")))
+        ask = f"{_PERMISSION} {question} {proceed}"
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING
-    settings = brain.layers[0].settings
-    return Answer(
-        context=context,
-        ask=ask,
-        block=block,
-        language=settings.language,
-        footer=settings.hooks.footer,
-    )
+    return hook.say(brain, context=context, ask=ask, block=block)
 
 
-def _if_attended(
-    open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
-) -> Capabilities:
-    """Return the capabilities without a question where nobody may be there to answer it."""
-    asks = capabilities.ask and not read_state(open_session.journal, hook_event.session).unattended
-    return replace(capabilities, ask=asks)
-
-
-def _take_stop(open_session: OpenSession, hook_event: HookEvent) -> str:
+def _take_stop(hook: Hook) -> str:
     """Return the line with which the turn ends, "" where nothing ends it.
 
     A call made together with the one that failed last was made before the model was told.
     """
-    stopping = read_state(open_session.journal, hook_event.context).stopping
-    if not stopping or hook_event.part:
+    event = hook.event
+    if not hook.can.stop or event.part or not hook.state.stopping:
         return ""
-    with turn_state(open_session.journal, hook_event.context) as state:
-        step = hook_event.step or state.steps.get(hook_event.id, "")
+    with hook.transaction() as state:
+        step = event.step or state.steps.get(event.id, "")
         if not state.stopping or (step and step == state.stopping[0]):
             return ""
-        _step, line = state.stopping
+        line = state.stopping[1]
         state.stopping = []
     return line
 
 
-def _note_spawned(open_session: OpenSession, hook_event: HookEvent) -> None:
+def _note_spawned(hook: Hook, kind: str, asked: str) -> None:
     """Keep what a subagent is asked: the event with which it begins does not say."""
-    if hook_event.spawns is not None:
-        kind, asked = hook_event.spawns
-        kept = [kind, excerpt(asked, _MAX_ASKED)]
-        with turn_state(open_session.journal, hook_event.session) as state:
-            state.spawned.append(kept)
+    pair = [kind, excerpt(asked, _MAX_ASKED)]
+    with turn_state(hook.journal, hook.event.session) as state:
+        state.spawned.append(pair)
 
 
-def _note_holding(open_session: OpenSession, hook_event: HookEvent, call: _Call) -> None:
-    """Keep the mistakes in the files that a command writes to, to know those that it adds."""
-    if call.written and has_detectors(open_session.brain):
-        held = find_in_files(open_session.brain, call.written, open_session.scope)
-        marks = ["", *mark_matches(held)]
-        with turn_state(open_session.journal, hook_event.context) as state:
-            state.holding += [[name_call(hook_event), mark] for mark in marks]
+def _find_marks(hook: Hook, call: _Call) -> list[str]:
+    """Return the mistakes in the files that a command writes to, to know those that it adds."""
+    if not call.written or not has_detectors(hook.brain):
+        return []
+    return ["", *mark_matches(find_in_files(hook.brain, call.written, hook.scope))]
+
+
+def _take_back(hook: Hook, brain: Layers, state: TurnState) -> None:
+    """Make what another process noted for this call, and did not get to say, new once more."""
+    if unsaid := state.take_back(hook.event.id):
+        for layer in brain.layers:
+            layer.session_journal.forget_context(hook.event.context, unsaid)
 
 
 def _note_asked(
-    state: TurnState,
-    asked_by: str,
-    guarding: Sequence[Guarding],
-    detected: Sequence[Detected],
+    state: TurnState, asked_by: str, guarding: Sequence[Guarding], detected: Sequence[Detected]
 ) -> tuple[list[Guarding], list[Detected]]:
     """Return what a human is to be asked about, and was not asked about in this session."""
-    asked = state.asked_about()
-    asking = _asking(guarding, asked)
+    asked = {key for _call, key in state.asked}
+    asking = [
+        (layer, card, new)
+        for layer, card, files in guarding
+        if _may_ask(card) and (new := {f: key for f, key in files.items() if key not in asked})
+    ]
     stopping = [d for d in detected if _may_ask(d.card) and not asked.issuperset(mark_matches([d]))]
-    keys = [key for found in _only_named(asking) for key in _keys(found)]
+    # A file that the question has no room for, so that a human has not read of it, is asked about
+    # again.
+    named = _files(asking)[:_MAX_NAMED]
+    keys = [key for *_names, files in asking for file, key in files.items() if file in named]
     state.asked += [[asked_by, key] for key in (*keys, *mark_matches(stopping))]
     return asking, stopping
 
@@ -209,9 +201,17 @@ def _note_shown(
 ) -> tuple[list[Guarding], list[Detected]]:
     """Return what was not shown in this session."""
     shown = {key for _call, key in state.shown}
-    new = [found for found in guarding if not shown.issuperset(_keys(found))]
-    seen = [found for found in detected if not shown.issuperset(mark_matches([found]))]
-    keys = dict.fromkeys([key for found in new for key in _keys(found)] + mark_matches(seen))
+    keys: dict[str, None] = {}
+    new, seen = [], []
+    for layer, card, files in guarding:
+        if not shown.issuperset(files.values()):
+            new.append((layer, card, files))
+            keys |= dict.fromkeys(files.values())
+    for found in detected:
+        marks = mark_matches([found])
+        if not shown.issuperset(marks):
+            seen.append(found)
+            keys |= dict.fromkeys(marks)
     state.shown += [[call, key] for key in keys if key not in shown]
     return new, seen
 
@@ -236,52 +236,45 @@ class _Call:
     """Looks at the file that a change is made to, and gives the change its lines."""
 
 
-def _read_call(open_session: OpenSession, hook_event: HookEvent) -> _Call:
-    scope = open_session.scope
-    call = Event(
-        kind="tool", agent=hook_event.agent, scope=scope, tool=hook_event.tool, outcome="unknown"
-    )
-    arguments = hook_event.arguments if isinstance(hook_event.arguments, (dict, str)) else {}
-    events = parse_call(call, arguments, cwd=hook_event.cwd, secrets=True)
+def _read_call(hook: Hook) -> _Call:
+    event, scope = hook.event, hook.scope
+    call = replace(hook.as_event("tool", tool=event.tool, outcome="unknown"), session="", id="")
+    arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
+    events = parse_call(call, arguments, cwd=event.cwd, secrets=True)
     does, command = events[0].kind, events[0].text
-    if does not in (*_CHANGES, *_COMMANDS):
-        return _Call()
-    changed = dict.fromkeys(
-        target for event in events if event.kind in _CHANGES for target in event.targets
-    )
-    written = tuple(changed)[:_MAX_FILES] if does in _COMMANDS and not hook_event.posted else ()
-    folder = find_folder(arguments, hook_event.cwd) if isinstance(arguments, dict) else ""
-    begin = folder or hook_event.cwd
-    if does in _COMMANDS:
-        find = _named_by if hook_event.posted else _changed_by
-        for path in find(command, scope, begin):
-            changed[path] = None
-        changes = find_documents(command, scope=scope, cwd=begin)
-    elif does == "remove":
-        changes = []
-    else:
+    targets = [path for one in events if one.kind in _CHANGES for path in one.targets]
+    if does in _CHANGES:
         patch = command if is_patch_command(command) else arguments
-        changes = find_changes(patch, scope=scope, cwd=hook_event.cwd)
-    place = place_creation if does == "create" or does in _COMMANDS else place_change
+        changes = find_changes(patch, scope=scope, cwd=event.cwd) if does != "remove" else []
+        place = place_creation if does == "create" else place_change
+        commands: tuple[str, ...] = ()
+        written: list[str] = []
+    elif does in _COMMANDS:
+        begin = (isinstance(arguments, dict) and find_folder(arguments, event.cwd)) or event.cwd
+        changes, place = find_documents(command, scope=scope, cwd=begin), place_creation
+        commands = tuple(find_run(command))
+        written = [] if event.posted else list(dict.fromkeys(targets))[:_MAX_FILES]
+        targets += _named_in(command, scope, begin, look=not event.posted)
+    else:
+        return _Call()
     return _Call(
-        changed=tuple(changed),
+        changed=tuple(dict.fromkeys(targets)),
         changes=tuple(changes[:_MAX_FILES]),
-        commands=tuple(find_run(command)) if does in _COMMANDS else (),
-        written=written,
-        place=_as_told if hook_event.posted else partial(place, root=scope),
+        commands=commands,
+        written=tuple(written),
+        place=_as_told if event.posted else partial(place, root=scope),
     )
 
 
-def _find_fresh(
-    brain: Layers, call: _Call, state: TurnState
-) -> tuple[Layers, list[Guarding], list[Detected]]:
+def _find_fresh(hook: Hook, call: _Call) -> tuple[Layers, list[Guarding], list[Detected]]:
     """Return the cards about a call, and the brain that they were found in; a server's are last."""
+    brain = hook.brain
     guarding, detected = _find(brain, call)
     if any(_is_stale(layer, card) for layer, card in _cards(guarding, detected)):
         brain = freshen(brain)[0]
         guarding, detected = _find(brain, call)
-    if any(map(_is_about_calls, state.served)):
-        more, found = _find_served(brain, call, state.served)
+    if any(map(_is_about_calls, hook.state.served)):
+        more, found = _find_served(brain, call, hook.state.served)
         guarding, detected = guarding + more, detected + found
     return brain, guarding, detected
 
@@ -315,13 +308,9 @@ def _find_served(
     guarded, matches = find_in_call(cards, call.changed, placed, call.commands)
     layer = brain.layers[0]
     return (
-        [(layer, card, files) for card, files in guarded],
+        [(layer, card, _keys(layer, card, files)) for card, files in guarded],
         [Detected(layer=layer, card=card, matches=found) for card, found in matches],
     )
-
-
-def _find_late(brain: Layers, call: _Call, state: TurnState) -> list[tuple[Layer, Card]]:
-    return find_sure(brain, describe(brain, call.changes), state) if call.changes else []
 
 
 def _cards(guarding: Iterable[Guarding], detected: Iterable[Detected]) -> list[tuple[Layer, Card]]:
@@ -329,33 +318,29 @@ def _cards(guarding: Iterable[Guarding], detected: Iterable[Detected]) -> list[t
     return cards + [(one.layer, one.card) for one in detected]
 
 
-def _changed_by(command: str, scope: str, cwd: str) -> Iterator[str]:
-    """Yield the files that a command may change or run, relative to ``scope``."""
+def _named_in(command: str, scope: str, cwd: str, *, look: bool) -> list[str]:
+    """Return the files that a command may change or run, relative to ``scope``.
+
+    Unless we may ``look``, those are the ones that it names.
+    """
 
     def find() -> Iterator[str]:
         for kind, paths in find_changed(command):
             for path in filter(is_known, paths):
                 place = os.path.join(cwd or scope, os.path.expanduser(path))
                 patterns = sum(any(c in part for c in _WILDCARDS) for part in path.split("/"))
-                if patterns >= _DEEP:
-                    continue
-                for one in glob.iglob(place) if patterns else (place,):
-                    if os.path.isfile(one) or _is_absent_file(one):
-                        yield one
-                    elif kind == "change" and os.path.isdir(one):
-                        yield from _below(one)
+                if not look:
+                    yield path
+                elif patterns < _DEEP:
+                    for one in glob.iglob(place) if patterns else (place,):
+                        if os.path.isfile(one) or _is_absent_file(one):
+                            yield one
+                        elif kind == "change" and os.path.isdir(one):
+                            yield from _below(one)
 
-    for path in itertools.islice(find(), _MAX_CHANGED):
-        if placed := relative_path(path, scope):
-            yield placed
-
-
-def _named_by(command: str, scope: str, cwd: str) -> Iterator[str]:
-    """Yield the files that a command names to change or run them, relative to ``scope``."""
-    paths = (path for _kind, found in find_changed(command) for path in found if is_known(path))
-    for path in itertools.islice(paths, _MAX_CHANGED):
-        if placed := relative_path(path, scope, cwd=cwd):
-            yield placed
+    found = itertools.islice(find(), _MAX_CHANGED)
+    placed = (relative_path(path, scope, cwd="" if look else cwd) for path in found)
+    return [path for path in placed if path]
 
 
 def _is_absent_file(place: str) -> bool:
@@ -371,28 +356,6 @@ def _below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in files)
 
 
-def _asking(guarding: Sequence[Guarding], asked: set[str]) -> list[Guarding]:
-    """Return those who ask before a change, with the files that nobody was asked about yet."""
-    asking = []
-    for layer, card, files in guarding:
-        if _may_ask(card):
-            new = [file for file in files if _key(layer, card, file) not in asked]
-            if new:
-                asking.append((layer, card, tuple(new)))
-    return asking
-
-
-def _only_named(asking: Sequence[Guarding]) -> list[Guarding]:
-    """Return what the question names: a file that a human has not read of is asked about again."""
-    named = list(dict.fromkeys(file for _layer, _card, files in asking for file in files))
-    shown = set(named[:_MAX_NAMED])
-    return [
-        (layer, card, tuple(file for file in files if file in shown))
-        for layer, card, files in asking
-        if shown.intersection(files)
-    ]
-
-
 def _may_ask(card: Card) -> bool:
     return card.gate == "ask" and card.severity == "high"
 
@@ -406,7 +369,7 @@ def _guarding(brain: Layers, layer: Layer, files: Sequence[str]) -> list[Guardin
     def search(one: Layer) -> list[Guarding]:
         matching = one.guarding(files)
         cards = find_usable(one, matching, brain.project)
-        return [(one, card, matching[number]) for number, card in cards.items()]
+        return [(one, card, _keys(one, card, matching[n])) for n, card in cards.items()]
 
     return layer.read(search)
 
@@ -420,18 +383,17 @@ def _is_stale(layer: Layer, card: Card) -> bool:
     return layer.state is not None and f"{stamp}\n" not in f"{layer.state.manifest}\n"
 
 
-def _keys(found: Guarding) -> list[str]:
-    layer, card, files = found
-    return [_key(layer, card, file) for file in files]
+def _files(guarding: Iterable[Guarding]) -> list[str]:
+    return list(dict.fromkeys(file for _layer, _card, files in guarding for file in files))
 
 
-def _key(layer: Layer, card: Card, file: str) -> str:
-    return f"{layer.alias}:{card.id}:{redact_short(file)}"[:300]
+def _keys(layer: Layer, card: Card, files: Iterable[str]) -> dict[str, str]:
+    return {file: f"{layer.alias}:{card.id}:{redact_short(file)}"[:300] for file in files}
 
 
 def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], directory: str) -> str:
     """Return which lessons want a permission for which files or lines, and where they lie."""
-    files = list(dict.fromkeys(file for _layer, _card, files in asking for file in files))
+    files = _files(asking)
     places = [f"{name_place(one.matches[0])} is added or run" for one in stopping[:_MAX_NAMED]]
     if files:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
@@ -440,12 +402,3 @@ def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], director
     cards = list(dict.fromkeys(_cards([], stopping) + _cards(asking, [])))[:_MAX_NAMED]
     lessons = [name_card(layer, card, directory) for layer, card in cards]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
-
-
-_MAX_ASKED = 4_000
-"""Characters kept of what a subagent is asked."""
-_MAX_NAMED = 3
-_PERMISSION = "A lesson asks for your permission"
-_PROCEED = "Approve to go on, or decline to leave things as they are."
-_PROCEED_FILE = "Approve to go on, or decline to leave the file as it is."
-_NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"

@@ -7,12 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 
-from lessons_kb.brain.discovery import (
-    Discovery,
-    look_in_agent,
-    tell_below,
-    tell_untrusted,
-)
+from lessons_kb.brain.discovery import Discovery, look_in_agent, tell_below, tell_untrusted
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import (
     BrainNotFound,
@@ -21,14 +16,8 @@ from lessons_kb.errors import (
     StorageError,
     Untrusted,
 )
-from lessons_kb.session.compact import answer_first
-from lessons_kb.session.state import (
-    NOTHING,
-    Answer,
-    Capabilities,
-    HookEvent,
-    OpenSession,
-)
+from lessons_kb.session.compact import catch_up
+from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
 from lessons_kb.store.user_state import is_first, state_home, user_brain
 
 HANDLERS: Mapping[str, str] = {
@@ -43,8 +32,6 @@ HANDLERS: Mapping[str, str] = {
 }
 """Kind of event → the file of this room whose ``answer`` answers it. A process that answers one
 event, because there is no daemon, loads one of them."""
-UNANNOUNCED = ("gemini-cli",)
-"""Agents that compact a session without telling any hook."""
 MAX_TEXT_CHARS = 1_000_000
 """Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
 
@@ -63,132 +50,97 @@ def respond(
     ``leave_open`` for one that ends at once, for closing a journal costs time. Raises
     LessonsError, or anything that a damaged file may cause: the caller decides what to do then.
     """
-    open_session = OpenSession(
-        hook_event.directory, hook_event.what, look, find, posted=hook_event.posted
-    )
+    hook = Hook(hook_event, capabilities, look, find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
-        hook_event = replace(
-            hook_event, text=f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
-        )
+        text = f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
+        hook.event = replace(hook_event, text=text)
+    trouble = ""
     try:
         try:
-            first = _answer_compaction(open_session, hook_event, capabilities)
-            answer = _handler(hook_event.what)(open_session, hook_event, capabilities)
-            answer = _joined(first, answer)
+            if hook_event.rewritten and hook_event.what in ("prompt", "after"):
+                trouble = _catch_up(hook)
+            module = import_module(f"lessons_kb.session.{HANDLERS[hook_event.what]}")
+            answer: Answer = module.answer(hook)
         except ConfigError as error:
             answer = Answer(trouble=f"{type(error).__name__}: {error}")
-        answer = _with_trouble(answer, open_session, hook_event, capabilities)
-        answer = _with_faults(answer, open_session, hook_event, capabilities)
+        if trouble := answer.trouble or trouble:
+            answer = replace(answer, trouble=trouble)
+        answer = _with_trouble(answer, hook)
+        if faults := _find_faults(hook):
+            answer = replace(answer, lines=(*answer.lines, *faults))
     except (BrainNotFound, Untrusted):
         # No brain is no trouble, unless the user has named one.
-        missing = open_session.found.missing
+        missing = hook.found.missing
         answer = Answer(trouble=missing) if missing else NOTHING
     finally:
         if not leave_open:
-            open_session.close()
-    if capabilities.lines and (line := _name_silent(open_session, hook_event)):
+            hook.close()
+    if capabilities.lines and (line := _name_silent(hook)):
         return replace(answer, lines=(line, *answer.lines))
     return answer
 
 
-def _answer_compaction(
-    open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
-) -> Answer:
-    """Answer a compaction that only the agent's record tells of, before the event itself."""
-    if hook_event.agent not in UNANNOUNCED or hook_event.what not in ("prompt", "after"):
-        return NOTHING
-
+def _catch_up(hook: Hook) -> str:
+    """Return what went wrong with a compaction: the event itself is still answered."""
     try:
-        return answer_first(open_session, hook_event, capabilities)
-    except LessonsError as error:  # the event itself is still answered
-        return Answer(trouble=f"{type(error).__name__}: {error}")
+        catch_up(hook)
+    except LessonsError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
-def _joined(first: Answer, second: Answer) -> Answer:
-    """Return two answers as one."""
-    if first is NOTHING or second is NOTHING:
-        return second if first is NOTHING else first
-    block = first.block or second.block
-    if first.block and second.block:
-        lessons = (*first.block.lessons, *second.block.lessons)
-        block = replace(first.block, lessons=lessons)
-    context = "\n\n".join(text for text in (first.context, second.context) if text)
-    return replace(
-        second,
-        context=context,
-        block=block,
-        lines=(*first.lines, *second.lines),
-        trouble=second.trouble or first.trouble,
-    )
-
-
-def _handler(what: str) -> Callable[[OpenSession, HookEvent, Capabilities], Answer]:
-    handler: Callable[[OpenSession, HookEvent, Capabilities], Answer]
-    handler = import_module(f"lessons_kb.session.{HANDLERS[what]}").answer
-    return handler
-
-
-def _with_trouble(
-    answer: Answer, open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
-) -> Answer:
+def _with_trouble(answer: Answer, hook: Hook) -> Answer:
     """Log and tell, once a session, that the answer was given without a journal."""
-    trouble, cache = open_session.find_trouble()
+    trouble, cache = hook.find_trouble()
     if not trouble:
         return answer
-
-    if is_first(cache, f"logged {hook_event.session}", unknown=not answer.trouble):
+    session = hook.event.session
+    if is_first(cache, f"logged {session}", unknown=not answer.trouble):
         answer = replace(answer, trouble=trouble)
     # Where no mark can be kept it is said once a turn at most.
-    ends_turn = hook_event.what in ("prompt", "stop")
-    if _may_tell(hook_event, capabilities) and is_first(
-        cache, f"told {hook_event.session}", unknown=ends_turn
-    ):
+    ends_turn = hook.event.what in ("prompt", "stop")
+    if _may_tell(hook) and is_first(cache, f"told {session}", unknown=ends_turn):
         line = f"lessons: lessons still arrive, but nothing is recorded: {trouble}"
         answer = replace(answer, lines=(*answer.lines, line))
     return answer
 
 
-def _with_faults(
-    answer: Answer, open_session: OpenSession, hook_event: HookEvent, capabilities: Capabilities
-) -> Answer:
-    """Tell, once a session, which settings silence a brain or leave out files."""
+def _find_faults(hook: Hook) -> list[str]:
+    """Return, once a session, which settings silence a brain or leave out files."""
     try:
-        faults = open_session.find_faults() if _may_tell(hook_event, capabilities) else []
+        faults = hook.find_faults() if _may_tell(hook) else []
     except StorageError:  # what the index said of it is in the answer already
-        return answer
-    session = f"{hook_event.agent} {hook_event.session}"
-    often = hook_event.what in ("start", "prompt")
-    lines = tuple(
-        f"Lessons: {fault}"
-        for fault in faults
-        if is_first(state_home(), f"fault {session} {fault}", unknown=often)
-    )
-    return replace(answer, lines=(*answer.lines, *lines)) if lines else answer
+        return []
+    return [f"Lessons: {fault}" for fault in faults if _is_new(hook, "fault", fault)]
 
 
-def _may_tell(hook_event: HookEvent, capabilities: Capabilities) -> bool:
+def _may_tell(hook: Hook) -> bool:
     """Tell whether troubles may be shown: they name files, which are no business of a client's."""
-    return capabilities.lines and not hook_event.posted
+    return hook.can.lines and not hook.event.posted
 
 
-def _name_silent(open_session: OpenSession, hook_event: HookEvent) -> str:
+def _is_new(hook: Hook, kind: str, what: str) -> bool:
+    """Note that something is said in this session; False where it was said before.
+
+    Where the state cannot be written it is said at every prompt, which is better than never.
+    """
+    often = hook.event.what in ("start", "prompt")
+    session = f"{hook.event.agent} {hook.event.session}"
+    return is_first(state_home(), f"{kind} {session} {what}", unknown=often)
+
+
+def _name_silent(hook: Hook) -> str:
     """Return a line on brains that were found and are silent, "" when it was said already."""
-    # Where the state cannot be written it is said at every prompt, which is better than never.
-    often = hook_event.what in ("start", "prompt")
-    session = f"{hook_event.agent} {hook_event.session}"
-
-    def is_new(what: str) -> bool:
-        return is_first(state_home(), f"silent {session} {what}", unknown=often)
-
-    found = open_session.found
-    if found.missing and is_new(found.missing):
+    found = hook.found
+    if found.missing and _is_new(hook, "silent", found.missing):
         return f"Lessons: {found.missing}"
-    if new := [root for root in found.untrusted if is_new(root)]:
+    if new := [root for root in found.untrusted if _is_new(hook, "silent", root)]:
         return f"Lessons: {tell_untrusted(new, found.named)}"
-    if found.untrusted or hook_event.posted or not often:
+    often = hook.event.what in ("start", "prompt")
+    if found.untrusted or hook.event.posted or not often:
         return ""
-    if set(found.trusted) <= {os.path.realpath(user_brain())} and is_new("below"):
-        hint = tell_below(hook_event.directory)
+    if set(found.trusted) <= {os.path.realpath(user_brain())} and _is_new(hook, "silent", "below"):
+        hint = tell_below(hook.event.directory)
         return f"Lessons: {hint}" if hint else ""
     return ""

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from lessons_kb.session.outcomes import order_drafts
-from lessons_kb.session.state import (
-    NOTHING,
-    Answer,
-    Capabilities,
-    HookEvent,
-    OpenSession,
-)
+from lessons_kb.session.state import NOTHING, Answer, Hook
 
 
-def answer(open_session: OpenSession, hook_event: HookEvent, _capabilities: Capabilities) -> Answer:
+def answer(hook: Hook) -> Answer:
     """Have what the session taught become drafts."""
-    order_drafts(open_session, hook_event)
+    order_drafts(hook)
     return NOTHING

@@ -11,9 +11,9 @@ from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.stats import read_signs
 from lessons_kb.learn.lesson_effect import RECURRED, find_marks
-from lessons_kb.learn.signs import Sign, is_about, phrases_of
+from lessons_kb.learn.signs import is_about, phrases_of
 from lessons_kb.process.programs import start_drafts
-from lessons_kb.session.state import HookEvent, OpenSession, turn_state
+from lessons_kb.session.state import Hook, turn_state
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import log_trouble
@@ -21,19 +21,25 @@ from lessons_kb.store.user_state import log_trouble
 _MAX_SIGNS = 300
 
 
-def note_effects(
-    open_session: OpenSession, session: str, answer: str, *, after: int, at: float
-) -> None:
+def note_effects(hook: Hook, *, after: int) -> None:
     """Note the lessons that the answer judges, and those whose mistake was seen in this turn.
 
     ``after`` is the number of the turn's prompt among the events.
     """
-    layers = open_session.brain.layers
+    session = hook.event.session
+    layers = hook.brain.layers
     given = {layer: layer.session_journal.outcomes.given(session) for layer in layers}
     if not session or not any(given.values()):
         return
-    _note_words(given, session, answer, at)
-    _note_signs(open_session, given, session, after)
+    for name, mark in find_marks(hook.event.text):
+        if name.isdecimal():
+            named = find_ranked(given, session).get(int(name), [])
+        else:
+            named = [(x, card) for x in given for card in given[x] if _is_called(card, name)]
+        if len(named) == 1:  # whoever could mean two lessons means none
+            layer, card_id = named[0]
+            layer.session_journal.outcomes.note(session, card_id, mark, at=hook.now)
+    _note_signs(hook, given, after)
 
 
 def note_return(layer: Layer, session: str, card: str, *, at: float) -> None:
@@ -43,66 +49,44 @@ def note_return(layer: Layer, session: str, card: str, *, at: float) -> None:
         outcomes.note(session, card, RECURRED, at=at)
 
 
-def _note_words(
-    given: Mapping[Layer, Mapping[str, float]], session: str, answer: str, at: float
-) -> None:
-
-    for what, mark in find_marks(answer):
-        if what.isdecimal():
-            named = _numbered(given, session, int(what))
-        else:
-            named = [(x, card) for x in given for card in given[x] if _is_called(card, what)]
-        if len(named) == 1:  # whoever could mean two lessons means none
-            layer, card = named[0]
-            layer.session_journal.outcomes.note(session, card, mark, at=at)
-
-
-def _numbered(layers: Iterable[Layer], session: str, rank: int) -> list[tuple[Layer, str]]:
-    """Return the lessons of a number in the blocks of the latest turn that had any, of all brains.
+def find_ranked(layers: Iterable[Layer], session: str) -> dict[int, list[tuple[Layer, str]]]:
+    """Return the lessons by their number in the blocks of the latest turn that had any.
 
     Each brain counts turns from when it was first asked: how many came since is comparable.
     """
-    ranked = [(x, one) for x in layers for one in x.session_journal.injections.ranked(session)]
-    latest = min((since for _layer, (since, _rank, _card) in ranked), default=0)
-    return [
-        (layer, card)
-        for layer, (since, number, card) in ranked
-        if since == latest and number == rank
-    ]
+    rows = [(x, *row) for x in layers for row in x.session_journal.injections.ranked(session)]
+    latest = min((since for _layer, since, _rank, _card in rows), default=0)
+    ranked: dict[int, list[tuple[Layer, str]]] = {}
+    for layer, since, rank, card in rows:
+        if since == latest:
+            ranked.setdefault(rank, []).append((layer, card))
+    return ranked
 
 
 def _is_called(card: str, name: str) -> bool:
-    bare, wanted = (_bare(text) for text in (card.lower(), name.strip("./")))
+    """Tell whether a name means a card: with or without its folders and its ending."""
+    bare, wanted = (
+        next((text.removesuffix(end) for end in SUFFIXES if text.endswith(end)), text)
+        for text in (card.lower(), name.strip("./"))
+    )
     return wanted in (bare, posixpath.basename(bare))
 
 
-def _bare(name: str) -> str:
-    """Return a file's name without its suffix, if it has that of a card: slugs hold dots."""
-    return next((name.removesuffix(end) for end in SUFFIXES if name.endswith(end)), name)
+def _note_signs(hook: Hook, given: Mapping[Layer, Mapping[str, float]], after: int) -> None:
+    """Note the lessons whose mistake shows in what happened since they were given.
 
-
-def _note_signs(
-    open_session: OpenSession, given: Mapping[Layer, Mapping[str, float]], session: str, after: int
-) -> None:
-
-    signs = read_signs(open_session.journal.events, session, after=after - 1, limit=_MAX_SIGNS)
-    if not signs:
-        return
-    for layer, firsts in given.items():
+    The journal gives whole seconds; the complaint that brought a card up is no recurrence.
+    """
+    session = hook.event.session
+    signs = read_signs(hook.journal.events, session, after=after - 1, limit=_MAX_SIGNS)
+    for layer, firsts in given.items() if signs else ():
         for card in find_cards(layer, set(firsts)):
             phrases = phrases_of(card)
+            since = firsts[card.id]
             for sign in signs:
-                if _follows(sign, firsts[card.id]) and is_about(sign, phrases):
+                if sign.at >= since + sign.spoken and is_about(sign, phrases):
                     layer.session_journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
                     break
-
-
-def _follows(sign: Sign, first: float) -> bool:
-    """Return whether a sign came after a card was given.
-
-    The journal gives whole seconds; the complaint that brought the card up is no recurrence.
-    """
-    return sign.at >= first + 1 if sign.spoken else sign.at >= first
 
 
 def draft_session(mark: str, agent: str, session: str, directory: str, *roots: str) -> None:
@@ -127,22 +111,16 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
         log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")
 
 
-def order_drafts(open_session: OpenSession, hook_event: HookEvent) -> None:
+def order_drafts(hook: Hook) -> None:
     """Start a detached run of ``draft_session``: git and thousands of events take their time."""
-    if hook_event.posted or open_session.journal.trouble:
+    if hook.event.posted or hook.journal.trouble:
         return  # its repository is elsewhere, or what this session did was not written
-
-    layers = open_session.brain.layers
+    layers = hook.brain.layers
     roots = [layer.root for layer in layers]
-    start_drafts(
-        hook_event.agent,
-        hook_event.session,
-        open_session.directory,
-        roots=roots,
-        cache=layers[0].cache,
-    )
+    event = hook.event
+    start_drafts(event.agent, event.session, event.directory, roots=roots, cache=layers[0].cache)
 
 
-def count_drafts(open_session: OpenSession, hook_event: HookEvent) -> int:
+def count_drafts(hook: Hook) -> int:
     """Return how many drafts wait for this user; those of a posted session are the server's."""
-    return 0 if hook_event.posted else len(DraftFolder(open_session.brain.layers[0].root).ids())
+    return 0 if hook.event.posted else len(DraftFolder(hook.brain.layers[0].root).ids())

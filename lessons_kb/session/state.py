@@ -1,4 +1,4 @@
-"""What one hook must tell the next: one JSON text per session in the journal."""
+"""The room's types: an event, what its answer may do, the answer, and a session's memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 from zlib import crc32
@@ -16,36 +16,33 @@ from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.config import PreflightSettings
+from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import Card, Check, Event, Hit, Preflight
 from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import SESSION_PATIENCE, SESSION_STATE, Journal, open_session_journal
 from lessons_kb.store.scan import cache_dir
 from lessons_kb.store.user_state import git_top
-from lessons_kb.text.token_estimate import TokenCounter, count_bytes, estimate_tokens
+from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class HookEvent:
-    """Something that happened in an agent, whichever it is."""
+    """Something that happened in an agent, whichever it is: filled in by the agent's own file."""
 
     what: str
     """A key of ``dispatch.HANDLERS``."""
     agent: str
-    session: str
+    session: str = ""
     part: str = ""
     """The subagent it happened in, "" for the session itself."""
-    directory: str
+    directory: str = ""
     """Absolute: where the session's project is."""
     cwd: str = ""
     """Where the agent is now; "" = in ``directory``."""
-    keeps_directory: bool = False
-    """The agent begins a command where the last one ended; else where the session began."""
     id: str = ""
     """The agent's own id of the call or prompt: the same one twice is one event."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
-    within: float = 0.0
-    """Seconds within which the same without an id is taken for the same event."""
     forked: bool = False
     """A session begins as a copy of another."""
     answered_ago: float | None = None
@@ -68,6 +65,8 @@ class HookEvent:
     """What an edit replaced."""
     step: str = ""
     """Names the message of the model that made the call, "" where the payload does not say."""
+    takes_context: bool = True
+    """The answer to this very event can put text in front of the model."""
     transcript: str = ""
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
@@ -76,11 +75,27 @@ class HookEvent:
     """Seconds for which a server may be waited for."""
     posted: bool = False
     """It happened on another machine: its paths are names, and nothing here looks for them."""
+    within: float = 0.0
+    """Seconds within which the same without an id is taken for the same event."""
+    keeps_directory: bool = False
+    """The agent begins a command where the last one ended; else where the session began."""
+    hooked_tools: tuple[str, ...] = ()
+    """Tools whose successes come through a hook, of an agent whose record tells of all calls."""
+    answer_recorded: bool = False
+    """What was answered stands in the record alone."""
+    rewritten: bytes = b""
+    """How the line begins with which the agent replaces all messages of its record; b"" where a
+    compaction fires an event."""
 
     @property
     def context(self) -> str:
         """Names the context of the model: that of a subagent is its own, all else is shared."""
         return f"{self.session}/{self.part}" if self.part else self.session
+
+    @property
+    def call(self) -> str:
+        """Tells this call from others before and after it, whether it has an id or not."""
+        return self.id or digest_arguments(self.arguments)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +115,23 @@ class Capabilities:
     stop: bool = False
     review: str = ""
     """What the user types in the chat to go through drafts."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of a text; one of too many bytes is endless."""
+        return estimate_tokens(text) if count_bytes(text) <= self.max_bytes else _ENDLESS
+
+    def pack_known(self, hits: Sequence[Hit], settings: PreflightSettings) -> Preflight:
+        """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
+        return pack(
+            hits,
+            [],
+            query="",
+            frequencies={},
+            size=1,
+            settings=replace(settings, budget=min(settings.budget, self.tokens)),
+            counter=self.count_tokens,
+            max_chars=self.max_bytes,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,46 +159,42 @@ class Answer:
 
 
 NOTHING = Answer()
-
-
 _PATIENCE = {"after": 1.0, "stop": 1.0, "end": 1.0}
 """Kind of event → seconds for which another writer is waited for, where what happened matters
 more than what is answered; elsewhere ``SESSION_PATIENCE``."""
+_ENDLESS = 1_000_000_000
 
 
-class OpenSession:
-    """The brain and the journal of a session, opened when first needed.
+class Hook:
+    """One event while it is answered: the brains and the journal are opened when first needed.
 
-    ``what`` is the event's kind; ``look`` finds the brains around a directory, and ``find`` gives
-    one that is open already (and stays so). Where the session was ``posted``, its directory is
-    the name of one elsewhere.
+    ``look`` finds the brains around a directory, and ``find`` gives one that is open already (and
+    stays so).
     """
 
     def __init__(
         self,
-        directory: str,
-        what: str,
+        event: HookEvent,
+        can: Capabilities,
         look: Callable[[str], Discovery],
         find: Callable[[str], Layers] | None = None,
-        *,
-        posted: bool = False,
     ) -> None:
-        self.directory = directory
-        self._posted = posted
+        self.event = event
+        self.can = can
         self._look = look
-        self._what = what
         self._find = find
         self._brain: Layers | None = None
         self._journal: Journal | None = None
+        self._state: TurnState | None = None
 
     @property
     def brain(self) -> Layers:
         """The trusted brains; Untrusted or BrainNotFound when there are none."""
         if self._brain is None:
             if self._find is not None:
-                self._brain = self._find(self.directory)
+                self._brain = self._find(self.event.directory)
             else:
-                self._brain = Layers.open(*self._roots, directory=self.directory)
+                self._brain = Layers.open(*self._roots, directory=self.event.directory)
                 if self._journal is not None:
                     self._brain.layers[0].use_session_journal(self._journal)
                     self._journal = None
@@ -178,31 +206,61 @@ class OpenSession:
         if self._brain is not None or self._find is not None:
             return self.brain.layers[0].session_journal
         if self._journal is None:
-            patience = _PATIENCE.get(self._what, SESSION_PATIENCE)
+            patience = _PATIENCE.get(self.event.what, SESSION_PATIENCE)
             self._journal = open_session_journal(self._roots[0], patience=patience)
         return self._journal
 
     @cached_property
     def found(self) -> Discovery:
         """The brains around the session, trusted and silent."""
-        return self._look(self.directory)
+        return self._look(self.event.directory)
 
     @property
     def _roots(self) -> tuple[str, ...]:
         return tuple(require(self.found).trusted)
 
-    @property
+    @cached_property
     def scope(self) -> str:
         """The project root, spelled as the agent spells its directory: what paths start from."""
-        if self._posted:
-            return self.directory
-        real = os.path.realpath(self.directory)
-        top = git_top(real) or real
+        directory = self.event.directory
+        real = directory if self.event.posted else os.path.realpath(directory)
+        top = (not self.event.posted and git_top(real)) or real
         if top == real:
-            return self.directory
+            return directory
         below = os.sep + os.path.relpath(real, top)
-        cut = self.directory.removesuffix(below)
-        return top if cut == self.directory else cut
+        cut = directory.removesuffix(below)
+        return top if cut == directory else cut
+
+    @property
+    def now(self) -> float:
+        """When the event happened."""
+        return self.event.at or time.time()
+
+    def as_event(self, kind: str, **more: Any) -> Event:
+        """Return what the hook event says by itself as an event of this kind."""
+        event = self.event
+        said = {"at": self.now, "session": event.session, "id": event.id, "agent": event.agent}
+        return Event(**{"kind": kind, "scope": self.scope, **said, **more})
+
+    @property
+    def state(self) -> TurnState:
+        """The session's memory as it was last read: to look at, not to change."""
+        if self._state is None:
+            self._state = read_state(self.journal, self.event.context)
+        return self._state
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[TurnState]:
+        """Lend the session's memory as it is now, to change it; see ``turn_state``."""
+        with turn_state(self.journal, self.event.context) as state:
+            self._state = state
+            yield state
+
+    @staticmethod
+    def say(brain: Layers, **words: Any) -> Answer:
+        """Return an answer in the language of the nearest brain, with a footer if it wants one."""
+        settings = brain.layers[0].settings
+        return Answer(language=settings.language, footer=settings.hooks.footer, **words)
 
     def find_trouble(self) -> tuple[str, str]:
         """Return why nothing is remembered, and a cache folder of ours; "" while all is well."""
@@ -228,13 +286,6 @@ class OpenSession:
             self._journal.close()
 
 
-_MAX_LISTED = 500
-_MAX_WAITING = 8
-_MAX_BROUGHT = 64
-_MAX_HELD = 8
-_MAX_STEPS = 32
-_MAX_SERVED = 16
-_ENDLESS = 1_000_000_000
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 AGAIN = "again"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
@@ -242,91 +293,79 @@ declined, "again" the lessons of a session that was compacted."""
 OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN)
 
 
+@dataclass(kw_only=True, slots=True)
 class TurnState:
-    """The memory of a session between its hooks. Change it within ``turn_state`` only."""
+    """The memory of a session between its hooks. Change it within ``Hook.transaction`` only."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.after: int = int(_number(data.get("after")))
-        """Number of the journal's last event before the turn: clocks jump, numbers do not."""
-        self.turn: int = int(_number(data.get("turn")))
-        """Its number, as the journal counts them."""
-        self.begun: bool = data.get("begun") is True
-        """A prompt came that the guards have not seen: the next call shows it to them first."""
-        self.cards: list[list[str]] = _pairs(data.get("cards"))
-        """[root, card id] given in this turn."""
-        self.served: list[dict[str, Any]] = _dicts(data.get("served"))
-        """The lessons that a server gave in this session, as it told them."""
-        self.near: list[list[str]] = _pairs(data.get("near"))
-        """[shown name, confidence] of the lessons that the prompt nearly drew."""
-        self.late: int = int(_number(data.get("late")))
-        """How many lessons a change or an error has brought in this turn."""
-        self.shown: list[list[str]] = _pairs(data.get("shown"))
-        """[call id, card and file] of every card that was looked up for a file in this session."""
-        self.asked: list[list[str]] = _pairs(data.get("asked"))
-        """[call id, card and file] of everything that the user was asked about."""
-        self.matched: list[list[str]] = _lists(data.get("matched"), size=4)
-        """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
-        to the model if the change is made all the same, "" where it has been told enough."""
-        self.holding: list[list[str]] = _pairs(data.get("holding"))
-        """[call, mark] of each mistake that stood in the files of a command before it ran, and one
-        without a mark: what stands there after it and did not before was written by it."""
-        self.brought: list[list[str]] = _pairs(data.get("brought"))
-        """[call id, card id] of what a call put in front of the model."""
-        self.held: list[list[str]] = _pairs(data.get("held"))
-        """[call id, text] of what was said with a question: the model gets it if the call runs."""
-        self.spawned: list[list[str]] = _pairs(data.get("spawned"))
-        """[kind, prompt] of each subagent that was asked for and has not begun yet."""
-        self.waiting: list[list[str]] = _pairs(data.get("waiting"))
-        """[what about, text] that no hook event could carry yet."""
-        self.named: list[str] = _texts(data.get("named"))
-        """Lessons given with an event that shows the user nothing."""
-        self.drafted: int = int(_number(data.get("drafted")))
-        """Drafts that the user was not told of yet in this session."""
-        self.offered: bool = data.get("offered") is True
-        """The user was told of the drafts that waited when the session began."""
-        self.unattended: bool = data.get("unattended") is True
-        """Nobody may be there to answer a question: it would be a denial."""
-        self.steps: dict[str, str] = _steps(data.get("steps"))
-        """Call → what the calls of one message of the model have in common."""
-        self.batch: int = int(_number(data.get("batch")))
-        """Number of the calls that have begun side by side."""
-        self.ended: bool = data.get("ended") is True
-        """One of them has ended."""
-        self.stopping: list[str] = _texts(data.get("stopping"))
-        """[step, line for the user] once failures went on after guidance: the model was told to
-        stop, and its next call ends the turn."""
-        self.transcript: str = str(data.get("transcript") or "")
-        self.offset: int = int(_number(data.get("offset")))
+    after: int = 0
+    """Number of the journal's last event before the turn: clocks jump, numbers do not."""
+    begun: bool = False
+    """A prompt came that the guards have not seen: the next call shows it to them first."""
+    cards: list[list[str]] = field(default_factory=list)
+    """[root, card id] given in this turn."""
+    served: list[dict[str, Any]] = field(default_factory=list)
+    """The lessons that a server gave in this session, as it told them."""
+    near: list[list[str]] = field(default_factory=list)
+    """[shown name, confidence] of the lessons that the prompt nearly drew."""
+    late: int = 0
+    """How many lessons a change or an error has brought in this turn."""
+    shown: list[list[str]] = field(default_factory=list)
+    """[call id, card and file] of every card that was looked up for a file in this session."""
+    asked: list[list[str]] = field(default_factory=list)
+    """[call id, card and file] of everything that the user was asked about."""
+    matched: list[list[str]] = field(default_factory=list)
+    """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
+    to the model if the change is made all the same, "" where it has been told enough."""
+    holding: list[list[str]] = field(default_factory=list)
+    """[call, mark] of each mistake that stood in the files of a command before it ran, and one
+    without a mark: what stands there after it and did not before was written by it."""
+    brought: list[list[str]] = field(default_factory=list)
+    """[call id, card id] of what a call put in front of the model."""
+    held: list[list[str]] = field(default_factory=list)
+    """[call id, text] of what was said with a question: the model gets it if the call runs."""
+    spawned: list[list[str]] = field(default_factory=list)
+    """[kind, prompt] of each subagent that was asked for and has not begun yet."""
+    waiting: list[list[str]] = field(default_factory=list)
+    """[what about, text] that no hook event could carry yet."""
+    named: list[str] = field(default_factory=list)
+    """Lessons given with an event that shows the user nothing."""
+    drafted: int = 0
+    """Drafts that the user was not told of yet in this session."""
+    offered: bool = False
+    """The user was told of the drafts that waited when the session began."""
+    unattended: bool = False
+    """Nobody may be there to answer a question: it would be a denial."""
+    steps: dict[str, str] = field(default_factory=dict)
+    """Call → what the calls of one message of the model have in common."""
+    stopping: list[str] = field(default_factory=list)
+    """[step, line for the user] once failures went on after guidance: the model was told to
+    stop, and its next call ends the turn."""
+    transcript: str = ""
+    offset: int = 0
+
+    @classmethod
+    def from_json(cls, kept: str) -> TurnState:
+        """Return what ``to_json`` wrote; what is of another kind is left out."""
+        state = cls()
+        try:
+            data = json.loads(kept) if kept else {}
+        except ValueError:
+            return state
+        for name, value in data.items() if isinstance(data, dict) else ():
+            if name in _MOST and type(value) is type(getattr(state, name)):
+                setattr(state, name, value)
+        return state
 
     def to_json(self) -> str:
         """Return it as it is kept."""
-        data = {
-            "after": self.after,
-            "turn": self.turn,
-            "begun": self.begun,
-            "cards": self.cards[-_MAX_LISTED:],
-            "served": self.served[-_MAX_SERVED:],
-            "near": self.near,
-            "late": self.late,
-            "shown": self.shown[-_MAX_LISTED:],
-            "asked": self.asked[-_MAX_LISTED:],
-            "matched": self.matched[-_MAX_HELD:],
-            "holding": self.holding[-_MAX_LISTED:],
-            "brought": self.brought[-_MAX_BROUGHT:],
-            "held": self.held[-_MAX_HELD:],
-            "spawned": self.spawned[-_MAX_HELD:],
-            "waiting": self.waiting[-_MAX_WAITING:],
-            "named": self.named[-_MAX_WAITING:],
-            "drafted": self.drafted,
-            "offered": self.offered,
-            "unattended": self.unattended,
-            "steps": dict([*self.steps.items()][-_MAX_STEPS:]),
-            "batch": self.batch,
-            "ended": self.ended,
-            "stopping": self.stopping,
-            "transcript": self.transcript,
-            "offset": self.offset,
-        }
+        data = {}
+        for name, most in _MOST.items():
+            value = getattr(self, name)
+            if isinstance(value, list):
+                value = value[-most:]
+            elif isinstance(value, dict):
+                value = dict([*value.items()][-most:])
+            data[name] = value
         return json.dumps(data)
 
     def take_back(self, call: str) -> set[str]:
@@ -339,10 +378,6 @@ class TurnState:
         self.brought = [pair for pair in self.brought if pair[0] != call]
         return cards
 
-    def asked_about(self) -> set[str]:
-        """Return what the user was asked about in this session."""
-        return {key for _call, key in self.asked}
-
     def note_late(self, call: str, found: list[tuple[Layer, Card]]) -> list[tuple[Layer, Card]]:
         """Return which lessons no change or error has brought in this session, and count them."""
         shown = {key for _call, key in self.shown}
@@ -352,45 +387,43 @@ class TurnState:
         self.late += len(new)
         return list(new.values())
 
+    def note_given(self, given: Sequence[list[str]]) -> None:
+        """Note [root, card id] of what was given in this turn."""
+        self.cards += [pair for pair in given if pair not in self.cards]
+
     def note_declined(self, event: Event) -> Event:
         """Return a refused call with what the user had been asked about it, to be asked again.
 
         What was said with the question waits from then on; after any other call it was heard.
         """
+        declined = event.outcome == "permission_denied"
         if event.tool:
             held = [[DECLINED, text] for call, text in self.held if call == event.id]
             self.held = [pair for pair in self.held if pair[0] != event.id]
-            self.waiting += held if event.outcome == "permission_denied" else []
+            self.waiting += held if declined else []
         keys = [key for call, key in self.asked if call and call == event.id]
-        if not keys or event.outcome != "permission_denied":
+        if not keys or not declined:
             return event
         self.asked = [pair for pair in self.asked if pair[0] != event.id]
         return replace(event, record={**event.record, "asked": keys})
 
-    def deliver(self, texts: Sequence[tuple[str, str]], capabilities: Capabilities) -> str:
+    def deliver(self, texts: Sequence[tuple[str, str]], can: Capabilities) -> str:
         """Return what goes to the model now, waiting texts last; keep what does not fit.
 
         ``texts`` are (what about, text), most important first.
         """
-        everything = [*texts, *((about, text) for about, text in self.waiting)]
         given: list[str] = []
-        self.waiting = []
-        for about, text in everything:
+        waiting, self.waiting = self.waiting, []
+        for about, text in (*texts, *waiting):
             joined = "\n\n".join([*given, text])
-            fits = count_bytes(joined) <= capabilities.max_bytes and (
-                len(joined) <= capabilities.tokens or estimate_tokens(joined) <= capabilities.tokens
+            fits = count_bytes(joined) <= can.max_bytes and (
+                len(joined) <= can.tokens or estimate_tokens(joined) <= can.tokens
             )
-            if capabilities.context and fits and text:
+            if can.context and fits and text:
                 given.append(text)
-            elif text and (given or not capabilities.context):  # what is too long alone never fits
+            elif text and (given or not can.context):  # what is too long alone never fits
                 self.waiting.append([about, text])
         return "\n\n".join(given)
-
-    def take_named(self, capabilities: Capabilities) -> tuple[str, ...]:
-        """Return the lessons that the user was not told of, once they can be."""
-        named = tuple(self.named) if capabilities.lines else ()
-        self.named = [] if named else self.named
-        return named
 
     def expect(self, call: str, brain: str, card: str, text: str) -> None:
         """Note that a call is about to make a card's mistake; ``text`` is told once a session."""
@@ -402,22 +435,26 @@ class TurnState:
     def take_matched(self, call: str, *, made: bool) -> list[list[str]]:
         """Return what was found in a call before it was made, nothing if it was not made."""
         taken = [one for one in self.matched if one[0] == call]
-        if not taken:
-            return []
         self.matched = [one for one in self.matched if one[0] != call]
         texts = [text for *_names, text in taken if made and text]
         self.shown += [[call, f"after {crc32(text.encode()):08x}"] for text in texts]
         return taken if made else []
 
-    def tell_drafted(self, capabilities: Capabilities) -> tuple[str, ...]:
+    def tell_drafted(self, can: Capabilities) -> tuple[str, ...]:
         """Return one line about drafts that are new, once it can be shown."""
-        count = self.drafted if capabilities.lines else 0
+        count = self.drafted if can.lines else 0
         if not count:
             return ()
         self.drafted = 0
         drafts = "1 draft" if count == 1 else f"{count} drafts"
-        here = f"{capabilities.review} here, or " if capabilities.review else ""
+        here = f"{can.review} here, or " if can.review else ""
         return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
+
+
+_MOST = {one.name: 500 for one in fields(TurnState)}
+_MOST |= {"served": 16, "brought": 64, "steps": 32}
+_MOST |= dict.fromkeys(("matched", "held", "spawned", "waiting", "named"), 8)
+"""Field → how many of its entries are remembered, if it has any."""
 
 
 @contextlib.contextmanager
@@ -429,7 +466,7 @@ def turn_state(journal: Journal, session: str) -> Iterator[TurnState]:
     """
     with journal.transaction():
         kept = journal.guard_state(session, SESSION_STATE)
-        state = TurnState(_loaded(kept))
+        state = TurnState.from_json(kept)
         yield state
         after = state.to_json()
         if after != kept:
@@ -438,81 +475,4 @@ def turn_state(journal: Journal, session: str) -> Iterator[TurnState]:
 
 def read_state(journal: Journal, session: str) -> TurnState:
     """Return the session's state as it is now: to look at, not to change."""
-    return TurnState(_loaded(journal.guard_state(session, SESSION_STATE)))
-
-
-def counter_for(capabilities: Capabilities) -> TokenCounter:
-    """Return a counter of tokens to which a text of too many bytes is endless."""
-
-    def count(text: str) -> int:
-        return estimate_tokens(text) if count_bytes(text) <= capabilities.max_bytes else _ENDLESS
-
-    return count
-
-
-def pack_known(
-    hits: Sequence[Hit], settings: PreflightSettings, capabilities: Capabilities
-) -> Preflight:
-    """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
-    return pack(
-        hits,
-        [],
-        query="",
-        frequencies={},
-        size=1,
-        settings=replace(settings, budget=min(settings.budget, capabilities.tokens)),
-        counter=counter_for(capabilities),
-        max_chars=capabilities.max_bytes,
-    )
-
-
-def event_of(hook_event: HookEvent, kind: str, scope: str) -> Event:
-    """Return what a hook event says by itself as an event of this kind."""
-    return Event(
-        kind=kind,
-        at=now(hook_event),
-        session=hook_event.session,
-        id=hook_event.id,
-        agent=hook_event.agent,
-        scope=scope,
-        text=hook_event.text,
-    )
-
-
-def now(hook_event: HookEvent) -> float:
-    """Return when it happened."""
-    return hook_event.at or time.time()
-
-
-def _loaded(kept: str) -> dict[str, Any]:
-    try:
-        data = json.loads(kept) if kept else {}
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0
-
-
-def _texts(value: object) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
-
-
-def _pairs(value: object) -> list[list[str]]:
-    return _lists(value, size=2)
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _steps(value: object) -> dict[str, str]:
-    pairs = value.items() if isinstance(value, dict) else ()
-    return {call: step for call, step in pairs if isinstance(step, str)}
-
-
-def _lists(value: object, *, size: int) -> list[list[str]]:
-    lists = value if isinstance(value, list) else []
-    return [texts for texts in map(_texts, lists) if len(texts) == size]
+    return TurnState.from_json(journal.guard_state(session, SESSION_STATE))

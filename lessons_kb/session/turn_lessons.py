@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from lessons_kb.brain.detection import Detected, is_card_file
-from lessons_kb.brain.injected import card_digest
+from lessons_kb.brain.injected import card_digest, find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.guards.file_names import relative_path, show_path
-from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import SERVED, Card, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_sure
-from lessons_kb.session.record_event import find_message
-from lessons_kb.session.state import (
-    Capabilities,
-    HookEvent,
-    TurnState,
-    now,
-    pack_known,
-    read_state,
-    turn_state,
-)
-from lessons_kb.store.journal import Journal
+from lessons_kb.session.state import Hook, TurnState
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 
@@ -40,14 +31,11 @@ Found = tuple[Layer, Card]
 
 def describe(brain: Layers, changes: Iterable[Change]) -> str:
     """Return the text of changes to search for; those of the brains' own cards do not count."""
-    wanted = (change for change in changes if not is_card_file(brain, change.path))
-    pieces = (f"{change.path}\n{change.before}\n{change.after}\n" for change in wanted)
     text = ""
-    for piece in pieces:
-        text += piece[: _MAX_TEXT - len(text)]
-        if len(text) >= _MAX_TEXT:
-            break
-    return text
+    for change in changes:
+        if len(text) < _MAX_TEXT and not is_card_file(brain, change.path):
+            text += f"{change.path}\n{change.before}\n{change.after}\n"
+    return text[:_MAX_TEXT]
 
 
 def find_sure(brain: Layers, text: str, state: TurnState) -> list[Found]:
@@ -65,41 +53,84 @@ def find_sure(brain: Layers, text: str, state: TurnState) -> list[Found]:
     return []
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What giving lessons takes from settings: read before a transaction, which touches no file."""
+
+    packing: PreflightSettings
+    reinject_after: Mapping[Layer, int]
+    """Prompts after which a lesson is no longer in the context."""
+
+
+def read_limits(brain: Layers) -> Limits:
+    """Return the limits of the brains, and open their journals."""
+    for layer in brain.layers:
+        _ = layer.session_journal
+    settings = {layer: layer.settings.preflight for layer in brain.layers}
+    after = {layer: one.reinject_after for layer, one in settings.items()}
+    return Limits(packing=settings[brain.layers[0]], reinject_after=after)
+
+
+def find_known(hook: Hook, limits: Limits) -> dict[Layer, set[tuple[str, str]]]:
+    """Return (card id, digest) of the lessons that the session still has, by their brain."""
+    known = {}
+    for layer, after in limits.reinject_after.items():
+        turn = layer.session_journal.injections.turn(hook.event.context)
+        since = turn - after
+        known[layer] = layer.session_journal.in_context(hook.event.context, since_turn=since)
+    return known
+
+
+def find_homes(brain: Layers, hits: Sequence[Hit]) -> list[tuple[Layer, Hit]]:
+    """Return each hit with the brain that holds its card; the nearest has a server's."""
+    aliases = {layer.alias: layer for layer in brain.layers}
+    first, *others = brain.layers
+    return [
+        (
+            aliases.get(hit.brain)
+            or next((one for one in others if hit.card in find_cards(one, {hit.card.id})), first),
+            hit,
+        )
+        for hit in hits
+    ]
+
+
+def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> list[list[str]]:
+    """Journal lessons as given, in the order of their block; return [root, card id] of each."""
+    rows: dict[Layer, list[tuple[int, tuple[str, str, int]]]] = {}
+    for rank, (layer, hit) in enumerate(given, 1):
+        row = (hit.card.id, card_digest(hit.card), tokens // len(given))
+        rows.setdefault(layer, []).append((rank, row))
+    for layer, cards in rows.items():
+        layer.session_journal.record_injections(
+            hook.event.context,
+            turn=layer.session_journal.injections.turn(hook.event.context),
+            at=int(hook.now),
+            cards=[row for _rank, row in cards],
+            ranks=[rank for rank, _row in cards],
+        )
+    return [[layer.root, hit.card.id] for layer, hit in given]
+
+
 def give(
-    brain: Layers,
-    hook_event: HookEvent,
-    capabilities: Capabilities,
-    found: Sequence[Found],
+    hook: Hook, limits: Limits, found: Collection[Found], *, counted: bool = True
 ) -> tuple[Preflight, list[list[str]]]:
     """Return the block of some cards, and [root, card id] of each; the journal notes them.
 
-    Those that the session has in its context are left out.
+    Those that the session has in its context are left out. Unless it is ``counted``, the block
+    costs nothing.
     """
-    settings = brain.layers[0].settings.preflight
-    hits: list[Hit] = []
-    homes: dict[str, tuple[Layer, int]] = {}
-    known: set[str] = set()
     ids = [card.id for _layer, card in found]
+    known = find_known(hook, limits)
+    missing: dict[str, tuple[Layer, Hit]] = {}
     for layer, card in found:
         alias = layer.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
-        turn = layer.session_journal.next_turn(hook_event.context, by=0)
-        since = turn - settings.reinject_after
-        given = layer.session_journal.in_context(hook_event.context, since_turn=since)
-        if (card.id, card_digest(card)) in given:
-            known.add(shown_name(hit))
-        homes[shown_name(hit)] = (layer, turn)
-        hits.append(hit)
-    missing = [hit for hit in hits if shown_name(hit) not in known]
-    block = pack_known(missing, settings, capabilities)
-    for rank, hit in enumerate(block.lessons, 1):
-        layer, turn = homes[shown_name(hit)]
-        tokens = block.tokens // len(block.lessons)
-        row = (hit.card.id, card_digest(hit.card), tokens)
-        layer.session_journal.record_injections(
-            hook_event.context, turn=turn, at=int(now(hook_event)), cards=[row], ranks=[rank]
-        )
-    return block, [[homes[shown_name(hit)][0].root, hit.card.id] for hit in block.lessons]
+        if (card.id, card_digest(card)) not in known[layer]:
+            missing[shown_name(hit)] = (layer, hit)
+    block = hook.can.pack_known([hit for _layer, hit in missing.values()], limits.packing)
+    given = [missing[shown_name(hit)] for hit in block.lessons]
+    return block, note_given(hook, given, block.tokens if counted else 0)
 
 
 _MAX_LINES = 5
@@ -142,42 +173,3 @@ def name_card(layer: Layer, card: Card, directory: str, *, given: Container[str]
     place = show_path(relative_path(place, directory))
     title = defang_line(card.title)[:_MAX_TITLE]
     return place if card.id in given else f"“{title}” ({place})"
-
-
-def name_call(hook_event: HookEvent) -> str:
-    """Return what tells a call from others before and after it, whether it has an id or not."""
-    return hook_event.id or digest_arguments(hook_event.arguments)
-
-
-UNNAMED = ("copilot-cli", "gemini-cli")
-"""Agents whose payloads name no message."""
-
-
-def note_begun(journal: Journal, hook_event: HookEvent) -> None:
-    """Count a call to those that have begun since one ended."""
-    if hook_event.agent not in UNNAMED:
-        return
-    call = name_call(hook_event)
-    with turn_state(journal, hook_event.context) as state:
-        if state.ended:
-            state.batch += 1
-            state.ended = False
-        state.steps.pop(call, None)  # the latest stands last
-        state.steps[call] = f"batch {state.batch}"
-
-
-def note_ended(state: TurnState, hook_event: HookEvent) -> None:
-    """Let the next call that begins be of another message."""
-    if hook_event.agent in UNNAMED:
-        state.ended = True
-
-
-def find_step(journal: Journal, hook_event: HookEvent) -> str:
-    """Return what a call that ended has in common with those made together with it, "" if unknown.
-
-    What began is asked first: a subagent's calls have the message in common that called it.
-    """
-    if hook_event.agent not in UNNAMED:
-        return ""
-    begun = read_state(journal, hook_event.context).steps.get(name_call(hook_event), "")
-    return begun or find_message(hook_event)
