@@ -9,7 +9,7 @@ from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING
 
-from lessons_kb.data import read_words
+from lessons_kb.data import read_patterns, read_words
 from lessons_kb.detect.matcher import (
     Matcher,
     Rule,
@@ -333,28 +333,8 @@ PREVENTION = "prevention checklist"
 APPLIES = "applies to"
 
 HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    SITUATION: (
-        ("situation", "problem", "symptoms", "symptom", "context", "what happened"),
-        ("상황", "문제", "증상", "맥락", "배경"),
-    ),
-    MISTAKE: (
-        ("mistake/risk", "mistake", "risk", "실수/위험", "실수", "위험"),
-        ("what didn't work", "what did not work"),
-    ),
-    CAUSE: (
-        ("root cause", "root causes", "cause", "근본 원인", "원인"),
-        ("why this works",),
-    ),
-    FIX: (
-        ("fix", "solution", "what fixed it", "guidance"),
-        ("수정", "해결", "해결 방법", "해결책"),
-    ),
-    PREVENTION: (
-        ("prevention checklist", "prevention", "reusable rule", "takeaways", "gotchas"),
-        ("checklist", "예방 체크리스트", "체크리스트", "예방", "재발 방지"),
-        ("when to apply",),
-    ),
-    APPLIES: (("applies to", "적용 대상"),),
+    role: tuple(tuple(line.split(", ")) for line in lines)
+    for role, lines in read_patterns("headings.txt").items()
 }
 """Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
 "When to Apply" is no check while a "Prevention" section holds some."""
