@@ -355,16 +355,16 @@ def read_keys(
         if found is None:
             continue
         try:
-            value = read_value(found)
+            is_patterns = key.form == "patterns"
+            value, faults = read_patterns(found) if is_patterns else (read_value(found), ())
         except ValueError as error:
             if not key.foreign:
                 message = f"{name} is {error}, so its default is used"
                 fix = f"write {describe_form(key)}, or remove the line"
                 warn(found.line, "wrong-value", message, fix)
             continue
-        if key.form == "patterns":
-            problems += read_patterns(found)[1]
-        elif not key.foreign:
+        problems += faults
+        if not is_patterns and not key.foreign:
             for span, style in zip(found.spans, found.styles, strict=True):
                 if problem := _ITEM_PROBLEMS.get(style):
                     message = problem.message.format(name)
