@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,7 +13,6 @@ from typing import Any, NamedTuple
 from lessons_kb.cards.keys import (
     KEYS,
     Entry,
-    Header,
     NestedMapping,
     Problem,
     Span,
@@ -92,96 +92,98 @@ def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
         stripped = line.lstrip()
         if not stripped or stripped.startswith("#"):
             continue
-        deeper = len(line) - len(stripped) > indent
         item = _ITEM.match(line)
-        closing = stripped[0] in "]}"
-        if not deeper and not (item and len(item[1]) == indent) and not closing:
+        is_deeper = len(line) - len(stripped) > indent
+        if not is_deeper and not (item and len(item[1]) == indent) and stripped[0] not in "]}":
             break
         end = place + 1
     return end
 
 
 def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> Entry:
-    rest = lines[line][key.end() :]
-    begin = key.end() + len(rest) - len(rest.lstrip())
+    first = lines[line]
+    begin = len(first) - len(first[key.end() :].lstrip())
+    empty = (line, key.end(), line, key.end())
     entry = Entry(
         key=key[3],
         shape="scalar",
         texts=(None,),
-        spans=((line, key.end(), line, key.end()),),
+        spans=(empty,),
         styles="p",
         line=line,
         end=end,
         column=len(key[1]),
-        span=(line, key.end(), line, key.end()),
+        span=empty,
     )
-    said = [at for at in range(line + 1, end) if not lines[at].lstrip().startswith("#")]
-    said = [at for at in said if lines[at].strip()]
-    if lines[line].startswith("[", begin) and (made := _flow_list(lines, begin, entry)):
+    known = KEYS.get(canonical(key[3]))
+    is_bare = known is not None and known.form in _BARE_FORMS
+    below = [at for at in range(line + 1, end) if lines[at].strip()]
+    below = [at for at in below if not lines[at].lstrip().startswith("#")]
+    if first.startswith("[", begin) and (made := _flow_list(lines, begin, entry)):
         return made
-    text, style, stop = read_scalar(lines[line], begin, bare=_is_bare(key[3]))
-    if block := _BLOCK.match(lines[line], begin):
-        whole = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in said)
-        return _scalar(entry, whole, block[1], (line, begin, end - 1, len(lines[end - 1].rstrip())))
-    if text is None and said:
-        return _list(lines, said, entry) or _below(lines, said, entry)
-    if said:
-        whole = " ".join([lines[line][begin:].strip(), *(lines[at].strip() for at in said)])
-        return _scalar(entry, whole, "p", (line, begin, end - 1, len(lines[end - 1].rstrip())))
-    return entry if text is None else _scalar(entry, text, style, (line, begin, line, stop))
+    whole = (line, begin, end - 1, len(lines[end - 1].rstrip()))
+    if block := _BLOCK.match(first, begin):
+        text = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in below)
+        return _with(entry, [(text, block[1], whole)], whole)
+    value, style, stop = read_scalar(first, begin, bare=is_bare)
+    if not below:
+        own = (line, begin, line, stop)
+        return entry if value is None else _with(entry, [(value, style, own)], own)
+    if value is not None:
+        text = " ".join([first[begin:].strip(), *(lines[at].strip() for at in below)])
+        return _with(entry, [(text, "p", whole)], whole)
+    if _ITEM.match(lines[below[0]]):
+        return _list(lines, below, entry)
+    start = len(lines[below[0]]) - len(lines[below[0]].lstrip())
+    whole = (below[0], start, below[-1], len(lines[below[-1]].rstrip()))
+    if all(_KEY.match(lines[at]) for at in below):  # more keys
+        return _with(entry, [(None, "n", whole)], whole, shape="nested")
+    if len(below) == 1:
+        value, style, stop = read_scalar(lines[below[0]], start, bare=is_bare)
+        whole = (*whole[:3], stop)
+        return _with(entry, [(value, style, whole)], whole)
+    text = " ".join(lines[at].strip() for at in below)
+    return _with(entry, [(text, "p", whole)], whole)
 
 
-def _is_bare(name: str) -> bool:
-    key = KEYS.get(canonical(name))
-    return key is not None and key.form in _BARE_FORMS
+_Item = tuple[str | None, str, Span]
+"""Text, style letter and place."""
 
 
-def _scalar(entry: Entry, text: str | None, style: str, span: Span) -> Entry:
-    return replace(entry, texts=(text,), styles=style, spans=(span,), span=span)
-
-
-def _below(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry:
-    """Read what is indented under a key without a value: more keys, or text."""
-    first, last = lines[said[0]], lines[said[-1]]
-    span = (said[0], len(first) - len(first.lstrip()), said[-1], len(last.rstrip()))
-    if all(_KEY.match(lines[at]) for at in said):
-        return replace(entry, shape="nested", styles="n", spans=(span,), span=span)
-    if len(said) == 1:
-        text, style, stop = read_scalar(first, span[1], bare=_is_bare(entry.key))
-        return _scalar(entry, text, style, (*span[:3], stop))
-    return _scalar(entry, " ".join(lines[at].strip() for at in said), "p", span)
-
-
-def _list(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry | None:
-    """Read a list of one item a line; deeper lines continue the item above them."""
-    first = _ITEM.match(lines[said[0]])
-    if not first:
-        return None
-    texts: list[str | None] = []
-    spans: list[Span] = []
-    styles = ""
-    for at in said:
-        item = _ITEM.match(lines[at])
-        if item and len(item[1]) <= len(first[1]):
-            text, style, stop = read_scalar(lines[at], item.end())
-            texts.append(text)
-            spans.append((at, item.end(), at, stop))
-            styles += style
-        else:
-            texts[-1] = f"{texts[-1] or ''} {lines[at].strip()}".strip()
-            spans[-1] = (*spans[-1][:2], at, len(lines[at].rstrip()))
-            styles = styles[:-1] + "p"
-    span = (said[0], len(first[1]), *spans[-1][2:])
+def _with(
+    entry: Entry, items: Sequence[_Item], span: Span, *, shape: str = "scalar", flow: bool = False
+) -> Entry:
+    """Return an entry with these texts as its value."""
     return replace(
-        entry, shape="list", texts=tuple(texts), spans=tuple(spans), styles=styles, span=span
+        entry,
+        shape=shape,
+        texts=tuple(text for text, _style, _span in items),
+        styles="".join(style for _text, style, _span in items),
+        spans=tuple(span for _text, _style, span in items),
+        span=span,
+        flow=flow,
     )
+
+
+def _list(lines: tuple[str, ...], below: list[int], entry: Entry) -> Entry:
+    """Read a list of one item a line; deeper lines continue the item above them."""
+    indent = len(lines[below[0]]) - len(lines[below[0]].lstrip(" \t"))
+    items: list[_Item] = []
+    for at in below:
+        item = _ITEM.match(lines[at])
+        if item and len(item[1]) <= indent:
+            text, style, stop = read_scalar(lines[at], item.end())
+            items.append((text, style, (at, item.end(), at, stop)))
+        else:
+            text, _style, span = items[-1]
+            text = f"{text or ''} {lines[at].strip()}".strip()
+            items[-1] = (text, "p", (*span[:2], at, len(lines[at].rstrip())))
+    return _with(entry, items, (below[0], indent, *items[-1][2][2:]), shape="list")
 
 
 def _flow_list(lines: tuple[str, ...], begin: int, entry: Entry) -> Entry | None:
     """Read ``[a, "b"]``, also over several lines; None if it is not such a list after all."""
-    texts: list[str | None] = []
-    spans: list[Span] = []
-    styles = ""
+    items: list[_Item] = []
     line, column = entry.line, begin + 1
     while line < entry.end:
         blank = _FLOW_BLANK.match(lines[line], column)
@@ -193,22 +195,12 @@ def _flow_list(lines: tuple[str, ...], begin: int, entry: Entry) -> Entry | None
             if lines[line][column + 1 :].split("#")[0].strip() or line + 1 != entry.end:
                 return None
             span = (entry.line, begin, line, column + 1)
-            return replace(
-                entry,
-                shape="list",
-                texts=tuple(texts),
-                spans=tuple(spans),
-                styles=styles,
-                span=span,
-                flow=True,
-            )
+            return _with(entry, items, span, shape="list", flow=True)
         item = _QUOTED.match(lines[line], column) or _FLOW_PLAIN.match(lines[line], column)
         if not item:
             return None
         text, style, _stop = read_scalar(item[0], 0)
-        texts.append(text)
-        spans.append((line, column, line, column + len(item[0].rstrip())))
-        styles += style
+        items.append((text, style, (line, column, line, column + len(item[0].rstrip()))))
         column = item.end()
     return None
 
@@ -449,92 +441,67 @@ class Reading:
     problems: tuple[Problem, ...] = ()
 
 
-_QUOTE = "put the value in double quotes"
-_UNREADABLE = "write `key: value` lines between the two --- lines, or remove the header"
-
-
 def read_header(split: Split) -> Reading:
     """Read the header of a file; a file without one reads as an empty header.
 
     ``reader`` is ``none`` for a header that is unclosed, too large, built to exhaust a reader, or
     that holds nothing of ``key: value`` shape; the only problem says which.
     """
+    if split.problem == "unclosed":
+        message = "the header that starts with --- is not closed"
+        fix = "close it with a line that contains only ---"
+        return _useless(0, "unclosed-header", message, fix)
     if split.problem:
-        return _useless(0, *_PROBLEMS[split.problem])
+        message = "the header is longer than 64,000 characters"
+        return _useless(0, "header-too-large", message, "move its text below the closing ---")
     if split.header is None:
         return Reading()
     try:
         return Reading(entries=read_yaml(split.header.lines))
     except RefusedError as refused:
+        message = f"the header is not accepted: {refused}"
         fix = "write plain `key: value` lines and lists, without anchors"
-        return _useless(
-            refused.line, "header-refused", f"the header is not accepted: {refused}", fix
-        )
-    except NotYamlError as error:
-        return _read_other(split.header, error)
-
-
-def _read_other(header: Header, error: NotYamlError) -> Reading:
-    entries, lost = read_leniently(header.lines)
+        return _useless(refused.line, "header-refused", message, fix)
+    except NotYamlError as not_yaml:
+        error = not_yaml
+    entries, lost = read_leniently(split.header.lines)
     known = any(canonical(entry.key) in KEYS for entry in entries)
     if not entries or (lost and not known) or len(lost) > len(entries):
-        what = "the header is not YAML" if looks_like_keys(header) else "the header has no keys"
+        is_yaml = not looks_like_keys(split.header)
+        what = "the header has no keys" if is_yaml else "the header is not YAML"
+        fix = "write `key: value` lines between the two --- lines, or remove the header"
         line = lost[0] if lost else error.line
-        return _useless(line, "unreadable-header", f"{what}: {error}", _UNREADABLE)
+        return _useless(line, "unreadable-header", f"{what}: {error}", fix)
     problem = Problem(
-        line=min(error.line, max(len(header.lines) - 1, 0)),
+        line=min(error.line, max(len(split.header.lines) - 1, 0)),
         rule="header-not-yaml",
         message=f"the header is not valid YAML ({error}); its plain keys and lists are used",
-        fix=_QUOTE,
+        fix="put the value in double quotes",
     )
     return Reading(entries=entries, reader="lenient", problems=(problem,))
-
-
-def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
-    """Return what ``read_lenient`` does, the patterns in it as YAML reads them."""
-    entries, lost = read_lenient(lines)
-    return tuple(_with_mappings(entry, lines) for entry in entries), lost
-
-
-def _with_mappings(entry: Entry, lines: tuple[str, ...]) -> Entry:
-    """Return an entry that holds mappings as YAML reads its own lines, if it can."""
-    key = KEYS.get(canonical(entry.key))
-    if key is None or key.form != "patterns":
-        return entry
-    try:
-        (own,) = read_yaml(lines[entry.line : entry.end])
-    except (NotYamlError, ValueError):
-        return entry
-
-    def below(span: Span) -> Span:
-        return (span[0] + entry.line, span[1], span[2] + entry.line, span[3])
-
-    return replace(
-        own,
-        line=entry.line,
-        end=entry.end,
-        span=below(own.span),
-        spans=tuple(map(below, own.spans)),
-    )
-
-
-_PROBLEMS = {
-    "unclosed": (
-        "unclosed-header",
-        "the header that starts with --- is not closed",
-        "close it with a line that contains only ---",
-    ),
-    "too-large": (
-        "header-too-large",
-        "the header is longer than 64,000 characters",
-        "move its text below the closing ---",
-    ),
-}
 
 
 def _useless(line: int, rule: str, message: str, fix: str) -> Reading:
     problem = Problem(line=line, rule=rule, message=message, fix=fix, level="error")
     return Reading(reader="none", problems=(problem,))
+
+
+def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
+    """Return what ``read_lenient`` does, the patterns in it as YAML reads their own lines."""
+    entries, lost = read_lenient(lines)
+    found = []
+    for entry in entries:
+        key = KEYS.get(canonical(entry.key))
+        own = entry
+        if key is not None and key.form == "patterns":
+            with suppress(NotYamlError, ValueError):
+                (own,) = read_yaml(lines[entry.line : entry.end])
+                below = [(a + entry.line, b, c + entry.line, d) for a, b, c, d in own.spans]
+                a, b, c, d = own.span
+                span = (a + entry.line, b, c + entry.line, d)
+                own = replace(own, line=entry.line, end=entry.end, span=span, spans=tuple(below))
+        found.append(own)
+    return tuple(found), lost
 
 
 ORIGIN_KEY = "imported-from"
