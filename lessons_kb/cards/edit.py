@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lessons_kb.cards.keys import (
     KEYS,
     Entry,
     Header,
-    Span,
     Split,
     canonical,
     describe_form,
@@ -79,7 +79,6 @@ def _escaped(match: re.Match[str]) -> str:
 Change = str | int | tuple[str, ...] | None
 Meaning = dict[str, str | tuple[str, ...] | None]
 
-
 _TYPED_FORMS = ("count", "date")
 _ALONE = {
     "date": re.compile(r"[\w.-]+|\d{4}-\d{1,2}-\d{1,2}[T ][\d:.,+Z -]*"),
@@ -99,6 +98,10 @@ class Splice:
     end: int
     text: str
 
+    def apply(self, text: str) -> str:
+        """Return the text with the piece replaced."""
+        return text[: self.start] + self.text + text[self.end :]
+
 
 def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     r"""Return the text of a file with some keys of its header changed.
@@ -115,124 +118,100 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if reading.reader == "none":
         problem = reading.problems[0]
         raise EditRefused(f"{problem.message}; {problem.fix}, then try again")
-    for name in changes:
+    before = _meaning(reading.entries)
+    needed: dict[str, Change] = {}
+    for name, value in changes.items():
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} cannot be a key; use letters, digits and hyphens")
-    before = _meaning(reading.entries)
-    needed = {_spelled(n): value for n, value in changes.items() if not _same(before, n, value)}
+        key = canonical(name)
+        is_set = key not in before if value is None else before.get(key, ...) == _intended(value)
+        if not is_set:
+            needed[key if key in KEYS else name] = value
     if not needed:
         return text
     if split.header is None:
         _check_unseen(text, needed)
         result = _with_new_header(text, needed)
     else:
-        _check_kept(split.header, reading, needed)
-        editor = _Editor(text, split.header, reading.entries)
-        result = _spliced(text, editor.splices(needed))
+        for name, value in needed.items():
+            if value is not None:
+                _check_kept(split.header, reading, canonical(name), value)
+        splices = _Editor(text, split.header, reading.entries).splices(needed)
+        result = text
+        splices.sort(key=lambda splice: (splice.start, splice.end))
+        for splice in reversed(splices):  # of two at one place the first given stands first
+            result = splice.apply(result)
     _verify(text, result, needed, reading)
     return result
 
 
-def _spelled(name: str) -> str:
-    return canonical(name) if canonical(name) in KEYS else name
-
-
-def _spliced(text: str, splices: Iterable[Splice]) -> str:
-    """Make all splices; of two at one place the first given stands first."""
-    ordered = sorted(splices, key=lambda s: (s.start, s.end))
-    for splice in reversed(ordered):
-        text = text[: splice.start] + splice.text + text[splice.end :]
-    return text
-
-
-def _check_kept(header: Header, reading: Reading, changes: Mapping[str, Change]) -> None:
+def _check_kept(header: Header, reading: Reading, key: str, value: Change) -> None:
     """Refuse a change of a value that is not what its key holds, or that goes on below its key.
 
     What stands there was written by somebody who meant something by it.
     """
-    for name, value in changes.items():
-        key = canonical(name)
-        own = [entry for entry in reading.entries if canonical(entry.key) == key]
-        if value is None:
-            continue
-        _check_unread(header, reading, key)
-        if own and (what := _unlike(own[-1], value)):
-            raise EditRefused(f"line {header.line + own[-1].line}: {key} {what}")
+    own = [entry for entry in reading.entries if canonical(entry.key) == key]
+    name = re.escape(key).replace("\\-", "[-_ ]")
+    opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
+    like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
+    borrowed = re.compile(rf"(?i)[\"']?{name}[\"']?[ \t]*:[ \t]+(?P<value>(?:&|\*|!)\S.*)")
+    for number, line in enumerate(header.lines):
+        at = f"line {header.line + number}"
+        # The key's own line, or one of a value that may hold what looks like a key.
+        is_read = any(number == entry.line for entry in own) or any(
+            entry.line < number < entry.end and (entry.shape, entry.styles) != ("scalar", "p")
+            for entry in reading.entries
+        )
+        if is_read and (found := borrowed.match(line)):
+            raise EditRefused(f"{at}: {key} is {found['value'].strip()!r}; write the value alone")
+        if line.startswith("<<:") and not own:
+            where = f"write `{key}: …` on a line of its own"
+            raise EditRefused(f"{at}: '<<' may hold {key}; {where}")
+        if like.match(line) and not is_read:
+            what = f"{line.strip()[:40]!r} is not recognised as a key"
+            where = f"write `{key}: …` at the beginning of the line"
+            raise EditRefused(f"{at}: {what}; {where}")
+    if own and (what := _unlike(own[-1], value)):
+        raise EditRefused(f"line {header.line + own[-1].line}: {key} {what}")
 
 
-def _unlike(entry: Entry, value: str | int | tuple[str, ...]) -> str:
+def _unlike(entry: Entry, value: Change) -> str:
     """Say why a value cannot take the place of what stands there, "" if it can."""
     known = KEYS.get(canonical(entry.key))
     form = known.form if known else "text"
     valid = describe_form(known) if known else "one text"
+    is_list, is_one_line = isinstance(value, tuple), entry.span[0] == entry.span[2]
     if form == "count":
         try:
             read_value(entry)
         except ValueError as error:
             return f"is {error}; write {valid}"
-    if entry.shape == "scalar" and form in _ALONE and entry.span[0] == entry.span[2]:
+    if entry.shape == "scalar" and form in _ALONE and is_one_line:
         said = _fold(entry.texts[0] or "")
         if said and not _ALONE[form].fullmatch(said):
             return f"is {said[:40]!r}; write {valid}"
     if entry.shape == "nested":
         return f"is nested; write {valid}"
-    if entry.shape == "list":
-        if not isinstance(value, tuple):
-            return f"is a list; write {valid}" if entry.texts else ""
-        dropped = _dropped(entry, value)
-        nested = "n" in entry.styles[:dropped]
+    if entry.shape == "list" and isinstance(value, tuple):
+        nested = "n" in entry.styles[: _dropped(entry, value)]
         return "begins with a nested item; write each item as one line of text" if nested else ""
-    if entry.span[0] == entry.span[2] or (form == "text" and not isinstance(value, tuple)):
+    if entry.shape == "list":
+        return f"is a list; write {valid}" if entry.texts else ""
+    if is_one_line or (form == "text" and not is_list):
         return ""
-    where = (
-        "one item a line, each behind a hyphen" if isinstance(value, tuple) else "it on one line"
-    )
+    where = "one item a line, each behind a hyphen" if is_list else "it on one line"
     return f"continues on the next line; write {where}"
 
 
 def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
     """Refuse to put a header above one that is not read as such and holds a key to be changed."""
-    plain = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    found = _UNSEEN.match(plain.replace("\ufeff", ""))
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
+    found = _UNSEEN.match(plain)
     lines = found["inside"].splitlines() if found else ()
     names = {canonical(line.partition(":")[0].strip("\"' ")) for line in lines if ":" in line}
     if found and not names.isdisjoint(map(canonical, changes)):
         line = 1 + found[0][: found.start("inside")].count("\n")
         raise EditRefused(f"line {line}: this header is ignored; move it to the first line")
-
-
-def _check_unread(header: Header, reading: Reading, key: str) -> None:
-    """Refuse to change a key where a line looks like it that no reader takes for one."""
-    name = re.escape(key).replace("\\-", "[-_ ]")
-    opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
-    like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
-    borrowed = re.compile(rf"(?i)[\"']?{name}[\"']?[ \t]*:[ \t]+(?P<value>(?:&|\*|!)\S.*)")
-    named = any(canonical(entry.key) == key for entry in reading.entries)
-    for number, line in enumerate(header.lines):
-        if (found := borrowed.match(line)) and _is_read(reading.entries, key, number):
-            raise EditRefused(
-                f"line {header.line + number}: {key} is {found['value'].strip()!r}; "
-                "write the value alone"
-            )
-        if line.startswith("<<:") and not named:
-            raise EditRefused(
-                f"line {header.line + number}: '<<' may hold {key}; "
-                f"write `{key}: …` on a line of its own"
-            )
-        if like.match(line) and not _is_read(reading.entries, key, number):
-            raise EditRefused(
-                f"line {header.line + number}: {line.strip()[:40]!r} is not recognised as a key; "
-                f"write `{key}: …` at the beginning of the line"
-            )
-
-
-def _is_read(entries: Iterable[Entry], key: str, number: int) -> bool:
-    """Tell whether a line is the key's, or of a value that may hold what looks like a key."""
-    return any(
-        (number == entry.line and canonical(entry.key) == key)
-        or (entry.line < number < entry.end and (entry.shape, entry.styles) != ("scalar", "p"))
-        for entry in entries
-    )
 
 
 def read_comments(inside: str) -> list[str]:
@@ -241,8 +220,10 @@ def read_comments(inside: str) -> list[str]:
     split = split_header(f"---{end}{inside}---{end}")
     if split.header is None:
         return []
-    lines = split.header.lines
-    entries = read_header(split).entries
+    return _comments_of(split.header.lines, read_header(split).entries)
+
+
+def _comments_of(lines: Sequence[str], entries: Iterable[Entry]) -> list[str]:
     return [c for one in entries for c in _find_comments(lines, one, one.line, one.end)]
 
 
@@ -264,21 +245,20 @@ def _find_comments(lines: Sequence[str], entry: Entry, first: int, end: int) -> 
 
 def _with_new_header(text: str, changes: Mapping[str, Change]) -> str:
     found = re.search(r"\r\n|\r|\n", text)
-    eol = found[0] if found else "\n"
     mark = text[: text.startswith("\ufeff")]
     lines = [line for name, value in changes.items() for line in _new_lines(name, value, "")]
-    return mark + eol.join(["---", *lines, "---", ""]) + text[len(mark) :]
+    header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
+    return mark + header + text[len(mark) :]
 
 
 def _new_lines(name: str, value: Change, indent: str) -> list[str]:
     """Return the lines of a key that was not there before."""
     if value is None:
         return []
-    if isinstance(value, tuple):
-        if not value:
-            return [f"{indent}{name}: []"]
-        return [f"{indent}{name}:", *(f"{indent}  - {format_scalar(item)}" for item in value)]
-    return [f"{indent}{name}: {format_scalar(value, typed=_is_typed(name, value))}"]
+    if not isinstance(value, tuple):
+        return [f"{indent}{name}: {format_scalar(value, typed=_is_typed(name, value))}"]
+    items = [f"{indent}  - {format_scalar(item)}" for item in value]
+    return [f"{indent}{name}:", *items] if items else [f"{indent}{name}: []"]
 
 
 def _is_typed(name: str, value: Change) -> bool:
@@ -302,7 +282,7 @@ class _Editor:
         indent = " " * (self._entries[0].column if self._entries else 0)
         for name, value in changes.items():
             same = [e for e in self._entries if canonical(e.key) == canonical(name)]
-            if any("?" in self._before_key(entry) for entry in same):
+            if any("?" in self._before((one.line, one.column)) for one in same):
                 raise EditRefused(f"{name} is written as `? {name}`; edit the file by hand")
             if value is None:
                 found += [self._lines(entry.line, entry.end) for entry in same]
@@ -311,42 +291,36 @@ class _Editor:
             elif isinstance(value, tuple):
                 found += self._list(same[-1], value)
             else:
-                found += self._scalar(same[-1], name, value)
+                style = same[-1].styles if same[-1].shape == "scalar" else "p"
+                written = format_scalar(value, style=style, typed=_is_typed(name, value))
+                found += self._in_place(same[-1], written)
         if added:
             text = "".join(line + self._header.eol for line in added)
             found.append(Splice(start=self._header.end, end=self._header.end, text=text))
         return found
 
-    def _at(self, line: int, column: int) -> int:
-        return self._starts[line] + column
+    def _before(self, place: tuple[int, int]) -> str:
+        """Return what stands before a place in its line."""
+        start = self._starts[place[0]]
+        return self._text[start : start + place[1]]
 
-    def _before_key(self, entry: Entry) -> str:
-        return self._text[self._starts[entry.line] : self._at(entry.line, entry.column)]
-
-    def _range(self, span: Span) -> tuple[int, int]:
-        return self._at(*span[:2]), self._at(*span[2:])
+    def _span(self, begin: tuple[int, int], end: tuple[int, int], text: str) -> Splice:
+        start, stop = (self._starts[line] + column for line, column in (begin, end))
+        return Splice(start=start, end=stop, text=text)
 
     def _lines(self, first: int, end: int, text: str = "") -> Splice:
         """Replace whole lines."""
-        return Splice(start=self._starts[first], end=self._starts[end], text=text)
-
-    def _scalar(self, entry: Entry, name: str, value: str | int) -> list[Splice]:
-        style = entry.styles if entry.shape == "scalar" else "p"
-        written = format_scalar(value, style=style, typed=_is_typed(name, value))
-        return self._in_place(entry, written)
+        return self._span((first, 0), (end, 0), text)
 
     def _in_place(self, entry: Entry, written: str) -> list[Splice]:
         """Write a value where the old one stands, for a list of lines behind its key."""
-        if entry.shape == "scalar" or entry.span[0] == entry.line:
-            start, end = self._range(entry.span)
-            gap = "" if start < end else " "
-            return [Splice(start=start, end=end, text=gap + written)]
+        begin, end = entry.span[:2], entry.span[2:]
+        if entry.shape == "scalar" or begin[0] == entry.line:
+            return [self._span(begin, end, written if begin < end else f" {written}")]
         key_line = self._text[self._starts[entry.line] : self._starts[entry.line + 1]]
-        colon = self._starts[entry.line] + key_line.index(":", entry.column + len(entry.key)) + 1
-        return [
-            Splice(start=colon, end=colon, text=f" {written}"),
-            self._lines(entry.line + 1, entry.end),
-        ]
+        colon = (entry.line, key_line.index(":", entry.column + len(entry.key)) + 1)
+        below = self._lines(entry.line + 1, entry.end)
+        return [self._span(colon, colon, f" {written}"), below]
 
     def _list(self, entry: Entry, values: tuple[str, ...]) -> list[Splice]:
         values = tuple(value for value in values if one_line(value))
@@ -369,19 +343,15 @@ class _Editor:
 
     def _item_style(self, entry: Entry) -> tuple[str, str]:
         """Return the indentation and the dash, with its spaces, that a block list uses."""
-        if entry.shape == "list" and entry.spans:
-            line = entry.spans[-1][0]
-            before = self._text[self._starts[line] : self._at(line, entry.spans[-1][1])]
-            if found := re.fullmatch(r"([ \t]*)(-[ \t]+)", before):
-                return found[1], found[2]
-        return " " * (entry.column + 2), "- "
+        before = self._before(entry.spans[-1][:2]) if entry.shape == "list" and entry.spans else ""
+        found = re.fullmatch(r"([ \t]*)(-[ \t]+)", before)
+        return (found[1], found[2]) if found else (" " * (entry.column + 2), "- ")
 
     def _block_items(self, entry: Entry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
         """Remove the first items of a list of lines, add some below the last."""
         found = []
         if dropped:
-            begin = entry.spans[0][0]
-            end = entry.end
+            begin, end = entry.spans[0][0], entry.end
             if dropped < len(entry.spans):  # comments above the next item are about that one
                 first, _, last, column = entry.spans[dropped - 1]
                 end = max(first + 1, min(last + (column > 0), entry.spans[dropped][0]))
@@ -395,16 +365,14 @@ class _Editor:
     def _flow_items(self, entry: Entry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
         """Remove the first items of a list in brackets, add some behind the last."""
         if dropped == len(entry.spans):
-            start, end = self._range(entry.span)
-            return [Splice(start=start, end=end, text=format_flow(added))]
+            return [self._span(entry.span[:2], entry.span[2:], format_flow(added))]
         found = []
         if dropped:
-            start = self._at(*entry.spans[0][:2])
-            found.append(Splice(start=start, end=self._at(*entry.spans[dropped][:2]), text=""))
+            found.append(self._span(entry.spans[0][:2], entry.spans[dropped][:2], ""))
         if added:
-            end = self._at(*entry.spans[-1][2:])
+            end = entry.spans[-1][2:]
             text = "".join(f", {format_scalar(value, flow=True)}" for value in added)
-            found.append(Splice(start=end, end=end, text=text))
+            found.append(self._span(end, end, text))
         return found
 
 
@@ -423,17 +391,13 @@ def _items_of(texts: Iterable[str | None]) -> tuple[str, ...]:
 
 def _meaning(entries: Iterable[Entry]) -> Meaning:
     """Return what a header says: of a key that stands twice the last one."""
-    found: Meaning = {}
-    for entry in entries:
-        if entry.shape == "list":
-            found[canonical(entry.key)] = _items_of(entry.texts)
-        else:
-            text = entry.texts[0]
-            found[canonical(entry.key)] = None if text is None else _fold(text)
-    return found
+    return {
+        canonical(one.key): _intended(one.texts if one.shape == "list" else one.texts[0])
+        for one in entries
+    }
 
 
-def _intended(value: Change) -> str | tuple[str, ...] | None:
+def _intended(value: Change | tuple[str | None, ...]) -> str | tuple[str, ...] | None:
     if isinstance(value, tuple):
         return _items_of(value)
     return None if value is None else _fold(str(value))
@@ -444,62 +408,44 @@ def _fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def _same(before: Meaning, name: str, value: Change) -> bool:
-    key = canonical(name)
-    return (key not in before) if value is None else before.get(key, ...) == _intended(value)
-
-
 def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading) -> None:
     """Refuse a result that says anything but what was intended, or touched another line."""
     before, after = split_header(old), split_header(new)
     again = read_header(after)
-    usable = again.reader != "none" and _is_text(new)
+    usable = again.reader != "none" and new.isascii()
+    if again.reader != "none" and not usable:
+        with suppress(UnicodeEncodeError):
+            usable = bool(new.encode("utf-8"))
     if reading.reader == "lenient" and after.header is not None:
         again = Reading(entries=read_leniently(after.header.lines)[0], reader="lenient")
     intended = _meaning(reading.entries)
     for name, value in changes.items():
-        if value is None:
-            intended.pop(canonical(name), None)
-        else:
+        intended.pop(canonical(name), None)
+        if value is not None:
             intended[canonical(name)] = _intended(value)
     if not usable or again.reader != reading.reader or _meaning(again.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")
     for name in changes:
-        _check_comments(name, (before, reading), (after, again))
-    if before.header is None:
-        same = (after.body, new[:1] == "\ufeff") == (
-            old.removeprefix("\ufeff"),
-            old[:1] == "\ufeff",
+        was, now = (
+            _comments_of(
+                split.header.lines if split.header else (),
+                [one for one in entries if canonical(one.key) == canonical(name)],
+            )
+            for split, entries in ((before, reading.entries), (after, again.entries))
         )
+        if lost := Counter(was) - Counter(now):
+            raise EditRefused(
+                f"the comment {next(iter(lost))[:40]!r} at {name} would be lost; "
+                "move it above the key, then try again"
+            )
+    if before.header is None:
+        mark = "\ufeff" * old.startswith("\ufeff")
+        same = mark + after.body == old and new.startswith(mark or new[:1])
     else:
         kept = _other_lines(before, old, reading, changes)
         same = kept == _other_lines(after, new, again, changes)
     if not same:
         raise EditRefused("this change would alter other lines of the header; edit it by hand")
-
-
-def _check_comments(name: str, old: tuple[Split, Reading], new: tuple[Split, Reading]) -> None:
-    """Refuse a result that lacks a comment which stood beside or below a key."""
-    was, now = (_comments_of(canonical(name), *version) for version in (old, new))
-    if lost := Counter(was) - Counter(now):
-        raise EditRefused(
-            f"the comment {next(iter(lost))[:40]!r} at {name} would be lost; "
-            "move it above the key, then try again"
-        )
-
-
-def _comments_of(key: str, split: Split, reading: Reading) -> list[str]:
-    lines = split.header.lines if split.header else ()
-    own = [entry for entry in reading.entries if canonical(entry.key) == key]
-    return [c for entry in own for c in _find_comments(lines, entry, entry.line, entry.end)]
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _other_lines(
@@ -514,13 +460,9 @@ def _other_lines(
     for entry in reading.entries:
         name = canonical(entry.key)
         if name in changed and (changed[name] is None or last[name] is entry):
-            for number in range(entry.line, entry.end):
-                lines[number] = ""
+            lines[entry.line : entry.end] = [""] * (entry.end - entry.line)
     head = text[: split.header.start]
     return [head, *(line for line in lines if line), text[split.header.end :]]
-
-
-_Value = str | tuple[str, ...] | None
 
 
 def new_card(
@@ -544,12 +486,12 @@ def new_card(
     """
     line = one_line(title)
     slug(line)
-    _check("kind", kind, KINDS)
-    if severity is not None:
-        _check("severity", severity, SEVERITIES)
+    for what, choice, choices in (("kind", kind, KINDS), ("severity", severity, SEVERITIES)):
+        if choice is not None and choice not in choices:
+            raise InputError(f"{what} must be one of {', '.join(choices)}, not {choice!r}")
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", created, re.ASCII):
         raise InputError(f"created must be a date such as 2026-01-31, not {created!r}")
-    given: dict[str, _Value] = {
+    fields: dict[str, str | tuple[str, ...] | None] = {
         "type": kind,
         "title": line,
         "applies-to": tuple(map(one_line, topics)),
@@ -559,23 +501,13 @@ def new_card(
         "severity": severity,
         "created": created,
     }
-    present = _values(template)
+    entries = read_header(split_header(template)).entries
+    filled = {canonical(entry.key) for entry in entries if any(entry.texts)}
     changes = {
         name: value
-        for name, value in given.items()
-        if value or (value is not None and present.get(name))
+        for name, value in fields.items()
+        if value or (value is not None and name in filled)
     }
     text = edit_header(template, changes)
     body = split_header(text).body
     return text[: len(text) - len(body)] + re.sub(r"\{\{ ?title ?\}\}", lambda _: line, body)
-
-
-def _values(template: str) -> dict[str, bool]:
-    """Return for each key of a template whether it has a value."""
-    entries = read_header(split_header(template)).entries
-    return {canonical(entry.key): any(entry.texts) for entry in entries}
-
-
-def _check(what: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")

@@ -6,9 +6,9 @@ are read for what they mean here; their values are nobody's mistake and give no 
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from lessons_kb.cards.sections import one_line
+from lessons_kb.data import read_table
 from lessons_kb.detect.matcher import (
     MAX_FILES,
     MAX_PATTERNS,
@@ -115,22 +116,21 @@ def split_header(text: str) -> Split:
     A byte order mark and empty lines may stand before the first fence. A first line ``---`` after
     which no key follows is a thematic break of the body.
     """
+    plain = Split(header=None, body=text.removeprefix("\ufeff"), body_line=1)
     opening = _OPEN.match(text)
     if not opening:
-        body = text.removeprefix("\ufeff")
-        return Split(header=None, body=body, body_line=1)
+        return plain
     start = opening.end()
     above = 1 + len(_EOL.findall(opening[0]))
     closing = _CLOSE.search(text, start, start + MAX_HEADER)
     cut = closing is not None and closing.end() == start + MAX_HEADER < len(text)
+    begins_with_key = _KEY_FIRST.match(text, start) is not None
     if closing is None or cut:
-        plain = Split(header=None, body=text[opening.end(1) :], body_line=1)
-        if not _KEY_FIRST.match(text, start):
-            return plain
         closes = _CLOSE.search(text, start) is not None
-        return replace(plain, problem="too-large" if closes else "unclosed")
-    if opening[2] and not _KEY_FIRST.match(text, start):
-        return Split(header=None, body=text[opening.end(1) :], body_line=1)
+        problem = ("too-large" if closes else "unclosed") if begins_with_key else ""
+        return replace(plain, problem=problem)
+    if opening[2] and not begins_with_key:
+        return plain
     inside = text[start : closing.start()]
     lines = tuple(_EOL.split(inside)[:-1]) if inside else ()
     header = Header(lines=lines, start=start, end=closing.start(), line=above, eol=opening[3])
@@ -153,40 +153,45 @@ def canonical(key: str) -> str:
     return key.strip().casefold().replace("_", "-").replace(" ", "-")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """A finding about a header before its place in a file is known."""
+
+    line: int
+    """From 0, in the header."""
+    rule: str
+    message: str
+    fix: str
+    level: str = "warning"
+
+
 _OPTIONS = ("files", "language", "unless")
 _LANGUAGES = "write one that ast-grep knows, such as python, typescript or go"
 _EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fault:
-    """Why one pattern is ignored."""
-
-    line: int
-    """From 0, in the header."""
-    message: str
-    fix: str
-
-
-def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Fault, ...]]:
+def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Problem, ...]]:
     """Return the usable patterns of an entry, and what is wrong with the others."""
     patterns: list[Pattern] = []
-    faults: list[Fault] = []
+    problems: list[Problem] = []
     mappings: Sequence[NestedMapping | None] = entry.mappings or [None] * len(entry.texts)
     for mapping, text, span in zip(mappings, entry.texts, entry.spans, strict=True):
         if mapping is None and not text and entry.shape == "scalar":
             continue
-        if len(patterns) == MAX_PATTERNS:
-            message = f"detect: more than {MAX_PATTERNS} patterns; from here on they are ignored"
-            faults.append(Fault(line=span[0], message=message, fix="remove the least specific"))
-            break
+        is_last = len(patterns) == MAX_PATTERNS
         try:
+            if is_last:
+                what = f"more than {MAX_PATTERNS} patterns; remove the least specific"
+                raise InputError(what)  # noqa: TRY301
             patterns.append(_read_pattern(mapping, text or ""))
         except InputError as error:
-            message, _, fix = str(error).partition("; ")
-            message = f"detect: {message}, so this pattern is ignored"
-            faults.append(Fault(line=span[0], message=message, fix=fix))
-    return tuple(patterns), tuple(faults)
+            why, _, fix = str(error).partition("; ")
+            ignored = "; from here on they are" if is_last else ", so this pattern is"
+            message = f"detect: {why}{ignored} ignored"
+            problems.append(Problem(line=span[0], rule="bad-pattern", message=message, fix=fix))
+        if is_last:
+            break
+    return tuple(patterns), tuple(problems)
 
 
 def parse_pattern(data: Mapping[str, object]) -> Pattern:
@@ -196,10 +201,9 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
     """
     values: list[tuple[str, str | tuple[str, ...] | None]] = []
     for name, value in data.items():
-        if isinstance(value, (list, tuple)):
-            values.append((str(name), tuple(map(str, value))))
-        else:
-            values.append((str(name), value if isinstance(value, str) else None))
+        is_list = isinstance(value, (list, tuple))
+        text = value if isinstance(value, str) else None
+        values.append((str(name), tuple(map(str, value)) if is_list else text))
     pattern = _read_pattern(tuple(values), "")
     if "\n" in pattern.text + pattern.unless:
         raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
@@ -212,20 +216,31 @@ def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
     if mapping is None:
         raise InputError(f"not a pattern; {_EXAMPLE}")
     values = {canonical(name): value for name, value in mapping}
-    if unknown := [name for name in values if name not in (*PATTERNS, *_OPTIONS)]:
-        near = get_close_matches(unknown[0], (*PATTERNS, *_OPTIONS), n=1)
-        did = f"did you mean {near[0]}?" if near else f"known are {', '.join(PATTERNS + _OPTIONS)}"
+    known = (*PATTERNS, *_OPTIONS)
+    if unknown := [name for name in values if name not in known]:
+        near = get_close_matches(unknown[0], known, n=1)
+        did = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
         raise InputError(f"unknown key {unknown[0][:40]}; {did}")
     kinds = [kind for kind in PATTERNS if kind in values]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none of regex, ast and command"
         raise InputError(f"{found} in one pattern; {_EXAMPLE}")
+    texts = {"language": "", "unless": ""}
+    for name in (*kinds, *texts):
+        value = values.get(name, texts.get(name))
+        if name in values and not (isinstance(value, str) and value.strip()):
+            raise InputError(f"{name} is not one text; put the text in single quotes")
+        texts[name] = str(value).strip("\n")
+    files = values.get("files", ())
+    if files is None:
+        raise InputError('files is not a list of globs; write it as ["*.py"]')
+    globs = files.split(",") if isinstance(files, str) else files
     pattern = Pattern(
         kind=kinds[0],
-        text=_one(values, kinds[0]),
-        files=_many(values, "files"),
-        language=_one(values, "language", optional=True).casefold(),
-        unless=_one(values, "unless", optional=True),
+        text=texts[kinds[0]],
+        files=tuple(glob for one in globs if (glob := one.strip())),
+        language=texts["language"].casefold(),
+        unless=texts["unless"],
     )
     if pattern.language and pattern.kind != "ast":
         raise InputError("language is for ast patterns only; remove it, or use files")
@@ -239,25 +254,6 @@ def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
     if problem := check_pattern(pattern):
         raise InputError(problem)
     return pattern
-
-
-def _one(
-    values: dict[str, str | tuple[str, ...] | None], name: str, *, optional: bool = False
-) -> str:
-    value = values.get(name)
-    if value is None and optional and name not in values:
-        return ""
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{name} is not one text; put the text in single quotes")
-    return value.strip("\n")
-
-
-def _many(values: dict[str, str | tuple[str, ...] | None], name: str) -> tuple[str, ...]:
-    value = values.get(name, ())
-    if value is None:
-        raise InputError(f'{name} is not a list of globs; write it as ["*.py"]')
-    texts = value.split(",") if isinstance(value, str) else value
-    return tuple(text for one in texts if (text := one.strip()))
 
 
 Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None
@@ -278,123 +274,23 @@ class Key:
     """What it says of a card and its default, in Markdown; "" for a key of another system."""
 
 
+def _read_key(field: str, form: str, *foreign: str, meaning: str) -> Key:
+    choices = _CHOICES.get(field, ())
+    return Key(field=field, form=form, choices=choices, foreign=bool(foreign), meaning=meaning)
+
+
+_CHOICES = {
+    "kind": KINDS,
+    "severity": SEVERITIES,
+    "source": SOURCES,
+    "status": STATUSES,
+    "gate": GATES,
+    "evidence": EVIDENCE,
+}
 KEYS: Mapping[str, Key] = {
-    "type": Key(
-        field="kind",
-        form="choice",
-        choices=KINDS,
-        foreign=True,
-        meaning=(
-            "What the card is: a guardrail, a recipe or a review finding. Default: by its folder."
-        ),
-    ),
-    "title": Key(
-        field="title",
-        form="text",
-        meaning="The mistake in one line. Default: the first heading, else the file's name.",
-    ),
-    "applies-to": Key(
-        field="topics", form="tags", meaning="Topics; text with commas is accepted too."
-    ),
-    "project": Key(
-        field="project",
-        form="text",
-        meaning="The only project in which it is injected. Default: all.",
-    ),
-    "stage": Key(
-        field="stages",
-        form="tags",
-        meaning="Workflow stages to which it applies (PM, DEV, TEST …). Default: all.",
-    ),
-    "paths": Key(
-        field="paths",
-        form="globs",
-        meaning="Files it guards: globs as in `.gitignore`, relative to the project's root.",
-    ),
-    "symptoms": Key(
-        field="symptoms",
-        form="texts",
-        meaning="Phrases worded like a future task; they weigh heavily in searches.",
-    ),
-    "not-for": Key(
-        field="not_for",
-        form="texts",
-        meaning=(
-            "Prompts that look alike and are not meant: the card stays silent for them and "
-            "their like."
-        ),
-    ),
-    "severity": Key(
-        field="severity",
-        form="choice",
-        choices=SEVERITIES,
-        meaning="How bad it is; `critical` is read as high. Default: medium.",
-    ),
-    "source": Key(
-        field="source",
-        form="choice",
-        choices=SOURCES,
-        meaning="Who wrote it: a human, or a trigger (weighs less). Default: curated.",
-    ),
-    "status": Key(
-        field="status",
-        form="choice",
-        choices=STATUSES,
-        foreign=True,
-        meaning="Only active cards are injected. Default: active.",
-    ),
-    "occurrences": Key(
-        field="occurrences",
-        form="count",
-        meaning="How often the mistake was seen; more occurrences rank higher. Default: 1.",
-    ),
-    "last-seen": Key(
-        field="last_seen", form="date", meaning="When it was seen last; a time may follow the date."
-    ),
-    "created": Key(field="created", form="date", meaning="When the card was written."),
-    "examples": Key(
-        field="examples",
-        form="texts",
-        meaning=(
-            "Tasks in which it happened, oldest first; the last five are kept. They are "
-            "searched like symptoms, and a prompt that is nearly one of them always draws the "
-            "card."
-        ),
-    ),
-    "gate": Key(
-        field="gate",
-        form="choice",
-        choices=GATES,
-        meaning=(
-            "`ask`, on a card of high severity: the agent asks the user for permission before "
-            "it changes a guarded file, once per file and session. Default: none."
-        ),
-    ),
-    "evidence": Key(
-        field="evidence",
-        form="choice",
-        choices=EVIDENCE,
-        meaning="Evidence for a claim of an imported review; the latter two rank lower.",
-    ),
-    "supported-by": Key(
-        field="supported_by", form="texts", meaning="Support for an imported claim."
-    ),
-    "reopen-when": Key(
-        field="reopen_when", form="text", meaning="When to look at a deferred finding again."
-    ),
-    "detect": Key(
-        field="detect", form="patterns", meaning="How the mistake looks in code or in a command."
-    ),
-    # Obsidian, docs/solutions, learnings …
-    "tags": Key(field="topics", form="tags", foreign=True),
-    "module": Key(field="topics", form="tags", foreign=True),
-    "component": Key(field="topics", form="tags", foreign=True),
-    "category": Key(field="topics", form="tags", foreign=True),
-    "date": Key(field="created", form="date", foreign=True),
-    "applies-when": Key(field="symptoms", form="texts", foreign=True),
-    "root-cause": Key(field="search", form="texts", foreign=True),
-    "description": Key(field="search", form="texts", foreign=True),
-    "summary": Key(field="search", form="texts", foreign=True),
+    name: _read_key(*how, meaning=" ".join(lines))
+    for head, lines in read_table("card_keys.txt")["keys"]
+    for name, *how in [head.split(" | ")]
 }
 """Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
 keys fill one field, lists are joined in this order and of single values the first counts."""
@@ -413,18 +309,22 @@ _EXPECTED = {
     "date": "a date such as 2026-01-31",
     "patterns": "a list of patterns such as `- regex: 'shell=True'`",
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
-    """A finding about a header before its place in a file is known."""
-
-    line: int
-    """From 0, in the header."""
-    rule: str
-    message: str
-    fix: str
-    level: str = "warning"
+_ITEM_PROBLEMS = {
+    "n": Problem(
+        line=0,
+        rule="wrong-value",
+        message="an item of {} is nested and ignored",
+        fix="write each item as one line of text",
+    ),
+    "m": Problem(
+        line=0,
+        rule="unquoted-colon",
+        message="an item of {} contains a colon, so YAML reads it as a mapping",
+        fix="put the item in double quotes",
+        level="info",
+    ),
+}
+"""Style of an item → what is wrong with it."""
 
 
 def read_keys(
@@ -436,11 +336,18 @@ def read_keys(
     empty or wrong are left out: their defaults are Card's.
     """
     problems: list[Problem] = []
+
+    def warn(line: int, rule: str, message: str, fix: str, level: str = "warning") -> None:
+        problems.append(Problem(line=line, rule=rule, message=message, fix=fix, level=level))
+
     winning: dict[str, Entry] = {}
     for entry in entries:
         name = canonical(entry.key)
-        if name in winning:
-            problems.append(_duplicate(entry, winning.pop(name)))
+        if earlier := winning.pop(name, None):
+            message = f"{entry.key} appears twice in the header; this last one counts"
+            above = counted(entry.line - earlier.line, "line")
+            fix = f"remove one of them (the other is {above} above)"
+            warn(entry.line, "duplicate-key", message, fix)
         winning[name] = entry
     fields: dict[str, Any] = {}
     for name, key in KEYS.items():
@@ -448,15 +355,20 @@ def read_keys(
         if found is None:
             continue
         try:
-            value = _FORMS[key.form](found, key, name)
+            is_patterns = key.form == "patterns"
+            value, faults = read_patterns(found) if is_patterns else (read_value(found), ())
         except ValueError as error:
             if not key.foreign:
-                problems.append(_wrong(found, key, name, str(error)))
+                message = f"{name} is {error}, so its default is used"
+                fix = f"write {describe_form(key)}, or remove the line"
+                warn(found.line, "wrong-value", message, fix)
             continue
-        if key.form == "patterns":
-            problems += _check_patterns(found)
-        elif not key.foreign:
-            problems += _check_items(found, name)
+        problems += faults
+        if not is_patterns and not key.foreign:
+            for span, style in zip(found.spans, found.styles, strict=True):
+                if problem := _ITEM_PROBLEMS.get(style):
+                    message = problem.message.format(name)
+                    problems.append(replace(problem, line=span[0], message=message))
         if isinstance(value, tuple):
             fields[key.field] = (*fields.get(key.field, ()), *value)
         elif value is not None:
@@ -467,95 +379,56 @@ def read_keys(
         fields["examples"] = examples[-MAX_EXAMPLES:]
     for name, entry in winning.items():
         if name not in KEYS and (near := nearest_key(name)):
-            problems.append(_typo(entry, near))
+            message = f"unknown key {entry.key}; it has no effect"
+            warn(entry.line, "unknown-key", message, f"did you mean {near}?", "info")
     return fields, problems, {name: entry.line for name, entry in winning.items()}
 
 
 def read_value(entry: Entry) -> Read:
     """Return what one key of KEYS says, None for nothing; ValueError for a wrong value."""
     name = canonical(entry.key)
-    return _FORMS[KEYS[name].form](entry, KEYS[name], name)
+    key = KEYS[name]
+    if key.form == "patterns":
+        return read_patterns(entry)[0]
+    if key.form in ("texts", "globs", "tags"):
+        return _read_texts(entry, key.form)
+    if entry.shape != "scalar":
+        raise ValueError("a list" if entry.shape == "list" else "nested")
+    text = one_line(entry.texts[0] or "")
+    if not text or key.form == "text":
+        return text or None
+    if key.form == "choice":
+        value = SYNONYMS.get(name, {}).get(text.casefold(), text.casefold())
+        value = canonical(value) if name == "type" else value
+        if value in key.choices:
+            return value
+    elif key.form == "count":
+        number = int(text) if re.fullmatch(r"[0-9]{1,7}", text, re.ASCII) else 0
+        if 1 <= number <= MAX_OCCURRENCES:
+            return number
+    elif re.match(r"\d{4}-\d{2}-\d{2}(?:$|[T ])", text, re.ASCII):
+        with suppress(ValueError):
+            return date.fromisoformat(text[:10]).isoformat()
+    raise ValueError(repr(text[:40]))
+
+
+def _read_texts(entry: Entry, form: str) -> tuple[str, ...]:
+    if entry.shape == "nested":
+        raise ValueError("nested")
+    texts = [text or "" for text in entry.texts]
+    if entry.shape == "scalar" and entry.styles == "|":
+        texts = texts[0].split("\n")
+    texts = [line for text in texts if (line := one_line(text))]
+    if form != "texts" and entry.shape == "scalar":
+        texts = [piece.strip() for text in texts for piece in text.split(",")]
+    if form == "tags":
+        texts = [text.lstrip("#").strip() for text in texts]
+    return tuple(text for text in texts if text)
 
 
 def describe_form(key: Key) -> str:
     """Return what the value of a key looks like, in words: ``a date such as 2026-01-31``."""
     return _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
-
-
-def _text(entry: Entry, _key: Key, _name: str) -> str | None:
-    if entry.shape != "scalar":
-        raise ValueError("a list" if entry.shape == "list" else "nested")
-    return one_line(entry.texts[0] or "") or None
-
-
-def _texts(entry: Entry, _key: Key, _name: str) -> tuple[str, ...]:
-    if entry.shape == "nested":
-        raise ValueError("nested")
-    texts: Sequence[str | None] = entry.texts
-    if entry.shape == "scalar" and entry.styles == "|":
-        texts = (entry.texts[0] or "").split("\n")
-    return tuple(line for text in texts if text and (line := one_line(text)))
-
-
-def _globs(entry: Entry, key: Key, name: str) -> tuple[str, ...]:
-    texts = _texts(entry, key, name)
-    if entry.shape == "scalar":
-        texts = tuple(piece.strip() for text in texts for piece in text.split(","))
-    return tuple(text for text in texts if text)
-
-
-def _tags(entry: Entry, key: Key, name: str) -> tuple[str, ...]:
-    return tuple(tag for text in _globs(entry, key, name) if (tag := text.lstrip("#").strip()))
-
-
-def _patterns(entry: Entry, _key: Key, _name: str) -> tuple[Pattern, ...]:
-    return read_patterns(entry)[0]
-
-
-def _choice(entry: Entry, key: Key, name: str) -> str | None:
-    text = _text(entry, key, name)
-    if text is None:
-        return None
-    value = text.casefold()
-    value = SYNONYMS.get(name, {}).get(value, value)
-    if name == "type":
-        value = canonical(value)
-    if value not in key.choices:
-        raise ValueError(repr(text[:40]))
-    return value
-
-
-def _count(entry: Entry, key: Key, name: str) -> int | None:
-    text = _text(entry, key, name)
-    if text is None:
-        return None
-    if not re.fullmatch(r"[0-9]{1,7}", text, re.ASCII) or not 1 <= int(text) <= MAX_OCCURRENCES:
-        raise ValueError(repr(text[:40]))
-    return int(text)
-
-
-def _date(entry: Entry, key: Key, name: str) -> str | None:
-    text = _text(entry, key, name)
-    if text is None:
-        return None
-    if not re.match(r"\d{4}-\d{2}-\d{2}(?:$|[T ])", text, re.ASCII):
-        raise ValueError(repr(text[:40]))
-    try:
-        return date.fromisoformat(text[:10]).isoformat()
-    except ValueError:
-        raise ValueError(repr(text[:40])) from None
-
-
-_FORMS: Mapping[str, Callable[[Entry, Key, str], Read]] = {
-    "text": _text,
-    "texts": _texts,
-    "globs": _globs,
-    "tags": _tags,
-    "choice": _choice,
-    "count": _count,
-    "date": _date,
-    "patterns": _patterns,
-}
 
 
 def _unique(topics: Sequence[str], folder: str) -> tuple[str, ...]:
@@ -571,62 +444,11 @@ def _unique(topics: Sequence[str], folder: str) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _check_items(entry: Entry, name: str) -> list[Problem]:
-    found = []
-    for span, style in zip(entry.spans, entry.styles, strict=True):
-        if style == "n":
-            message = f"an item of {name} is nested and ignored"
-            fix = "write each item as one line of text"
-            found.append(Problem(line=span[0], rule="wrong-value", message=message, fix=fix))
-        elif style == "m":
-            message = f"an item of {name} contains a colon, so YAML reads it as a mapping"
-            fix = "put the item in double quotes"
-            problem = Problem(line=span[0], rule="unquoted-colon", message=message, fix=fix)
-            found.append(replace(problem, level="info"))
-    return found
-
-
-def _check_patterns(entry: Entry) -> list[Problem]:
-    return [
-        Problem(line=fault.line, rule="bad-pattern", message=fault.message, fix=fault.fix)
-        for fault in read_patterns(entry)[1]
-    ]
-
-
-def _wrong(entry: Entry, key: Key, name: str, given: str) -> Problem:
-    return Problem(
-        line=entry.line,
-        rule="wrong-value",
-        message=f"{name} is {given}, so its default is used",
-        fix=f"write {describe_form(key)}, or remove the line",
-    )
-
-
-def _duplicate(entry: Entry, earlier: Entry) -> Problem:
-    above = counted(entry.line - earlier.line, "line")
-    return Problem(
-        line=entry.line,
-        rule="duplicate-key",
-        message=f"{entry.key} appears twice in the header; this last one counts",
-        fix=f"remove one of them (the other is {above} above)",
-    )
-
-
-def _typo(entry: Entry, near: str) -> Problem:
-    return Problem(
-        line=entry.line,
-        rule="unknown-key",
-        message=f"unknown key {entry.key}; it has no effect",
-        fix=f"did you mean {near}?",
-        level="info",
-    )
-
-
 @lru_cache(maxsize=1024)
 def nearest_key(name: str) -> str | None:
     """Return the key that an unknown one is probably meant to be, None where none is near."""
     own = [known for known, key in KEYS.items() if not key.foreign]
-    near = difflib.get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)
+    near = get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)
     return near[0] if near else None
 
 

@@ -11,9 +11,7 @@ from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.keys import (
     KEYS,
     Entry,
-    Header,
     Span,
-    Split,
     canonical,
     line_starts,
     nearest_key,
@@ -26,44 +24,26 @@ from lessons_kb.cards.sections import (
     EXAMPLE_RULES,
     HEADINGS,
     PREVENTION,
-    Sections,
     check_examples,
     normal_newlines,
     read_checklist,
     read_sections,
 )
+from lessons_kb.data import read_patterns
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.text.patterns import check_pattern
+from lessons_kb.text.sanitize import shorten
 
 MAX_ITEM = 240
 """Characters. The lessons share a budget of some 800 tokens."""
+_MAX_SHOWN = 60
 MAX_VAGUE_WORDS = 7
 """A longer item says more than its vague beginning."""
 
-_VAGUE = re.compile(
-    r"^(?:(?:always|please|just|you (?:should|must)|remember to|try to|make sure to"
-    r"|next time,?)\s+)*"
-    r"(?:be (?:more |very |extra |really )?(?:careful|cautious|mindful|aware|thorough|vigilant)"
-    r"|pay (?:more |close )?attention|take (?:more |extra )?care|watch out|keep (?:this )?in mind"
-    r"|think (?:twice|harder|carefully|before)"
-    r"|double[- ]check(?: (?:everything|your work|the code|it))?\W*$"
-    r"|do(?:n['\u2019]?t| not) (?:forget|make (?:this|the same) mistakes?|repeat this)"
-    r"|avoid (?:this|mistakes|errors|bugs|the same mistake)"
-    r"|test (?:more|better|everything|thoroughly)"
-    r"|(?:write|use) (?:good|better|clean) code|follow best practi[cs]es|do it (?:right|properly)"
-    r"|make sure (?:it|everything|this) works|review (?:it|everything|carefully)|know what you)",
-    re.IGNORECASE,
-)
-_VAGUE_KOREAN = re.compile(
-    r"^(?:항상|꼭|반드시|더|좀|다음에는|다음부터|잘|\s)*"
-    r"(?:조심|주의|유의|신중|꼼꼼|명심|실수하지\s*(?:않|말))\S*"
-    r"(?:\s*(?:하기|할 것|하자|한다|확인\S*(?:\s*것)?))?[.!]?$"
-)
-_PLACEHOLDER = re.compile(
-    r"^(?:todo|tbd|fixme|xxx|\.{3}|\u2026|n/?a|none|-+)\W*(?:\s|$)|\{\{.*?\}\}|<placeholder",
-    re.IGNORECASE,
-)
-
+_PHRASES = {name: "|".join(lines) for name, lines in read_patterns("vague_items.txt").items()}
+_VAGUE = re.compile(rf"^(?:(?:{_PHRASES['before it']})\s+)*(?:{_PHRASES['vague']})", re.IGNORECASE)
+_VAGUE_KOREAN = re.compile(_PHRASES["vague in Korean"])
+_PLACEHOLDER = re.compile(_PHRASES["placeholder"], re.IGNORECASE)
 _SHOWN_BY = re.compile(r"<!--\s*shown[-_ ]?by\b", re.IGNORECASE)
 _ODD_PATH = re.compile(r"^~|\\|^[A-Za-z]:|(?:^|/)\.\.(?:/|$)")
 
@@ -103,8 +83,6 @@ _FIXES = {
     "shown-by": "write a regular expression of RE2: `<!-- shown-by: test\\w*reject -->`",
     "odd-path": "write it as in .gitignore, relative to the project root, such as src/**/*.py",
 }
-
-
 _FILLS = {
     "no-checklist": "fill this section with items such as `- Cover … with a test`",
     "no-cause": "fill this section; its first sentence is shown to the agent",
@@ -112,91 +90,76 @@ _FILLS = {
 }
 """The suggested fix where the section or key exists already."""
 
-
 ADVICE = frozenset((*_FIXES, *EXAMPLE_RULES))
 """Rules that say how a card could be better, where nothing is wrong with its file."""
 
 
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
-    fix = _FILLS.get(rule) if line else None
-    fix = fix or _FIXES[rule]
+    fix = _FILLS.get(rule, _FIXES[rule]) if line else _FIXES[rule]
     return Finding(path=card.id, line=line, rule=rule, message=message, fix=fix, level=level)
 
 
-def _check_parts(card: Card, document: Document) -> list[Finding]:
+def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     sections = read_sections(normal_newlines(document.body))
     origin = read_checklist(sections).origin
     keys = document.key_lines
-    found = []
+
+    def heading_of(role: str) -> int:
+        """Return the line of the heading that announces a section of this meaning, 0 without one.
+
+        A heading of the last of several tiers means something else besides.
+        """
+        last = len(HEADINGS[role]) - 1
+        own = (part for part in sections.parts if part.role == role)
+        lines = (part.line for part in own if part.tier == 0 or part.tier < last)
+        return next((document.body_line + line - 1 for line in lines), 0)
+
     in_body = document.body_line + sections.title_line if sections.title else 0
     title_line = keys.get("title") or in_body
     if not sections.title and card.title == card.id.rpartition("/")[2].rpartition(".")[0]:
         message = "the card has no title; its file name is used"
-        found.append(_advise(card, "no-title", message, title_line))
+        yield _advise(card, "no-title", message, title_line)
     elif _PLACEHOLDER.search(card.title):
         message = f"the title is a placeholder: {card.title[:60]}"
-        found.append(_advise(card, "placeholder", message, title_line))
-    if origin in ("", "sentence"):
+        yield _advise(card, "placeholder", message, title_line)
+    if origin != "prevention":
         message = "the card has no checklist; one line of its text is used instead"
         if card.template:
             message = "the card is still the template, so it is not injected: it has no checklist"
-        found.append(_advise(card, "no-checklist", message, _place(document, sections, PREVENTION)))
-    elif origin == "fix":
-        message = "the card has no checklist; the items of its fix are used instead"
-        place = _place(document, sections, PREVENTION)
-        found.append(_advise(card, "no-checklist", message, place, level="info"))
+        if origin == "fix":
+            message = "the card has no checklist; the items of its fix are used instead"
+        level = "info" if origin == "fix" else "warning"
+        yield _advise(card, "no-checklist", message, heading_of(PREVENTION), level)
     if not card.why:
-        place = _place(document, sections, CAUSE)
-        found.append(_advise(card, "no-cause", "the card has no root cause", place, level="info"))
+        yield _advise(card, "no-cause", "the card has no root cause", heading_of(CAUSE), "info")
     if not card.symptoms:
         message = "the card has no symptoms; only its own words find it"
-        place = keys.get("symptoms", 0)
-        found.append(_advise(card, "no-symptoms", message, place, level="info"))
-    odd = [path for path in card.paths if _ODD_PATH.search(path)]
-    message, place = "paths: {!r} cannot match any file of a project", keys.get("paths", 0)
-    found += [_advise(card, "odd-path", message.format(path), place) for path in odd]
-    return found
+        yield _advise(card, "no-symptoms", message, keys.get("symptoms", 0), "info")
+    for path in card.paths:
+        if _ODD_PATH.search(path):
+            message = f"paths: {path!r} cannot match any file of a project"
+            yield _advise(card, "odd-path", message, keys.get("paths", 0))
 
 
-def _place(document: Document, sections: Sections, role: str) -> int:
-    """Return the line of the heading that announces a section of this meaning, 0 without one.
-
-    A heading of the last of several tiers means something else besides.
-    """
-    tiers = len(HEADINGS[role])
-    for part in sections.parts:
-        if part.role == role and (part.tier == 0 or part.tier < tiers - 1):
-            return document.body_line + part.line - 1
-    return 0
-
-
-def _check_items(card: Card, document: Document) -> list[Finding]:
-    found = []
+def _check_items(card: Card, document: Document) -> Iterator[Finding]:
     for item, line in zip(card.checklist, document.checklist_lines, strict=True):
-        shown = item if len(item) <= 60 else f"{item[:59]}\u2026"  # noqa: PLR2004
+        shown = shorten(item, _MAX_SHOWN)
         if is_vague(item):
-            found.append(_advise(card, "vague-item", f"cannot be checked: {shown}", line))
+            yield _advise(card, "vague-item", f"cannot be checked: {shown}", line)
         elif _PLACEHOLDER.search(item):
-            found.append(_advise(card, "placeholder", f"is still a placeholder: {shown}", line))
+            yield _advise(card, "placeholder", f"is still a placeholder: {shown}", line)
         elif len(item) > MAX_ITEM and item != card.title:
             message = f"the item has {len(item)} characters: {shown}"
-            found.append(_advise(card, "long-item", message, line, level="info"))
-    return found + _check_patterns(card, document)
-
-
-def _check_patterns(card: Card, document: Document) -> list[Finding]:
-    """Find `shown-by` comments that find nothing: no item's, misspelt, or not a usable pattern."""
-    lines = normal_newlines(document.body).split("\n")
+            yield _advise(card, "long-item", message, line, "info")
+    # `shown-by` comments that find nothing: no item's, misspelt, or not a usable pattern.
     patterns = dict(zip(document.checklist_lines, card.shown_by, strict=False))
-    found = []
+    lines = normal_newlines(document.body).split("\n")
     for number, text in enumerate(lines, document.body_line):
-        if not _SHOWN_BY.search(text):
-            continue
-        pattern = patterns.get(number, "")
-        why = check_pattern(pattern) if pattern else "it belongs to no item, or holds no pattern"
-        if why:
-            found.append(_advise(card, "shown-by", f"shown-by is not usable: {why}", number))
-    return found
+        if _SHOWN_BY.search(text):
+            pattern = patterns.get(number, "")
+            why = "it belongs to no item, or holds no pattern"
+            if why := check_pattern(pattern) if pattern else why:
+                yield _advise(card, "shown-by", f"shown-by is not usable: {why}", number)
 
 
 _VALUE = re.compile(r"(?P<before>[ \t]*(?:- +)?(?:[^\s:#'\"\[{-][^:]*: +)?)(?P<value>\S.*?)[ \t]*")
@@ -213,7 +176,7 @@ class QuickFix:
 
     def apply(self, text: str) -> str:
         """Return the text with the edit made."""
-        return text[: self.splice.start] + self.splice.text + text[self.splice.end :]
+        return self.splice.apply(text)
 
 
 def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str]) -> list[QuickFix]:
@@ -224,30 +187,34 @@ def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str])
     make = _QUICK_FIXES.get(finding.rule)
     if make is None:
         return []
-    split = split_header(text)
-    known = _Text(text, split)
-    was = _findings(text, finding.path, folders)
-    if finding not in was:
-        return []
-    errors = sum(one.level == "error" for one in was)
-    found = []
-    for fix in make(known, finding):
-        now = _findings(fix.apply(text), finding.path, folders)
-        if finding not in now and sum(one.level == "error" for one in now) <= errors:
-            found.append(fix)
-    return found
+
+    def check(text: str) -> tuple[tuple[Finding, ...], int]:
+        found = check_card(parse_card(text, path=finding.path, folders=folders))
+        return found, sum(one.level == "error" for one in found)
+
+    was, errors = check(text)
+    fixes = []
+    for title, start, end, new in make(_Text(text), finding) if finding in was else ():
+        fix = QuickFix(title=title, splice=Splice(start=start, end=end, text=new))
+        now, left = check(fix.apply(text))
+        if finding not in now and left <= errors:
+            fixes.append(fix)
+    return fixes
 
 
-def _findings(text: str, path: str, folders: Mapping[str, str]) -> tuple[Finding, ...]:
-    return check_card(parse_card(text, path=path, folders=folders))
+_Fix = tuple[str, int, int, str]
+"""Title, where the text to replace begins and ends, and what stands there instead."""
 
 
 class _Text:
     """A text with its header's entries and where its lines begin."""
 
-    def __init__(self, text: str, split: Split) -> None:
+    def __init__(self, text: str) -> None:
+        split = split_header(text)
         self.text = text
-        self.header: Header | None = split.header
+        self.header = split.header
+        self.first = split.header.line if split.header else 0
+        """Number of the header's first line, 0 without a header."""
         self.starts = [*line_starts(text), len(text)]
         self.entries = read_header(split).entries
         found = _EOL.search(text)
@@ -259,113 +226,101 @@ class _Text:
 
     def entry(self, number: int) -> Entry | None:
         """Return the entry whose key stands on a line of the file."""
-        first = self.header.line if self.header else 0
-        return next((one for one in self.entries if first + one.line == number), None)
+        return next((one for one in self.entries if self.first + one.line == number), None)
 
     def range(self, span: Span) -> tuple[int, int]:
         """Return where a place in the header lies in the text."""
-        first = self.header.line - 1 if self.header else 0
+        starts = self.starts[max(self.first - 1, 0) :]
         line, column, last, end = span
-        return self.starts[first + line] + column, self.starts[first + last] + end
+        return starts[line] + column, starts[last] + end
 
-    def lines(self, entry: Entry) -> Splice:
-        """Return the removal of an entry's lines."""
-        first = self.header.line - 1 if self.header else 0
-        start, end = self.starts[first + entry.line], self.starts[first + entry.end]
-        return Splice(start=start, end=end, text="")
+    def lines(self, entry: Entry) -> tuple[int, int]:
+        """Return where an entry's lines lie in the text."""
+        return self.range((entry.line, 0, entry.end, 0))
 
 
-def _rename_key(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _rename_key(known: _Text, finding: Finding) -> Iterator[_Fix]:
     entry = known.entry(finding.line)
     near = nearest_key(canonical(entry.key)) if entry else None
     if entry and near:
         line = known.starts[finding.line - 1]
         at = known.text.index(entry.key, line + entry.column)
-        yield _fix(f"Write `{near}`", at, at + len(entry.key), near)
+        yield f"Write `{near}`", at, at + len(entry.key), near
 
 
-def _remove_earlier(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _remove_earlier(known: _Text, finding: Finding) -> Iterator[_Fix]:
     last = known.entry(finding.line)
     for entry in known.entries:
         if last and entry is not last and canonical(entry.key) == canonical(last.key):
-            yield QuickFix(title=f"Remove the earlier `{entry.key}`", splice=known.lines(entry))
+            yield f"Remove the earlier `{entry.key}`", *known.lines(entry), ""
 
 
-def _correct_value(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _correct_value(known: _Text, finding: Finding) -> Iterator[_Fix]:
     entry = known.entry(finding.line)
     key = KEYS.get(canonical(entry.key)) if entry else None
-    if entry is None or key is None:
-        return
-    said = (entry.texts[0] or "").casefold() if entry.shape == "scalar" else ""
-    near = get_close_matches(said, key.choices, n=1, cutoff=0.0)
-    for choice in dict.fromkeys([*near, *key.choices]):
-        yield _fix(f"Write `{choice}`", *known.range(entry.span), choice)
-    yield QuickFix(title=f"Remove `{entry.key}`", splice=known.lines(entry))
+    if entry and key:
+        said = (entry.texts[0] or "").casefold() if entry.shape == "scalar" else ""
+        near = get_close_matches(said, key.choices, n=1, cutoff=0.0)
+        for choice in dict.fromkeys([*near, *key.choices]):
+            yield f"Write `{choice}`", *known.range(entry.span), choice
+        yield f"Remove `{entry.key}`", *known.lines(entry), ""
 
 
-def _quote_item(known: _Text, finding: Finding) -> Iterator[QuickFix]:
-    first = known.header.line if known.header else 0
+def _quote_item(known: _Text, finding: Finding) -> Iterator[_Fix]:
     for entry in known.entries:
         for span, style in zip(entry.spans, entry.styles, strict=False):
-            if style == "m" and first + span[0] == finding.line:
+            if style == "m" and known.first + span[0] == finding.line:
                 start, end = known.range(span)
                 quoted = format_scalar(known.text[start:end].strip(), style='"')
-                yield _fix("Put the item in double quotes", start, end, quoted)
+                yield "Put the item in double quotes", start, end, quoted
 
 
-def _quote_value(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _quote_value(known: _Text, finding: Finding) -> Iterator[_Fix]:
     found = _VALUE.fullmatch(known.line(finding.line))
-    if found is None or found["value"][0] in "\"'[{|>":
-        return
-    start = known.starts[finding.line - 1] + found.start("value")
-    quoted = format_scalar(found["value"], style='"')
-    yield _fix("Put the value in double quotes", start, start + len(found["value"]), quoted)
+    if found and found["value"][0] not in "\"'[{|>":
+        start = known.starts[finding.line - 1] + found.start("value")
+        quoted = format_scalar(found["value"], style='"')
+        yield "Put the value in double quotes", start, start + len(found["value"]), quoted
 
 
-def _close_header(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _close_header(known: _Text, finding: Finding) -> Iterator[_Fix]:
     number = finding.line + 1
     while number < len(known.starts) and _HEADER_LINE.fullmatch(known.line(number)):
         number += 1
     at = known.starts[number - 1]
-    yield _fix("Close the header", at, at, f"---{known.eol}")
+    yield "Close the header", at, at, f"---{known.eol}"
 
 
-def _correct_path(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _correct_path(known: _Text, finding: Finding) -> Iterator[_Fix]:
     entry = known.entry(finding.line)
     for text, span in zip(entry.texts, entry.spans, strict=False) if entry else ():
         if text and "\\" in text:
             better = format_scalar(text.replace("\\", "/"), flow=entry is not None and entry.flow)
-            yield _fix("Write slashes", *known.range(span), better)
+            yield "Write slashes", *known.range(span), better
 
 
-def _remove_line(known: _Text, finding: Finding) -> Iterator[QuickFix]:
-    start, end = known.starts[finding.line - 1], known.starts[finding.line]
-    yield _fix("Remove the line", start, end, "")
+def _remove_line(known: _Text, finding: Finding) -> Iterator[_Fix]:
+    yield "Remove the line", known.starts[finding.line - 1], known.starts[finding.line], ""
 
 
-def _add_section(title: str, text: str) -> Callable[[_Text, Finding], Iterator[QuickFix]]:
-    def add(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _add_section(title: str, text: str) -> Callable[[_Text, Finding], Iterator[_Fix]]:
+    def add(known: _Text, finding: Finding) -> Iterator[_Fix]:
         if not finding.line:
             gap = "" if known.text.endswith(("\n", "\r")) else known.eol
             lines = known.eol.join(("", f"## {title}", "", text, ""))
-            end = len(known.text)
-            yield _fix(f"Add the section {title}", end, end, gap + lines)
+            yield f"Add the section {title}", len(known.text), len(known.text), gap + lines
 
     return add
 
 
-def _add_symptoms(known: _Text, finding: Finding) -> Iterator[QuickFix]:
+def _add_symptoms(known: _Text, finding: Finding) -> Iterator[_Fix]:
     if not finding.line and known.header is not None:
         at = known.header.end
         text = known.header.eol.join(("symptoms:", "  - TODO: a phrase of a future task", ""))
-        yield _fix("Add `symptoms`", at, at, text)
+        yield "Add `symptoms`", at, at, text
 
 
-def _fix(title: str, start: int, end: int, text: str) -> QuickFix:
-    return QuickFix(title=title, splice=Splice(start=start, end=end, text=text))
-
-
-_QUICK_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[QuickFix]]] = {
+_QUICK_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[_Fix]]] = {
     "unknown-key": _rename_key,
     "duplicate-key": _remove_earlier,
     "wrong-value": _correct_value,

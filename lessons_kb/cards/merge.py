@@ -25,8 +25,6 @@ from lessons_kb.cards.keys import (
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.errors import LessonsError
 
-Rule = Callable[["Three"], str]
-
 
 class Contradiction(Exception):
     """Two sides say different things and no rule decides between them."""
@@ -36,11 +34,11 @@ class Contradiction(Exception):
 class Side:
     """A key as one version of the file has it."""
 
-    entry: Entry | None
+    entry: Entry | None = None
     """None where that version lacks the key."""
-    lead: str
+    lead: str = ""
     """Comments and empty lines above it."""
-    text: str
+    text: str = ""
     """Its own lines."""
 
 
@@ -57,48 +55,63 @@ class Three:
     later_is_ours: bool
     """Whether our side saw the mistake last, so that its examples come last."""
 
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that have the key."""
+        return tuple(side for side in (self.ours, self.theirs) if side.entry)
+
+
+_SETS = ("applies-to", "tags", "symptoms", "not-for", "paths", "supported-by", "applies-when")
+"""Keys whose values are united however they are written."""
+
 
 def merge_value(three: Three) -> str:
     """Return the lines of a key that both sides changed, "" when it is gone.
 
     Raises Contradiction where no rule decides, and where one side's comment would be lost.
     """
-    text = _merged(three)
+    text = _merge_text_of(three)
     base, *sides = (read_comments(side.text) for side in (three.base, three.ours, three.theirs))
     kept = read_comments(text)
     for comment in dict.fromkeys(comment for side in sides for comment in side):
         stays = comment not in base or all(comment in side for side in sides)
-        if stays and not any(comment in one for one in kept):
-            text = _with_comment(text, comment)
+        if not stays or any(comment in one for one in kept):
+            continue
+        line = text.rstrip("\r\n")
+        end = text[len(line) :]
+        entries = read_header(split_header(f"---{end}{text}---{end}")).entries
+        beside = entries and (entries[0].flow or entries[0].shape == "scalar")
+        if not beside or entries[0].styles in ("|", ">"):
+            raise Contradiction
+        text = f"{line.rstrip()} {comment}{end}"
     return text
 
 
-def _with_comment(text: str, comment: str) -> str:
-    """Return the lines of a key with one more comment at their end."""
-    line = text.rstrip("\r\n")
-    end = text[len(line) :]
-    entries = read_header(split_header(f"---{end}{text}---{end}")).entries
-    beside = entries and (entries[0].flow or entries[0].shape == "scalar")
-    if not beside or entries[0].styles in ("|", ">"):
-        raise Contradiction
-    return f"{line.rstrip()} {comment}{end}"
-
-
-def _merged(three: Three) -> str:
-    rule = _RULES.get(three.name)
-    ours, theirs = three.ours.entry, three.theirs.entry
-    if rule is None and ours and theirs:
-        if _alike(ours, theirs):
+def _merge_text_of(three: Three) -> str:
+    if rule := _RULES.get(three.name):
+        return rule(three)
+    base, ours, theirs = three.base.entry, three.ours.entry, three.theirs.entry
+    if ours and theirs:
+        if _alike(ours, theirs) or (base and _alike(base, theirs) and not _alike(base, ours)):
             return three.ours.text
-        if three.base.entry and _alike(three.base.entry, ours):
+        if base and _alike(base, ours):
             return three.theirs.text
-        if three.base.entry and _alike(three.base.entry, theirs):
-            return three.ours.text
-    if rule is None and _is_set(three):
-        rule = _unite_set
-    if rule is None:
+    key = KEYS.get(three.name)
+    entries = [side.entry for side in three.sides if side.entry]
+    is_set = key is not None and key.form in ("tags", "texts", "globs")
+    is_written_as_one = three.name in _SETS or all(entry.shape == "list" for entry in entries)
+    if not is_set or not is_written_as_one or any("n" in entry.styles for entry in entries):
         raise Contradiction
-    return rule(three)
+    base_texts, *sides = (_texts(side) for side in (three.base, three.ours, three.theirs))
+    return _write(three, tuple(_unite(base_texts, *sides)))
+
+
+def _alike(one: Entry, other: Entry) -> bool:
+    """Tell whether two entries say the same, whatever their quotes and line breaks."""
+    if "nested" in (one.shape, other.shape) or "n" in one.styles + other.styles:
+        return False
+    texts = ([text and " ".join(text.split()) for text in e.texts] for e in (one, other))
+    return one.shape == other.shape and next(texts) == next(texts)
 
 
 def is_additive(name: str) -> bool:
@@ -126,55 +139,10 @@ def read_date(side: Side) -> tuple[str, str]:
 
 def _read(side: Side) -> Read:
     """Return the value of a known key; Contradiction where it is wrong or deeper than a list."""
-    if side.entry is None:
-        return None
     try:
-        return read_value(side.entry)
+        return read_value(side.entry) if side.entry else None
     except ValueError:
         raise Contradiction from None
-
-
-def _sum(three: Three) -> str:
-    """Add what either side added; a side without the key says 1, a file that was not there 0."""
-    before = _count(three.base) if three.had_base else 0
-    total = _count(three.ours) + _count(three.theirs) - before
-    return _write(three, min(max(total, 1), MAX_OCCURRENCES))
-
-
-def _count(side: Side) -> int:
-    value = _read(side)
-    return value if isinstance(value, int) else 1
-
-
-def _later(three: Three) -> str:
-    return _chosen(three, max)
-
-
-def _earlier(three: Three) -> str:
-    return _chosen(three, min)
-
-
-def _chosen(three: Three, choose: Callable[..., tuple[tuple[str, str], Side]]) -> str:
-    given = [(read_date(side), side) for side in (three.ours, three.theirs) if side.entry]
-    return choose(given, key=lambda pair: pair[0])[1].text
-
-
-def _unite_examples(three: Three) -> str:
-    sides = [_texts(three.theirs), _texts(three.ours)]
-    earlier, later = sides if three.later_is_ours else sides[::-1]
-    united = _united(_texts(three.base), earlier, later)
-    return _write(three, tuple(united[-MAX_EXAMPLES:]))
-
-
-def _unite_set(three: Three) -> str:
-    sides = (three.base, three.ours, three.theirs)
-    return _write(three, tuple(_united(*map(_texts, sides))))
-
-
-def _united(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Return what both kept and what either added, the second side's additions last."""
-    kept = [item for item in first if item in second or item not in base]
-    return kept + [item for item in second if item not in first and item not in base]
 
 
 def _texts(side: Side) -> tuple[str, ...]:
@@ -183,14 +151,50 @@ def _texts(side: Side) -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str))
 
 
+def _sum(three: Three) -> str:
+    """Add what either side added; a side without the key says 1, a file that was not there 0."""
+    values = (_read(side) for side in (three.base, three.ours, three.theirs))
+    base, ours, theirs = (value if isinstance(value, int) else 1 for value in values)
+    total = ours + theirs - (base if three.had_base else 0)
+    return _write(three, min(max(total, 1), MAX_OCCURRENCES))
+
+
+def _later(three: Three) -> str:
+    return max(three.sides, key=read_date).text
+
+
+def _earlier(three: Three) -> str:
+    return min(three.sides, key=read_date).text
+
+
+def _unite_examples(three: Three) -> str:
+    sides = [_texts(three.theirs), _texts(three.ours)]
+    earlier, later = sides if three.later_is_ours else sides[::-1]
+    united = _unite(_texts(three.base), earlier, later)
+    return _write(three, tuple(united[-MAX_EXAMPLES:]))
+
+
+_RULES: Mapping[str, Callable[[Three], str]] = {
+    "occurrences": _sum,
+    "last-seen": _later,
+    "created": _earlier,
+    "date": _earlier,
+    "examples": _unite_examples,
+}
+
+
+def _unite(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Return what both kept and what either added, the second side's additions last."""
+    kept = [item for item in first if item in second or item not in base]
+    return kept + [item for item in second if item not in first and item not in base]
+
+
 def _write(three: Three, value: int | tuple[str, ...]) -> str:
-    """Return the lines of the key with this value, in the manner of the side that has it."""
-    same = [s for s in (three.ours, three.theirs) if s.entry is not None and _read(s) == value]
+    """Return the lines of the key with this value, as the side that says most beside it has it."""
+    same = [side for side in three.sides if _read(side) == value]
+    model = max(same or three.sides, key=lambda side: len(read_comments(side.text)))
     if same:
-        return max(same, key=lambda side: len(read_comments(side.text))).text
-    # The lines of the side that says more beside its value.
-    sides = [side for side in (three.ours, three.theirs) if side.entry]
-    model = max(sides, key=lambda side: len(read_comments(side.text)))
+        return model.text
     end = model.text[len(model.text.rstrip("\r\n")) :]
     fence = f"---{end}"
     try:
@@ -200,40 +204,8 @@ def _write(three: Three, value: int | tuple[str, ...]) -> str:
     return edited[len(fence) : -len(fence)]
 
 
-def _alike(ours: Entry, theirs: Entry) -> bool:
-    """Tell whether two entries say the same, whatever their quotes and line breaks."""
-    if "nested" in (ours.shape, theirs.shape) or "n" in ours.styles + theirs.styles:
-        return False
-    if ours.shape != theirs.shape:
-        return False
-    texts = ([text and " ".join(text.split()) for text in e.texts] for e in (ours, theirs))
-    return next(texts) == next(texts)
-
-
-def _is_set(three: Three) -> bool:
-    """Tell whether a key is a list to unite: by its name, or because it is written as one."""
-    key = KEYS.get(three.name)
-    if key is None or key.form not in ("tags", "texts", "globs"):
-        return False
-    entries = [side.entry for side in (three.ours, three.theirs) if side.entry]
-    if any("n" in entry.styles for entry in entries):
-        return False
-    return three.name in _SETS or all(entry.shape == "list" for entry in entries)
-
-
-_SETS = ("applies-to", "tags", "symptoms", "not-for", "paths", "supported-by", "applies-when")
-_RULES: Mapping[str, Rule] = {
-    "occurrences": _sum,
-    "last-seen": _later,
-    "created": _earlier,
-    "date": _earlier,
-    "examples": _unite_examples,
-}
-
-
 MergeText = Callable[[str, str, str], tuple[str, bool]]
 """Base, ours, theirs → the text merged by lines and whether it holds conflict markers."""
-
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 _LONE_END = re.compile(r"\r(?!\n)|(?<!\r)\n")
@@ -257,36 +229,30 @@ def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> 
     five kept, other lists united as sets, in order. The rest, the body too, is left to
     ``merge_text``, and so is the whole file where a header cannot be read.
     """
-    if ours == base:
-        return Merged(text=theirs, conflict=False)
-    if theirs == base:
-        return Merged(text=ours, conflict=False)
+    if base in (ours, theirs):
+        return Merged(text=theirs if ours == base else ours, conflict=False)
     versions = (base, ours, theirs)
-    ends = [_line_ends(text) for text in versions]
+    ends = [
+        "\n" if "\r" not in text else "mixed" if _LONE_END.search(text) else "\r\n"
+        for text in versions
+    ]
     if "mixed" not in ends and len(set(ends)) > 1:
         # Whoever converted every line made a change of its own, beside all others.
-        chosen = _pick(ends[0] if base else ends[1], ends[1], ends[2]) or ends[1]
+        chosen = _pick(ends[0] if base else ends[1], ends[1], ends[2])
         plain = [text.replace("\r\n", "\n") for text in versions]
         merged = merge_cards(*plain, merge_text=merge_text)
         return replace(merged, text=merged.text.replace("\n", chosen))
-    parts = [_take_apart(text) for text in versions]
-    b, o, t = parts
+    b, o, t = map(_take_apart, versions)
     if b is not None and o is not None and t is not None:
-        merged_or_none = _Merge(b, o, t, merge_text).run()
-        if merged_or_none is not None:
-            return merged_or_none
+        try:
+            return _Merge(b, o, t, merge_text).run()
+        except Contradiction:
+            pass
     text, conflict = merge_text(*versions)
     return Merged(text=text, conflict=conflict)
 
 
-def _line_ends(text: str) -> str:
-    r"""Return the line end that a text uses throughout, ``\n`` where it has no line, or "mixed"."""
-    if "\r" not in text:
-        return "\n"
-    return "mixed" if _LONE_END.search(text) else "\r\n"
-
-
-def _pick(base: str | None, ours: str | None, theirs: str | None) -> str | None:
+def _pick(base: str, ours: str, theirs: str) -> str:
     """Return what one side alone, or both alike, made of something; Contradiction otherwise."""
     if ours in (base, theirs):
         return theirs
@@ -314,55 +280,41 @@ def _take_apart(text: str) -> _Parts | None:
     """Return the parts of a file; None where its header has no one meaning for each key."""
     split = split_header(text)
     reading = read_header(split)
-    head, body = text[: len(text) - len(split.body)], split.body
     if reading.reader == "none":
         return None
-    if split.header is None:
-        return _Parts(head=head, keys={}, tail="", fence="", body=body, reader=reading.reader)
-    fence = head[split.header.end :]
-    inside = _LINE.findall(text[split.header.start : split.header.end])
-    # What the lenient reader passes over means nothing to it: it goes with the key below it.
-    strict = reading.reader != "lenient"
-    keys = _keys(inside, reading.entries, strict=strict)
-    if keys is None:
-        return None
-    last = max((side.entry.end for side in keys.values() if side.entry), default=0)
-    if strict and _holds_more(inside[last:]):
+    start = end = len(text) - len(split.body)
+    if split.header:
+        start, end = split.header.start, split.header.end
+    lines = _LINE.findall(text[start:end])
+    keys: dict[str, Side] = {}
+    above, between = 0, []
+    for entry in reading.entries:
+        name = canonical(entry.key)
+        if entry.line < above or name in keys:  # two share a line or a name
+            return None
+        lead = lines[above : entry.line]
+        keys[name] = Side(
+            entry=entry, lead="".join(lead), text="".join(lines[entry.line : entry.end])
+        )
+        above = entry.end
+        between += lead
+    # What stands between keys and is no blank or comment may mean more; what the lenient reader
+    # passes over means nothing to it, and goes with the key below it.
+    is_odd = any(line.strip() and line.lstrip()[0] != "#" for line in (*between, *lines[above:]))
+    if is_odd and reading.reader != "lenient":
         return None
     return _Parts(
-        head=head[: split.header.start],
+        head=text[:start],
         keys=keys,
-        tail="".join(inside[last:]),
-        fence=fence,
-        body=body,
+        tail="".join(lines[above:]),
+        fence=text[end : len(text) - len(split.body)],
+        body=split.body,
         reader=reading.reader,
     )
 
 
-def _keys(
-    lines: Sequence[str], entries: Sequence[Entry], *, strict: bool
-) -> dict[str, Side] | None:
-    """Return each key with the lines that are its own; None where two share a line or a name."""
-    keys: dict[str, Side] = {}
-    above = 0
-    for entry in entries:
-        name = canonical(entry.key)
-        if entry.line < above or name in keys:
-            return None
-        if strict and _holds_more(lines[above : entry.line]):
-            return None
-        keys[name] = Side(
-            entry=entry,
-            lead="".join(lines[above : entry.line]),
-            text="".join(lines[entry.line : entry.end]),
-        )
-        above = entry.end
-    return keys
-
-
-def _holds_more(lines: Sequence[str]) -> bool:
-    """Tell whether lines between keys are no blanks or comments: elsewhere they may mean more."""
-    return any(line.strip() and line.lstrip()[0] != "#" for line in lines)
+_END = ""
+"""In place of a key's name."""
 
 
 def _with_end(parts: _Parts, base: _Parts) -> _Parts:
@@ -373,19 +325,14 @@ def _with_end(parts: _Parts, base: _Parts) -> _Parts:
     last = max((n for n, name in enumerate(parts.keys) if name in base.keys), default=-1)
     keys: dict[str, Side] = {}
     for place, (name, side) in enumerate(parts.keys.items()):
-        added = side
+        keys[name] = side
         if base.tail and place > last and _END not in keys and side.lead.startswith(base.tail):
-            keys[_END] = replace(_ABSENT, text=base.tail)
-            added = replace(side, lead=side.lead[len(base.tail) :])
-        keys[name] = added
+            del keys[name]
+            keys[_END] = Side(text=base.tail)
+            keys[name] = replace(side, lead=side.lead[len(base.tail) :])
     if _END in keys:
         return replace(parts, keys=keys)
-    return replace(parts, keys={**keys, _END: replace(_ABSENT, text=parts.tail)}, tail="")
-
-
-_ABSENT = Side(entry=None, lead="", text="")
-_END = ""
-"""In place of a key's name."""
+    return replace(parts, keys={**keys, _END: Side(text=parts.tail)}, tail="")
 
 
 class _Merge:
@@ -396,24 +343,31 @@ class _Merge:
         self._merge_text = merge_text
         self._conflict = False
         self._had_base = bool(base.head or base.body)
-        self._later_is_ours = _seen(ours) > _seen(theirs)
+        seen = []
+        for parts in (ours, theirs):
+            try:
+                seen.append(read_date(parts.keys.get("last-seen", Side())))
+            except Contradiction:
+                seen.append(("", ""))
+        self._later_is_ours = seen[0] > seen[1]
 
-    def run(self) -> Merged | None:
-        """Return the merged file; None where it would not say what it should."""
+    def run(self) -> Merged:
+        """Return the merged file; raise Contradiction where it would not say what it should."""
         base, ours, theirs = self._sides
-        try:
-            head = _pick(base.head, ours.head, theirs.head) or ""
-            fence = _pick(base.fence, ours.fence, theirs.fence) or ""
-        except Contradiction:
-            return None
+        head = _pick(base.head, ours.head, theirs.head)
+        fence = _pick(base.fence, ours.fence, theirs.fence)
         blocks = {name: self._key(name) for name in self._names()}
         kept = {name: text for name, (_lead, text) in blocks.items() if text and name != _END}
         tail = self._lines(base.tail, ours.tail, theirs.tail)
         header = "".join(lead + text for lead, text in blocks.values()) + tail
         in_header = self._conflict
         text = head + header + fence + self._lines(base.body, ours.body, theirs.body)
-        if not in_header and not _says(text, kept, {ours.reader, theirs.reader}):
-            return None
+        if not in_header:
+            parts = _take_apart(text)
+            if parts is None or (kept and parts.reader not in (ours.reader, theirs.reader)):
+                raise Contradiction
+            if {name: side.text for name, side in parts.keys.items()} != kept:
+                raise Contradiction
         return Merged(text=text, conflict=self._conflict)
 
     def _names(self) -> Sequence[str]:
@@ -428,56 +382,32 @@ class _Merge:
 
     def _key(self, name: str) -> tuple[str, str]:
         """Return the lines above a key and its own; ("", "") when it is gone."""
-        base, ours, theirs = (side.keys.get(name, _ABSENT) for side in self._sides)
-        text = self._value(name, base, ours, theirs)
+        base, ours, theirs = (side.keys.get(name, Side()) for side in self._sides)
+        is_one_change = ours.text == theirs.text and not is_additive(name)
+        if base.text not in (ours.text, theirs.text) and not is_one_change:
+            three = Three(
+                name=name,
+                base=base,
+                ours=ours,
+                theirs=theirs,
+                had_base=self._had_base,
+                later_is_ours=self._later_is_ours,
+            )
+            try:
+                text = merge_value(three)
+            except Contradiction:
+                text = self._lines(base.text, ours.text, theirs.text)
+        else:
+            text = _pick(base.text, ours.text, theirs.text)
         if not text or name == _END:
             return "", text
         here = [side.lead for side in (ours, theirs) if side.entry]
-        leads = (base.lead, here[0], here[-1]) if base.entry else ("", here[0], here[-1])
-        return self._lines(*leads), text
-
-    def _value(self, name: str, base: Side, ours: Side, theirs: Side) -> str:
-        if ours.text == theirs.text and not is_additive(name):
-            return ours.text
-        if ours.text == base.text:
-            return theirs.text
-        if theirs.text == base.text:
-            return ours.text
-        try:
-            return merge_value(
-                Three(
-                    name=name,
-                    base=base,
-                    ours=ours,
-                    theirs=theirs,
-                    had_base=self._had_base,
-                    later_is_ours=self._later_is_ours,
-                )
-            )
-        except Contradiction:
-            return self._lines(base.text, ours.text, theirs.text)
+        return self._lines(base.lead if base.entry else "", here[0], here[-1]), text
 
     def _lines(self, base: str, ours: str, theirs: str) -> str:
         try:
-            return _pick(base, ours, theirs) or ""
+            return _pick(base, ours, theirs)
         except Contradiction:
             text, conflict = self._merge_text(base, ours, theirs)
             self._conflict = self._conflict or conflict
             return text
-
-
-def _seen(parts: _Parts) -> tuple[str, str]:
-    """Return when the mistake was last seen, in a form that compares."""
-    side = parts.keys.get("last-seen")
-    try:
-        return read_date(side) if side else ("", "")
-    except Contradiction:
-        return ("", "")
-
-
-def _says(text: str, kept: dict[str, str], readers: set[str]) -> bool:
-    """Tell whether a file reads back as these keys with these lines."""
-    parts = _take_apart(text)
-    if parts is None or (kept and parts.reader not in readers):
-        return False
-    return {name: side.text for name, side in parts.keys.items()} == kept

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.cards.keys import (
     KEYS,
     Entry,
-    Header,
     NestedMapping,
     Problem,
     Span,
@@ -92,96 +92,98 @@ def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
         stripped = line.lstrip()
         if not stripped or stripped.startswith("#"):
             continue
-        deeper = len(line) - len(stripped) > indent
         item = _ITEM.match(line)
-        closing = stripped[0] in "]}"
-        if not deeper and not (item and len(item[1]) == indent) and not closing:
+        is_deeper = len(line) - len(stripped) > indent
+        if not is_deeper and not (item and len(item[1]) == indent) and stripped[0] not in "]}":
             break
         end = place + 1
     return end
 
 
 def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> Entry:
-    rest = lines[line][key.end() :]
-    begin = key.end() + len(rest) - len(rest.lstrip())
+    first = lines[line]
+    begin = len(first) - len(first[key.end() :].lstrip())
+    empty = (line, key.end(), line, key.end())
     entry = Entry(
         key=key[3],
         shape="scalar",
         texts=(None,),
-        spans=((line, key.end(), line, key.end()),),
+        spans=(empty,),
         styles="p",
         line=line,
         end=end,
         column=len(key[1]),
-        span=(line, key.end(), line, key.end()),
+        span=empty,
     )
-    said = [at for at in range(line + 1, end) if not lines[at].lstrip().startswith("#")]
-    said = [at for at in said if lines[at].strip()]
-    if lines[line].startswith("[", begin) and (made := _flow_list(lines, begin, entry)):
+    known = KEYS.get(canonical(key[3]))
+    is_bare = known is not None and known.form in _BARE_FORMS
+    below = [at for at in range(line + 1, end) if lines[at].strip()]
+    below = [at for at in below if not lines[at].lstrip().startswith("#")]
+    if first.startswith("[", begin) and (made := _flow_list(lines, begin, entry)):
         return made
-    text, style, stop = read_scalar(lines[line], begin, bare=_is_bare(key[3]))
-    if block := _BLOCK.match(lines[line], begin):
-        whole = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in said)
-        return _scalar(entry, whole, block[1], (line, begin, end - 1, len(lines[end - 1].rstrip())))
-    if text is None and said:
-        return _list(lines, said, entry) or _below(lines, said, entry)
-    if said:
-        whole = " ".join([lines[line][begin:].strip(), *(lines[at].strip() for at in said)])
-        return _scalar(entry, whole, "p", (line, begin, end - 1, len(lines[end - 1].rstrip())))
-    return entry if text is None else _scalar(entry, text, style, (line, begin, line, stop))
+    whole = (line, begin, end - 1, len(lines[end - 1].rstrip()))
+    if block := _BLOCK.match(first, begin):
+        text = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in below)
+        return _with(entry, [(text, block[1], whole)], whole)
+    value, style, stop = read_scalar(first, begin, bare=is_bare)
+    if not below:
+        own = (line, begin, line, stop)
+        return entry if value is None else _with(entry, [(value, style, own)], own)
+    if value is not None:
+        text = " ".join([first[begin:].strip(), *(lines[at].strip() for at in below)])
+        return _with(entry, [(text, "p", whole)], whole)
+    if _ITEM.match(lines[below[0]]):
+        return _list(lines, below, entry)
+    start = len(lines[below[0]]) - len(lines[below[0]].lstrip())
+    whole = (below[0], start, below[-1], len(lines[below[-1]].rstrip()))
+    if all(_KEY.match(lines[at]) for at in below):  # more keys
+        return _with(entry, [(None, "n", whole)], whole, shape="nested")
+    if len(below) == 1:
+        value, style, stop = read_scalar(lines[below[0]], start, bare=is_bare)
+        whole = (*whole[:3], stop)
+        return _with(entry, [(value, style, whole)], whole)
+    text = " ".join(lines[at].strip() for at in below)
+    return _with(entry, [(text, "p", whole)], whole)
 
 
-def _is_bare(name: str) -> bool:
-    key = KEYS.get(canonical(name))
-    return key is not None and key.form in _BARE_FORMS
+_Item = tuple[str | None, str, Span]
+"""Text, style letter and place."""
 
 
-def _scalar(entry: Entry, text: str | None, style: str, span: Span) -> Entry:
-    return replace(entry, texts=(text,), styles=style, spans=(span,), span=span)
-
-
-def _below(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry:
-    """Read what is indented under a key without a value: more keys, or text."""
-    first, last = lines[said[0]], lines[said[-1]]
-    span = (said[0], len(first) - len(first.lstrip()), said[-1], len(last.rstrip()))
-    if all(_KEY.match(lines[at]) for at in said):
-        return replace(entry, shape="nested", styles="n", spans=(span,), span=span)
-    if len(said) == 1:
-        text, style, stop = read_scalar(first, span[1], bare=_is_bare(entry.key))
-        return _scalar(entry, text, style, (*span[:3], stop))
-    return _scalar(entry, " ".join(lines[at].strip() for at in said), "p", span)
-
-
-def _list(lines: tuple[str, ...], said: list[int], entry: Entry) -> Entry | None:
-    """Read a list of one item a line; deeper lines continue the item above them."""
-    first = _ITEM.match(lines[said[0]])
-    if not first:
-        return None
-    texts: list[str | None] = []
-    spans: list[Span] = []
-    styles = ""
-    for at in said:
-        item = _ITEM.match(lines[at])
-        if item and len(item[1]) <= len(first[1]):
-            text, style, stop = read_scalar(lines[at], item.end())
-            texts.append(text)
-            spans.append((at, item.end(), at, stop))
-            styles += style
-        else:
-            texts[-1] = f"{texts[-1] or ''} {lines[at].strip()}".strip()
-            spans[-1] = (*spans[-1][:2], at, len(lines[at].rstrip()))
-            styles = styles[:-1] + "p"
-    span = (said[0], len(first[1]), *spans[-1][2:])
+def _with(
+    entry: Entry, items: Sequence[_Item], span: Span, *, shape: str = "scalar", flow: bool = False
+) -> Entry:
+    """Return an entry with these texts as its value."""
     return replace(
-        entry, shape="list", texts=tuple(texts), spans=tuple(spans), styles=styles, span=span
+        entry,
+        shape=shape,
+        texts=tuple(text for text, _style, _span in items),
+        styles="".join(style for _text, style, _span in items),
+        spans=tuple(span for _text, _style, span in items),
+        span=span,
+        flow=flow,
     )
+
+
+def _list(lines: tuple[str, ...], below: list[int], entry: Entry) -> Entry:
+    """Read a list of one item a line; deeper lines continue the item above them."""
+    indent = len(lines[below[0]]) - len(lines[below[0]].lstrip(" \t"))
+    items: list[_Item] = []
+    for at in below:
+        item = _ITEM.match(lines[at])
+        if item and len(item[1]) <= indent:
+            text, style, stop = read_scalar(lines[at], item.end())
+            items.append((text, style, (at, item.end(), at, stop)))
+        else:
+            text, _style, span = items[-1]
+            text = f"{text or ''} {lines[at].strip()}".strip()
+            items[-1] = (text, "p", (*span[:2], at, len(lines[at].rstrip())))
+    return _with(entry, items, (below[0], indent, *items[-1][2][2:]), shape="list")
 
 
 def _flow_list(lines: tuple[str, ...], begin: int, entry: Entry) -> Entry | None:
     """Read ``[a, "b"]``, also over several lines; None if it is not such a list after all."""
-    texts: list[str | None] = []
-    spans: list[Span] = []
-    styles = ""
+    items: list[_Item] = []
     line, column = entry.line, begin + 1
     while line < entry.end:
         blank = _FLOW_BLANK.match(lines[line], column)
@@ -193,22 +195,12 @@ def _flow_list(lines: tuple[str, ...], begin: int, entry: Entry) -> Entry | None
             if lines[line][column + 1 :].split("#")[0].strip() or line + 1 != entry.end:
                 return None
             span = (entry.line, begin, line, column + 1)
-            return replace(
-                entry,
-                shape="list",
-                texts=tuple(texts),
-                spans=tuple(spans),
-                styles=styles,
-                span=span,
-                flow=True,
-            )
+            return _with(entry, items, span, shape="list", flow=True)
         item = _QUOTED.match(lines[line], column) or _FLOW_PLAIN.match(lines[line], column)
         if not item:
             return None
         text, style, _stop = read_scalar(item[0], 0)
-        texts.append(text)
-        spans.append((line, column, line, column + len(item[0].rstrip())))
-        styles += style
+        items.append((text, style, (line, column, line, column + len(item[0].rstrip()))))
         column = item.end()
     return None
 
@@ -226,7 +218,6 @@ def _unescaped(match: re.Match[str]) -> str:
 MAX_DEPTH = 16
 MAX_ALIASES = 32
 _TOO_DEEP = "it is nested too deeply"
-NULLS = ("", "~", "null", "Null", "NULL")
 # YAML 1.1 ends a line at these, we do not.
 _ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
 _FLOW_BEGINS = re.compile(r"(?:^|[:?-][ \t])[ \t]*(?:[&!]\S*[ \t]+)*(?=[\[{])", re.MULTILINE)
@@ -235,13 +226,8 @@ _FLOW_TOKEN = re.compile(
     [^\s,\[\]{}"'#](?:(?!:[\s,\[\]{}]|\s\#)[^,\[\]{}])*""",
     re.VERBOSE,
 )
-
-
-_IN_VALUE = 2
-"""Depth of what a nested mapping's own values hold."""
-_Items = tuple[
-    tuple[str | None, ...], tuple[Span, ...], str, Span, tuple[NestedMapping | None, ...]
-]
+_DASHES = re.compile(rf"^ *(?:- +){{{MAX_DEPTH + 1}}}", re.MULTILINE)
+_ALIAS = re.compile(r"(?<![^\s,\[{:])\*[^\s,\[\]{}]+")
 
 
 class NotYamlError(Exception):
@@ -268,24 +254,37 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[Entry, ...]:
     if not text.isascii():
         text = text.translate(_ODD_BREAKS)
     try:
-        entries = YAMLHandler().load(text, Loader=_loader())
-    except YAMLError as error:
+        root = YAMLHandler().load(text, Loader=_loader())
+    except (YAMLError, RecursionError) as error:
         if (line := _find_too_deep(text)) is not None:
             raise RefusedError(_TOO_DEEP, line) from None
         mark = getattr(error, "problem_mark", None)
+        line = mark.line if mark else 0
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise NotYamlError(problem, mark.line if mark else 0) from None
+        if problem == "found undefined alias":
+            name = _ALIAS.match(lines[line], mark.column) if mark else None
+            problem = f"nothing is named &{name[0][1:] if name else ''}"
+        elif problem == "but found another document":
+            problem = "a second document starts"
+        raise NotYamlError(problem, line) from None
     except UnicodeError:
         raise NotYamlError("it contains characters that are not valid Unicode") from None
-    return tuple(_placed(entry, lines) for entry in entries)
+    if root is None:
+        return ()
+    if root.id != "mapping":
+        raise NotYamlError("it does not consist of `key: value` lines")
+    tree = _Tree(lines)
+    return tuple(tree.entry(key, value) for key, value in root.value)
 
 
 def _find_too_deep(text: str) -> int | None:
-    """Return the line in which brackets pass MAX_DEPTH, None if none do.
+    """Return the line in which brackets, or dashes, pass MAX_DEPTH, None if none do.
 
     A parser may refuse a line of brackets before it hands over the first: its own limit differs
     from version to version.
     """
+    if dashes := _DASHES.search(text):
+        return text.count("\n", 0, dashes.start())
     depth = place = 0
     while begin := _FLOW_BEGINS.search(text, place):
         for token in _FLOW_TOKEN.finditer(text, begin.end()):
@@ -308,202 +307,128 @@ def _loader() -> type[Any]:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
-        """Hands the events over instead of composing and constructing objects."""
+        """Composes nodes; neither resolves their tags nor constructs objects."""
 
-        def get_single_data(self) -> list[Entry]:
-            return _Reader(self.get_event).entries()
+        def get_single_data(self) -> Any:
+            return self.get_single_node()
+
+        def descend_resolver(self, *_: object) -> None: ...
+        def ascend_resolver(self) -> None: ...
+        def resolve(self, *_: object) -> str:
+            return ""
 
     return Loader
 
 
-class _Reader:
-    def __init__(self, get: Callable[[], Any]) -> None:
-        from yaml import events
+class _Value(NamedTuple):
+    text: str | None
+    style: str
+    span: Span
+    holds: NestedMapping | None = None
+    items: Sequence[_Value] | None = None
 
-        self._get = get
+
+class _Tree:
+    """The nodes of a header, with the place of each and the aliases among them."""
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self._lines = lines
+        self._seen: dict[int, _Value | None] = {}
         self._aliases = 0
-        self._anchors: dict[str, str | None] = {}
-        self._nested: set[str] = set()
-        self._scalar: type[Any] = events.ScalarEvent
-        self._alias: type[Any] = events.AliasEvent
-        self._list: type[Any] = events.SequenceStartEvent
-        self._mapping: type[Any] = events.MappingStartEvent
-        self._list_end: type[Any] = events.SequenceEndEvent
-        self._mapping_end: type[Any] = events.MappingEndEvent
-        self._stream_end: type[Any] = events.StreamEndEvent
 
-    def entries(self) -> list[Entry]:
-        """Return the entries of the one document, which has to be a mapping."""
-        self._get()
-        if type(self._get()) is self._stream_end:
-            return []
-        root = self._get()
-        if type(root) is not self._mapping:
-            raise NotYamlError("it does not consist of `key: value` lines")
-        found: list[Entry] = []
-        while type(key := self._get()) is not self._mapping_end:
-            if type(key) is not self._scalar:
-                raise NotYamlError("a key is not plain text", key.start_mark.line)
-            found.append(self._entry(key, self._get()))
-        self._get()
-        if type(extra := self._get()) is not self._stream_end:
-            raise NotYamlError("a second document starts", extra.start_mark.line)
-        return found
-
-    def _entry(self, key: Any, value: Any) -> Entry:
-        kind = type(value)
+    def entry(self, key: Any, node: Any) -> Entry:
+        """Return a key of the header with its value."""
+        line, column = key.start_mark.line, key.start_mark.column
+        if key.id != "scalar" or id(key) in self._seen:
+            raise NotYamlError("a key is not plain text", line)
+        value = self._read(node, self._read(key, (line, column))[2][2:])
+        text, style, span, held, items = value
+        if span[3] == 0 and span[2] > span[0]:  # a block scalar claims the empty lines below it
+            last = span[2] - 1
+            while last > span[0] and not self._lines[last].strip():
+                last -= 1
+            span = (*span[:2], last, len(self._lines[last].rstrip()))
+            if items:
+                place = (*items[-1].span[:2], *span[2:])
+                items = [*items[:-1], items[-1]._replace(span=place)]
+        shape, texts, spans, styles = "scalar", (text,), (span,), style
         mappings: tuple[NestedMapping | None, ...] = ()
-        texts: tuple[str | None, ...]
-        spans: tuple[Span, ...]
-        if kind is self._scalar or kind is self._alias:
-            text, style = self._text(value)
-            span = _span(value)
-            shape = "nested" if style == "n" else "scalar"
-            texts, spans, styles, flow = (text,), (span,), style, False
-        elif kind is self._list:
-            flow = bool(value.flow_style)
-            texts, spans, styles, span, mappings = self._items(value)
+        if items is not None:
             shape = "list"
-        else:
-            flow = bool(value.flow_style)
-            span, _style, mapping = self._skip(value)
-            mappings = () if mapping is None else (mapping,)
-            shape, texts, spans, styles = "nested", (None,), (span,), "n"
-        mark = key.start_mark
+            texts, spans = tuple([one[0] for one in items]), tuple([one[2] for one in items])
+            styles, mappings = "".join([one[1] for one in items]), tuple([one[3] for one in items])
+            mappings = mappings if any(mappings) else ()
+        elif style in "mn":
+            shape, texts, styles = "nested", (None,), "n"
+            mappings = () if held is None else (held,)
         return Entry(
             key=key.value,
             shape=shape,
             texts=texts,
             spans=spans,
             styles=styles,
-            line=mark.line,
+            line=line,
             end=span[2] + 1,
-            column=mark.column,
+            column=column,
             span=span,
-            flow=flow,
+            flow=(items is not None or held is not None) and bool(node.flow_style),
             mappings=mappings,
         )
 
-    def _text(self, event: Any) -> tuple[str | None, str]:
-        if type(event) is self._alias:
-            self._count_alias(event)
-            if event.anchor in self._nested:
-                return None, "n"
-            if event.anchor not in self._anchors:
-                raise NotYamlError(f"nothing is named &{event.anchor}", event.start_mark.line)
-            return self._anchors[event.anchor], "a"
-        # The pure Python parser says "" or None for a plain scalar.
-        style = event.style or "p"
-        text = None if style == "p" and event.value in NULLS else event.value
-        if event.anchor:
-            self._anchors[event.anchor] = text
-        return text, style
+    def _read(self, node: Any, after: tuple[int, int], depth: int = 0) -> _Value:
+        """Return what a node behind a place says; of a nested one what it holds."""
+        if id(node) in self._seen:
+            return self._read_alias(node, after)
+        start, stop = node.start_mark, node.end_mark
+        line, column, end = start.line, start.column, (stop.line, stop.column)
+        children = node.value
+        if node.id == "scalar":
+            # The pure Python parser says None for a plain scalar.
+            style = node.style or "p"
+            text = None if style == "p" and children in _NULLS else children
+            value = self._seen[id(node)] = _Value(text, style, (line, column, *end))
+            return value
+        if depth > MAX_DEPTH:
+            raise RefusedError(_TOO_DEEP, line)
+        self._seen[id(node)] = None
+        is_mapping = node.id == "mapping"
+        items: list[_Value] = []
+        last = (line, column)
+        for child in [one for pair in children for one in pair] if is_mapping else children:
+            items.append(item := self._read(child, last, depth + 1))
+            last = item.span[2:]
+        if node.flow_style or not items:
+            last = end  # a block ends where the next token begins, brackets where they close
+        span = (line, column, *last)
+        if not is_mapping:
+            return _Value(None, "n", span, None, items)
+        holds = tuple(
+            [(k.text or "", _held(v)) for k, v in zip(items[::2], items[1::2], strict=True)]
+        )
+        if node.flow_style or last[0] != line:
+            return _Value(None, "n", span, holds)
+        return _Value(read_scalar(self._lines[line], column)[0], "m", span, holds)
 
-    def _items(self, opening: Any) -> _Items:
-        texts: list[str | None] = []
-        spans: list[Span] = []
-        styles = ""
-        mappings: list[NestedMapping | None] = []
-        if opening.anchor:
-            self._nested.add(opening.anchor)
-        while type(item := self._get()) is not self._list_end:
-            if type(item) is self._scalar or type(item) is self._alias:
-                text, style = self._text(item)
-                span, mapping = _span(item), None
-            else:
-                span, style, mapping = self._skip(item)
-                text = None
-            mappings.append(mapping)
-            texts.append(text)
-            spans.append(span)
-            styles += style
-        if opening.flow_style:
-            end = (item.end_mark.line, item.end_mark.column)
-        else:
-            end = spans[-1][2:] if spans else (opening.end_mark.line, opening.end_mark.column)
-        begin = (opening.start_mark.line, opening.start_mark.column)
-        nested = tuple(mappings) if any(one is not None for one in mappings) else ()
-        return tuple(texts), tuple(spans), styles, (*begin, *end), nested
-
-    def _skip(self, opening: Any) -> tuple[Span, str, NestedMapping | None]:
-        """Pass over a nested value; return its place, its style letter and what a mapping holds."""
-        depth, last = 1, opening
-        pairs: list[tuple[str, str | tuple[str, ...] | None]] = []
-        key: str | None = None
-        items: list[str] | None = None
-        begin = opening.start_mark
-        if opening.anchor:
-            self._nested.add(opening.anchor)
-        mapping = type(opening) is self._mapping and not opening.flow_style
-        while depth:
-            event = self._get()
-            kind = type(event)
-            if kind is self._list or kind is self._mapping:
-                depth += 1
-                if depth > MAX_DEPTH:
-                    raise RefusedError(_TOO_DEEP, event.start_mark.line)
-                if event.anchor:
-                    self._nested.add(event.anchor)
-                key = "" if key is None else key
-                items = [] if kind is self._list and depth == _IN_VALUE else None
-            elif kind is self._list_end or kind is self._mapping_end:
-                depth -= 1
-                # A block ends where the next token begins, brackets where they close.
-                if event.end_mark.column > event.start_mark.column:
-                    last = event
-                if depth == 1:
-                    pairs.append((key or "", None if items is None else tuple(items)))
-                    key = items = None
-            else:
-                last = event
-                text = self._text(event)[0]
-                if items is not None and depth == _IN_VALUE:
-                    items.append(text or "")
-                elif depth == 1 and key is None:
-                    key = text or ""
-                elif depth == 1:
-                    pairs.append((key or "", text))
-                    key = None
-        end = _span(last)
-        one_line = end[2] == begin.line
-        held = tuple(pairs) if type(opening) is self._mapping else None
-        return (begin.line, begin.column, *end[2:]), "m" if mapping and one_line else "n", held
-
-    def _count_alias(self, event: Any) -> None:
+    def _read_alias(self, node: Any, after: tuple[int, int]) -> _Value:
+        """Return an alias, which stands behind a place: a node does not tell where."""
+        line, column = after
+        found = _ALIAS.search(self._lines[line], column)
+        while not found and line + 1 < len(self._lines):
+            line += 1
+            found = _ALIAS.search(self._lines[line])
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
-            raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", event.start_mark.line)
+            raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", line)
+        span = (line, found.start(), line, found.end()) if found else (*after, *after)
+        known = self._seen[id(node)]
+        return _Value(known.text if known else None, "a" if known else "n", span)
 
 
-def _span(event: Any) -> Span:
-    begin, end = event.start_mark, event.end_mark
-    return begin.line, begin.column, end.line, end.column
-
-
-def _placed(entry: Entry, lines: tuple[str, ...]) -> Entry:
-    if entry.span[3] == 0 and entry.span[2] > entry.span[0]:
-        entry = _trimmed(entry, lines)
-    return _with_source(entry, lines) if "m" in entry.styles else entry
-
-
-def _with_source(entry: Entry, lines: tuple[str, ...]) -> Entry:
-    """Give items that only look like a mapping the text that their author wrote."""
-    texts = list(entry.texts)
-    for place, style in enumerate(entry.styles):
-        if style == "m":
-            line, column = entry.spans[place][:2]
-            texts[place] = read_scalar(lines[line], column)[0]
-    return replace(entry, texts=tuple(texts))
-
-
-def _trimmed(entry: Entry, lines: tuple[str, ...]) -> Entry:
-    """Take back the empty lines that a block scalar claims at its end."""
-    last = entry.span[2] - 1
-    while last > entry.span[0] and not lines[last].strip():
-        last -= 1
-    end = (last, len(lines[last].rstrip()))
-    spans = (*entry.spans[:-1], (*entry.spans[-1][:2], *end))
-    return replace(entry, spans=spans, span=(*entry.span[:2], *end), end=last + 1)
+def _held(value: _Value) -> str | tuple[str, ...] | None:
+    """Return what a key of a nested mapping holds: a text, the texts of a list, or None."""
+    if value.items is not None:
+        return tuple(item.text or "" for item in value.items if item.style not in "mn")
+    return None if value.style in "mn" else value.text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -516,92 +441,67 @@ class Reading:
     problems: tuple[Problem, ...] = ()
 
 
-_QUOTE = "put the value in double quotes"
-_UNREADABLE = "write `key: value` lines between the two --- lines, or remove the header"
-
-
 def read_header(split: Split) -> Reading:
     """Read the header of a file; a file without one reads as an empty header.
 
     ``reader`` is ``none`` for a header that is unclosed, too large, built to exhaust a reader, or
     that holds nothing of ``key: value`` shape; the only problem says which.
     """
+    if split.problem == "unclosed":
+        message = "the header that starts with --- is not closed"
+        fix = "close it with a line that contains only ---"
+        return _useless(0, "unclosed-header", message, fix)
     if split.problem:
-        return _useless(0, *_PROBLEMS[split.problem])
+        message = "the header is longer than 64,000 characters"
+        return _useless(0, "header-too-large", message, "move its text below the closing ---")
     if split.header is None:
         return Reading()
     try:
         return Reading(entries=read_yaml(split.header.lines))
     except RefusedError as refused:
+        message = f"the header is not accepted: {refused}"
         fix = "write plain `key: value` lines and lists, without anchors"
-        return _useless(
-            refused.line, "header-refused", f"the header is not accepted: {refused}", fix
-        )
-    except NotYamlError as error:
-        return _read_other(split.header, error)
-
-
-def _read_other(header: Header, error: NotYamlError) -> Reading:
-    entries, lost = read_leniently(header.lines)
+        return _useless(refused.line, "header-refused", message, fix)
+    except NotYamlError as not_yaml:
+        error = not_yaml
+    entries, lost = read_leniently(split.header.lines)
     known = any(canonical(entry.key) in KEYS for entry in entries)
     if not entries or (lost and not known) or len(lost) > len(entries):
-        what = "the header is not YAML" if looks_like_keys(header) else "the header has no keys"
+        is_yaml = not looks_like_keys(split.header)
+        what = "the header has no keys" if is_yaml else "the header is not YAML"
+        fix = "write `key: value` lines between the two --- lines, or remove the header"
         line = lost[0] if lost else error.line
-        return _useless(line, "unreadable-header", f"{what}: {error}", _UNREADABLE)
+        return _useless(line, "unreadable-header", f"{what}: {error}", fix)
     problem = Problem(
-        line=min(error.line, max(len(header.lines) - 1, 0)),
+        line=min(error.line, max(len(split.header.lines) - 1, 0)),
         rule="header-not-yaml",
         message=f"the header is not valid YAML ({error}); its plain keys and lists are used",
-        fix=_QUOTE,
+        fix="put the value in double quotes",
     )
     return Reading(entries=entries, reader="lenient", problems=(problem,))
-
-
-def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
-    """Return what ``read_lenient`` does, the patterns in it as YAML reads them."""
-    entries, lost = read_lenient(lines)
-    return tuple(_with_mappings(entry, lines) for entry in entries), lost
-
-
-def _with_mappings(entry: Entry, lines: tuple[str, ...]) -> Entry:
-    """Return an entry that holds mappings as YAML reads its own lines, if it can."""
-    key = KEYS.get(canonical(entry.key))
-    if key is None or key.form != "patterns":
-        return entry
-    try:
-        (own,) = read_yaml(lines[entry.line : entry.end])
-    except (NotYamlError, ValueError):
-        return entry
-
-    def below(span: Span) -> Span:
-        return (span[0] + entry.line, span[1], span[2] + entry.line, span[3])
-
-    return replace(
-        own,
-        line=entry.line,
-        end=entry.end,
-        span=below(own.span),
-        spans=tuple(map(below, own.spans)),
-    )
-
-
-_PROBLEMS = {
-    "unclosed": (
-        "unclosed-header",
-        "the header that starts with --- is not closed",
-        "close it with a line that contains only ---",
-    ),
-    "too-large": (
-        "header-too-large",
-        "the header is longer than 64,000 characters",
-        "move its text below the closing ---",
-    ),
-}
 
 
 def _useless(line: int, rule: str, message: str, fix: str) -> Reading:
     problem = Problem(line=line, rule=rule, message=message, fix=fix, level="error")
     return Reading(reader="none", problems=(problem,))
+
+
+def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
+    """Return what ``read_lenient`` does, the patterns in it as YAML reads their own lines."""
+    entries, lost = read_lenient(lines)
+    found = []
+    for entry in entries:
+        key = KEYS.get(canonical(entry.key))
+        own = entry
+        if key is not None and key.form == "patterns":
+            with suppress(NotYamlError, ValueError):
+                (own,) = read_yaml(lines[entry.line : entry.end])
+                below = [(a + entry.line, b, c + entry.line, d) for a, b, c, d in own.spans]
+                a, b, c, d = own.span
+                span = (a + entry.line, b, c + entry.line, d)
+                own = replace(own, line=entry.line, end=entry.end, span=span, spans=tuple(below))
+        found.append(own)
+    return tuple(found), lost
 
 
 ORIGIN_KEY = "imported-from"

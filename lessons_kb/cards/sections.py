@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from lessons_kb.data import read_words
+from lessons_kb.data import read_patterns, read_words
 from lessons_kb.detect.matcher import (
     Matcher,
     Rule,
@@ -19,7 +20,7 @@ from lessons_kb.detect.matcher import (
     name_example,
 )
 from lessons_kb.model import Card, Document, Finding, Pattern
-from lessons_kb.text.sanitize import clean_line, visible
+from lessons_kb.text.sanitize import clean_line, shorten, visible
 from lessons_kb.text.sentences import first_sentence
 
 if TYPE_CHECKING:
@@ -66,10 +67,7 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 def one_line(text: str) -> str:
     """Return a text on one line, without anything that steers a terminal or cannot be seen."""
     line = " ".join(text.split())
-    if line.isprintable():
-        return line
-
-    return clean_line(line)
+    return line if line.isprintable() else clean_line(line)
 
 
 def plain_text(markdown: str) -> str:
@@ -183,9 +181,22 @@ def find_headings(body: str) -> list[Heading]:
         return [_read_heading(*pair) for pair in zip(lines, numbers, strict=True)]
     tokens = _parser(("fence", "heading")).parse("\n".join(lines))
     fences = [token.map for token in tokens if token.type == "fence" and token.map]
-    if {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
-        return _headings(tokens, numbers)
-    return _headings(_parser(_ALL).parse(body), range(body.count("\n") + 1))
+    if not {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
+        tokens = _parser(_ALL).parse(body)
+        numbers = list(range(body.count("\n") + 1))
+    found = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open" and token.level == 0 and token.tag in ("h1", "h2"):
+            first, last = token.map or [0, 1]
+            found.append(
+                Heading(
+                    level=int(token.tag[1]),
+                    text=plain_text(tokens[place + 1].content),
+                    line=numbers[first],
+                    end=numbers[first] + last - first,
+                )
+            )
+    return found
 
 
 def find_fences(body: str) -> list[Fence]:
@@ -204,15 +215,9 @@ def find_fences(body: str) -> list[Fence]:
             above = [plain_text(tokens[place + 1].content)]
         elif token.type == "fence" and token.map:
             labels = (*above, *(text for _level, text in reversed(headings)))
-            words = token.info.split()
-            found.append(
-                Fence(
-                    language=words[0] if words else "",
-                    text=token.content,
-                    line=token.map[0],
-                    labels=labels,
-                )
-            )
+            language = next(iter(token.info.split()), "")
+            line = token.map[0]
+            found.append(Fence(language=language, text=token.content, line=line, labels=labels))
             above = []
     return found
 
@@ -231,11 +236,12 @@ def find_items(part: str) -> list[Item]:
     items = []
     for place, token in enumerate(tokens):
         if token.type == "list_item_open" and token.map:
-            content = _content(tokens, place)
-            text = plain_text(_CHECKBOX.sub("", content))
-            if text:
-                told = _SHOWN_BY.search(content)
-                pattern = told[1] if told else ""
+            # Its own first paragraph or heading, if it begins with one.
+            inline = [one for one in tokens[place + 2 : place + 3] if one.type == "inline"]
+            content = inline[0].content if inline else ""
+            if text := plain_text(_CHECKBOX.sub("", content)):
+                found = _SHOWN_BY.search(content)
+                pattern = found[1] if found else ""
                 items.append(Item(text=text, line=token.map[0], shown_by=pattern))
     return items
 
@@ -249,11 +255,10 @@ def first_paragraph(part: str) -> str:
         return plain_text(chunk[0])
     for text in (chunk[0], part):
         tokens = _parse(text)
-        for place, token in enumerate(tokens):
-            if token.type == "paragraph_open":
-                found = plain_text(_CHECKBOX.sub("", tokens[place + 1].content))
-                if found:
-                    return found
+        paragraphs = (n for n, token in enumerate(tokens) if token.type == "paragraph_open")
+        texts = (plain_text(_CHECKBOX.sub("", tokens[n + 1].content)) for n in paragraphs)
+        if found := next(filter(None, texts), ""):
+            return found
     return ""
 
 
@@ -266,14 +271,6 @@ _CHUNK = re.compile(r"(?:[ \t]*\n)*(?:[^\n]*[^\s][^\n]*(?:\n|\Z))+")
 _PROSE = re.compile(r"(?:[ \t]*\n)*(?:[^\W\d_][^\n]*(?:\n|\Z))+")
 
 
-def _content(tokens: list[Token], place: int) -> str:
-    """Return the Markdown of an item's own first paragraph or heading."""
-    following = tokens[place + 1 : place + 3]
-    if len(following) == 2 and following[1].type == "inline":  # noqa: PLR2004
-        return following[1].content
-    return ""
-
-
 def _read_heading(line: str, number: int) -> Heading:
     """Return the heading that a line at the left margin is, as markdown-it reads it."""
     level = 1 + line.startswith("##")
@@ -281,23 +278,6 @@ def _read_heading(line: str, number: int) -> Heading:
     open_end = rest.rstrip("#")  # a row of # behind a space closes it
     text = open_end if open_end.endswith((" ", "\t")) else rest
     return Heading(level=level, text=plain_text(text.strip()), line=number, end=number + 1)
-
-
-def _headings(tokens: list[Token], numbers: Sequence[int]) -> list[Heading]:
-    """Return the headings among tokens; ``numbers`` maps their lines to those of the body."""
-    found = []
-    for place, token in enumerate(tokens):
-        if token.type == "heading_open" and token.level == 0 and token.tag in ("h1", "h2"):
-            first, last = token.map or [0, 1]
-            found.append(
-                Heading(
-                    level=int(token.tag[1]),
-                    text=plain_text(tokens[place + 1].content),
-                    line=numbers[first],
-                    end=numbers[first] + last - first,
-                )
-            )
-    return found
 
 
 def _parse(part: str) -> list[Token]:
@@ -333,28 +313,8 @@ PREVENTION = "prevention checklist"
 APPLIES = "applies to"
 
 HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    SITUATION: (
-        ("situation", "problem", "symptoms", "symptom", "context", "what happened"),
-        ("상황", "문제", "증상", "맥락", "배경"),
-    ),
-    MISTAKE: (
-        ("mistake/risk", "mistake", "risk", "실수/위험", "실수", "위험"),
-        ("what didn't work", "what did not work"),
-    ),
-    CAUSE: (
-        ("root cause", "root causes", "cause", "근본 원인", "원인"),
-        ("why this works",),
-    ),
-    FIX: (
-        ("fix", "solution", "what fixed it", "guidance"),
-        ("수정", "해결", "해결 방법", "해결책"),
-    ),
-    PREVENTION: (
-        ("prevention checklist", "prevention", "reusable rule", "takeaways", "gotchas"),
-        ("checklist", "예방 체크리스트", "체크리스트", "예방", "재발 방지"),
-        ("when to apply",),
-    ),
-    APPLIES: (("applies to", "적용 대상"),),
+    role: tuple(tuple(line.split(", ")) for line in lines)
+    for role, lines in read_patterns("headings.txt").items()
 }
 """Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
 "When to Apply" is no check while a "Prevention" section holds some."""
@@ -415,30 +375,31 @@ def read_sections(body: str) -> Sections:
     body = body[:MAX_STRUCTURE]
     headings = find_headings(body)
     lines = body.split("\n")
-    title = next((heading for heading in headings if heading.level == 1 and heading.text), None)
     starts = [*(heading.line for heading in headings), len(lines)]
     parts = []
     for heading, end in zip(headings, starts[1:], strict=True):
-        role = _TIERS.get(_normal_heading(heading.text)) if heading.level == 2 else None  # noqa: PLR2004
-        if role:
+        name = " ".join(heading.text.casefold().replace("\u2019", "'").split())
+        role = _TIERS.get(re.sub(r"\s*/\s*", "/", _DECORATION.sub("", name)))
+        if role and heading.level == 2:  # noqa: PLR2004
             text = "\n".join(lines[heading.end : end])
             parts.append(Section(role=role[0], tier=role[1], line=heading.end, text=text))
-    if title is None:
-        return Sections(parts=tuple(parts))
-    return Sections(title=title.text, title_line=title.line, parts=tuple(parts))
+    titles = (heading for heading in headings if heading.level == 1 and heading.text)
+    if title := next(titles, None):
+        return Sections(title=title.text, title_line=title.line, parts=tuple(parts))
+    return Sections(parts=tuple(parts))
 
 
 def read_checklist(sections: Sections) -> Checklist:
     """Return the items of Prevention, else of Fix, else the first sentence of Prevention."""
     for role, origin in ((PREVENTION, "prevention"), (FIX, "fix")):
-        for tier in _tiers(sections, role):
-            items = [item for section in tier for item in _items(section)]
-            if items:
-                conditional = (tier[0].role, tier[0].tier) == CONDITIONS
+        for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
+            if items := [item for section in own for item in _items(section)]:
+                conditional = (role, tier) == CONDITIONS
                 return Checklist(items=tuple(items), origin=origin, conditional=conditional)
     for section in _in_order(sections, PREVENTION):
         if sentence := first_sentence(first_paragraph(section.text)):
-            line = section.line + _first_line(section.text)
+            blank = section.text[: -len(section.text.lstrip())]
+            line = section.line + blank.count("\n")
             return Checklist(items=(Item(text=sentence, line=line),), origin="sentence")
     return Checklist(items=(), origin="")
 
@@ -485,27 +446,13 @@ def _items(section: Section) -> list[Item]:
     return [replace(item, line=section.line + item.line) for item in find_items(section.text)]
 
 
-def _tiers(sections: Sections, role: str) -> list[list[Section]]:
-    tiers = range(len(HEADINGS[role]))
-    found = ([s for s in sections.parts if (s.role, s.tier) == (role, tier)] for tier in tiers)
-    return [tier for tier in found if tier]
-
-
 def _in_order(sections: Sections, role: str) -> list[Section]:
-    return [section for tier in _tiers(sections, role) for section in tier]
-
-
-def _first_line(text: str) -> int:
-    return len(text[: len(text) - len(text.lstrip())].split("\n")) - 1
+    """Return the sections of a meaning, those of higher tiers first."""
+    own = (section for section in sections.parts if section.role == role)
+    return sorted(own, key=lambda section: section.tier)
 
 
 _DECORATION = re.compile(r"^[\W\d_]+|[\W_]+$")
-
-
-def _normal_heading(text: str) -> str:
-    text = " ".join(text.casefold().replace("\u2019", "'").split())
-    return re.sub(r"\s*/\s*", "/", _DECORATION.sub("", text))
-
 
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _WEB = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
@@ -523,15 +470,49 @@ def render_html(
     link, "" for none. Characters that cannot be seen are written out. A body that is too long to
     be parsed is given as it stands.
     """
+    from markdown_it.token import Token as Made
+
+    def code(text: str) -> Token:
+        return Made(type="code_block", tag="code", nesting=0, content=text)
+
     text = visible(normal_newlines(body))
     parser = _html_parser()
-    if len(text) > MAX_STRUCTURE:
-        tokens = parser.parse("")
-        tokens.append(_as_code(text))
-    else:
-        tokens = list(_tame(parser.parse(text), title, top, link))
-    html: str = parser.renderer.render(tokens, parser.options, {})
+    tokens = parser.parse(text if len(text) <= MAX_STRUCTURE else "")
+    shown = [code(text)] if len(text) > MAX_STRUCTURE else []
+    is_title = title and tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
+    if is_title and plain_text(tokens[1].content) == plain_text(title):
+        tokens = tokens[3:]
+    opened = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
+    level, least = top - 1, min(opened, default=1)
+    for place, token in enumerate(tokens):
+        if token.type in ("heading_open", "heading_close"):
+            if token.nesting > 0:
+                level = min(int(token.tag[1]) - least + top, level + 1, _DEEPEST)
+            token.tag = f"h{level}"
+        elif token.type in ("table_open", "table_close"):
+            # A frame in which a wide one scrolls, also by keys.
+            frame = Made(type="frame", tag="div", nesting=token.nesting, block=True)
+            if token.nesting > 0:
+                frame.attrs = {**_FRAME}
+            shown += [frame, token] if token.nesting > 0 else [token, frame]
+            continue
+        elif token.type == "html_block":
+            left = _HTML_COMMENT.sub("", token.content).strip()
+            shown += [code(left)] if left else []
+            continue
+        elif token.children:
+            _tame(token.children, link)
+            if place > 1 and tokens[place - 2].type == "list_item_open":
+                first = token.children[0]
+                first.content = _HTML_CHECKBOX.sub(
+                    lambda mark: "☐" if mark[1] == " " else "☑", first.content
+                )
+        shown.append(token)
+    html: str = parser.renderer.render(shown, parser.options, {})
     return html
+
+
+_FRAME = {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Table"}
 
 
 @cache
@@ -541,65 +522,8 @@ def _html_parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 
-def _as_code(text: str) -> Token:
-    from markdown_it.token import Token
-
-    return Token(type="code_block", tag="code", nesting=0, content=text)
-
-
-def _tame(
-    tokens: Sequence[Token], title: str, top: int, link: Callable[[str], str]
-) -> Iterator[Token]:
-    """Yield the tokens of a body without anything that the page does not want to be."""
-    given = top - 1
-    skipped = _repeats(tokens, title)
-    opened = (t for n, t in enumerate(tokens) if t.type == "heading_open" and n not in skipped)
-    least = min((int(one.tag[1]) for one in opened), default=1)
-    for place, token in enumerate(tokens):
-        if place in skipped:
-            continue
-        if token.type in ("heading_open", "heading_close"):
-            if token.nesting > 0:
-                given = min(int(token.tag[1]) - least + top, given + 1, _DEEPEST)
-            token.tag = f"h{given}"
-        elif token.type == "html_block":
-            if not (left := _HTML_COMMENT.sub("", token.content).strip()):
-                continue
-            token = _as_code(left)  # noqa: PLW2901 it stands in its place
-        elif token.type in ("table_open", "table_close"):
-            yield from _framed(token)
-            continue
-        elif token.children:
-            token.children = list(_tame_inline(token.children, link))
-            if place > 1 and tokens[place - 2].type == "list_item_open":
-                first = token.children[0]
-                first.content = _HTML_CHECKBOX.sub(_as_box, first.content)
-        yield token
-
-
-def _as_box(mark: re.Match[str]) -> str:
-    return "☐" if mark[1] == " " else "☑"
-
-
-def _repeats(tokens: Sequence[Token], title: str) -> range:
-    """Return the places of a first heading that says the title again."""
-    is_first = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
-    said = plain_text(tokens[1].content) if is_first else ""
-    return range(3) if is_first and title and said == plain_text(title) else range(0)
-
-
-def _framed(token: Token) -> Iterator[Token]:
-    """Yield a table's mark with that of a frame in which a wide one scrolls, also by keys."""
-    from markdown_it.token import Token as Made
-
-    opens = token.nesting > 0
-    frame = Made(type="frame", tag="div", nesting=token.nesting, block=True)
-    if opens:
-        frame.attrs = {"class": "wide", "tabindex": "0", "role": "region", "aria-label": "Table"}
-    yield from (frame, token) if opens else (token, frame)
-
-
-def _tame_inline(tokens: Sequence[Token], link: Callable[[str], str]) -> Iterator[Token]:
+def _tame(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
+    """Take from inline tokens what the page does not want to be: HTML, images, odd links."""
     leads = True
     for token in tokens:
         if token.type == "html_inline":
@@ -607,20 +531,17 @@ def _tame_inline(tokens: Sequence[Token], link: Callable[[str], str]) -> Iterato
         elif token.type == "image":
             token.type, token.content = "text", f"[image: {token.content}]"
         elif token.type == "link_open":
-            target = _address(str(token.attrGet("href") or ""), link)
+            target = str(token.attrGet("href") or "")
+            is_web = _WEB.match(target) is not None
+            if not is_web:
+                odd = not target or _SCHEME.match(target) or target[0] in "/#?\\"
+                target = "" if odd else link(target)
             leads = target != ""
             rel = {"rel": "noopener noreferrer nofollow"} if _WEB.match(target) else {}
             token.attrs = {"href": target, **rel} if leads else {}
             token.tag = "a" if leads else "span"
         elif token.type == "link_close":
             token.tag = "a" if leads else "span"
-        yield token
-
-
-def _address(target: str, link: Callable[[str], str]) -> str:
-    if _WEB.match(target):
-        return target
-    return "" if not target or _SCHEME.match(target) or target[0] in "/#?\\" else link(target)
 
 
 MISSED, FOUND_GOOD, FOUND_OFTEN = "misses-bad-example", "finds-good-example", "finds-often"
@@ -651,18 +572,20 @@ def find_examples(body: str) -> list[Example]:
     found: list[Example] = []
     for fence in find_fences(normal_newlines(body)):
         if fence.language == "diff":
-            found += _sides(fence)
-        elif (good := _judge(fence)) is not None:
+            for mark, good in (("-", False), ("+", True)):
+                lines = [line for line in fence.text.split("\n") if line.startswith((mark, " "))]
+                if any(line.startswith(mark) and line[1:2] != mark for line in lines):
+                    text = "".join(f"{line[1:]}\n" for line in lines)
+                    found.append(Example(good=good, language="", text=text, line=fence.line))
+        elif (judged := _judge(fence)) is not None:
             language = find_language(fence.language)
-            found.append(Example(good=good, language=language, text=fence.text, line=fence.line))
+            found.append(Example(good=judged, language=language, text=fence.text, line=fence.line))
     return found
 
 
 def check_examples(card: Card, document: Document) -> list[Finding]:
     """Return which patterns of a card miss its bad examples, or find its good ones."""
-    if not card.detect:
-        return []
-    examples = find_examples(document.body)
+    examples = find_examples(document.body) if card.detect else []
     found: list[Finding] = []
     for pattern in card.detect:
         if pattern.kind == "ast" and not is_available():
@@ -671,12 +594,10 @@ def check_examples(card: Card, document: Document) -> list[Finding]:
         bad = [one for one in fitting if not one.good]
         good = [one for one in fitting if one.good and _finds(pattern, one)]
         if bad and not any(_finds(pattern, one) for one in bad):
-            line = document.body_line + bad[0].line
-            message = f"finds nothing in the bad example on line {line}"
+            message = f"finds nothing in the bad example on line {document.body_line + bad[0].line}"
             found.append(advise(card, document, pattern, MISSED, message))
         if good:
-            line = document.body_line + good[0].line
-            message = f"finds the good example on line {line}"
+            message = f"finds the good example on line {document.body_line + good[0].line}"
             found.append(advise(card, document, pattern, FOUND_GOOD, message))
     return found
 
@@ -690,8 +611,7 @@ _FIXES = {
 
 def advise(card: Card, document: Document, pattern: Pattern, rule: str, message: str) -> Finding:
     """Return a finding about one pattern of a card."""
-    text = " ".join(pattern.text.split())
-    shown = text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+    shown = shorten(" ".join(pattern.text.split()), _MAX_SHOWN)
     return Finding(
         path=card.id,
         line=document.key_lines.get("detect", 0),
@@ -701,24 +621,19 @@ def advise(card: Card, document: Document, pattern: Pattern, rule: str, message:
     )
 
 
-def _sides(fence: Fence) -> Iterator[Example]:
-    for mark, good in (("-", False), ("+", True)):
-        lines = [line for line in fence.text.split("\n") if line.startswith((mark, " "))]
-        if any(line.startswith(mark) and line[1:2] != mark for line in lines):
-            text = "".join(f"{line[1:]}\n" for line in lines)
-            yield Example(good=good, language="", text=text, line=fence.line)
-
-
 def _judge(fence: Fence) -> bool | None:
     """Return whether the nearest label that says so calls a block good or bad."""
-    labels = _labels()
+    labels = _labels("example_labels.txt")
     for label in fence.labels:
         words = label.casefold().replace("\u2019", "'").split()
-        told = {word.strip('.,:;()[]*_`"—–-/') for word in words}
-        bad, good = not told.isdisjoint(labels["bad"]), not told.isdisjoint(labels["good"])
+        bare = {word.strip('.,:;()[]*_`"—–-/') for word in words}
+        bad, good = not bare.isdisjoint(labels["bad"]), not bare.isdisjoint(labels["good"])
         if bad != good and len(words) <= _MAX_LABEL_WORDS:
             return good
     return None
+
+
+_labels = cache(read_words)
 
 
 def _fits(pattern: Pattern, example: Example) -> bool:
@@ -733,21 +648,11 @@ def _fits(pattern: Pattern, example: Example) -> bool:
 
 
 def _finds(pattern: Pattern, example: Example) -> bool:
-    matcher = Matcher([Rule(card="", pattern=_anywhere(pattern))])
+    """Tell whether a pattern finds something in an example, whatever its files."""
+    matcher = Matcher([Rule(card="", pattern=replace(pattern, files=()))])
     if pattern.kind == "command":
         lines = [line.strip() for line in example.text.splitlines()]
         for prompt in _PROMPTS:
             lines = [line.removeprefix(prompt) for line in lines]
         return bool(matcher.find_in_commands(lines))
     return bool(matcher.find_in_file(name_example(example.language), example.text))
-
-
-def _anywhere(pattern: Pattern) -> Pattern:
-    return Pattern(
-        kind=pattern.kind, text=pattern.text, language=pattern.language, unless=pattern.unless
-    )
-
-
-@cache
-def _labels() -> dict[str, frozenset[str]]:
-    return read_words("example_labels.txt")

@@ -11,9 +11,20 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
 
-from lessons_kb.check.claims import ABSENT, PUT_OFF, Claims, Denial, find_denials
+from lessons_kb.check.claims import (
+    ABSENT,
+    LEFT,
+    PUT_OFF,
+    Claims,
+    Denial,
+    find_denials,
+    phrase,
+    terms_of_phrases,
+)
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
     ANSWER,
@@ -34,12 +45,13 @@ from lessons_kb.model import (
     Evidence,
 )
 from lessons_kb.text.analyzer import analyze, get_share
+from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.paths import FILE_NAMES
 from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
 
-DONE, LEFT = "done", "left"
+DONE = "done"
 REQUEST = (
     "Close each item in your last message, one line each, citing a file or a command: "
     "L1.2 done src/bot.py:41 (or L1.2 left: why)"
@@ -79,29 +91,22 @@ def read_closings(
     """
     found: dict[tuple[str, str], Closing] = {}
     for number, match in enumerate(_CLOSING.finditer(answer)):
-        card = cards.get(int(match[1]), "")
+        card, place = cards.get(int(match[1]), ""), int(match[2])
         items = checklists.get(card, ())
-        place = int(match[2])
-        if number < MAX_CLOSINGS and 1 <= place <= len(items):
-            found[card, items[place - 1]] = _closing(match)
+        if number >= MAX_CLOSINGS or not 1 <= place <= len(items):
+            continue
+        rest = match[4].strip()
+        span = re.search(r"`([^`\n]+)`", rest)
+        cited = span[1].strip() if span else rest
+        file = _PLACE.fullmatch(cited) or (None if span else _PLACE.match(cited))
+        found[card, items[place - 1]] = Closing(
+            state=DONE if match[3].lower() == DONE else LEFT,
+            line=match[0].strip(),
+            path=file[1].replace("\\", "/").removeprefix("./") if file else "",
+            number=int(file[2] or 0) if file else 0,
+            command=cited if span and not file else "",
+        )
     return found
-
-
-def without_closings(answer: str) -> str:
-    """Return an answer without its closings: they are held against what happened, not believed."""
-    return _CLOSING.sub("", answer)
-
-
-def _closing(match: re.Match[str]) -> Closing:
-    state = DONE if match[3].lower() == "done" else LEFT
-    line, rest = match[0].strip(), match[4].strip()
-    span = re.search(r"`([^`\n]+)`", rest)
-    cited = span[1].strip() if span else rest
-    place = _PLACE.fullmatch(cited) or (None if span else _PLACE.match(cited))
-    if place:
-        path = place[1].replace("\\", "/").removeprefix("./")
-        return Closing(state=state, line=line, path=path, number=int(place[2] or 0))
-    return Closing(state=state, line=line, command=cited if span else "")
 
 
 MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
@@ -114,13 +119,6 @@ _CHUNK_LINES, _CHUNK_OVERLAP = 12, 4
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)"
 _BLOCK_QUOTE = r"(?m)^[ \t]*>.*$"
 _COMMENT = r"^\s*(?:#(?!!)|//|--(?!\w)|/?\*|<!--).*$|\b(?:TODO|FIXME)\b.*$"
-_UNSURE = (
-    r"\b(?:not|no|never|nothing|none|neither|nor|without|only|could|would|should|might|may|wanted|"
-    r"thought|except|remains?|still|left|leave|missing|lacks?|unchanged|instead\s+of|todo|later|"
-    r"next|separate|follow-?up|by\s+hand|skip(?:ped|s)?|plan(?:ned)?|if\s+you)\b|n['\u2019]t\b|\?|"
-    "않|못|없|아직|나중|예정|생략|ません|まだ|没|未"
-)
-"""A sentence with one of these words may say that something was not done."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,12 +134,19 @@ class Place:
     earlier: bool = False
     failed: bool = False
 
-    def find_line(self, terms: frozenset[str]) -> tuple[str, str]:
-        """Return the line that most of some terms stand in, and where it stands."""
+    def show(self, terms: frozenset[str]) -> _Verdict:
+        """Return the line that most of some terms stand in as what shows an item."""
         shares = [share(terms, frozenset(analyze(line))) for line in self.lines]
         best = max(range(len(shares)), key=shares.__getitem__, default=0)
         quote = self.lines[best].strip() if self.lines else ""
-        return quote, locate(self.where, self.numbers, best)
+        return _Verdict(SHOWN, quote, locate(self.where, self.numbers, best))
+
+
+class _Verdict(NamedTuple):
+    state: str
+    quote: str = ""
+    where: str = ""
+    reason: str = ""
 
 
 def locate(where: str, numbers: Sequence[int], place: int) -> str:
@@ -175,14 +180,10 @@ def read_done(evidence: Evidence) -> tuple[list[Place], list[Place]]:
         line = command.line[:left]
         left = max(0, left - len(line))
         if line.strip():
-            place = Place(
-                terms=frozenset(analyze(line)),
-                lines=(line,),
-                where=COMMAND,
-                earlier=command.earlier,
-                failed=command.failed,
+            terms, flags = frozenset(analyze(line)), (command.earlier, command.failed)
+            added.append(
+                Place(terms=terms, lines=(line,), where=COMMAND, earlier=flags[0], failed=flags[1])
             )
-            added.append(place)
     return added, removed
 
 
@@ -196,12 +197,14 @@ def read_texts(texts: Iterable[str]) -> Evidence:
     commands: list[Command] = []
     for text in texts:
         first, newline, rest = text.partition("\n")
+        name = first.strip()
+        is_name = "." in name or "/" in name or name in FILE_NAMES
         if not newline or not rest.strip():
             commands.append(Command(line=text.strip()))
         elif is_patch(text):
             edits += read_patch(text)
-        elif _is_name(first):
-            edits += [*read_patch(rest, path=first.strip())]
+        elif is_name and re.fullmatch(r"[\w.@+~/\\:-]+", name):
+            edits += read_patch(rest, path=name)
         else:
             edits.append(Edit(path="", text=text))
     return Evidence(edits=tuple(edits), commands=tuple(commands))
@@ -217,49 +220,30 @@ def read_patch(text: str, *, path: str = "") -> list[Edit]:
 
     Lines that begin with ``-`` and ``+`` in the text of an edit were removed and added.
     """
-    marks = r"(?m)^\+" if path.endswith((".md", ".yml", ".yaml")) else r"(?m)^[+-]\s*\S"
-    is_git = re.search(r"(?m)^@@ -\d+", text) is not None
-    if not is_patch(text) and not re.search(marks, text):
-        return [Edit(path=path, text=text)]
-    edits: list[Edit] = []
-    added: list[tuple[int, str]] = []
-    removed: list[str] = []
-    number = old = new = 0
-
-    def close() -> None:
+    if not is_patch(text):
+        marks = r"(?m)^\+" if path.endswith((".md", ".yml", ".yaml")) else r"(?m)^[+-]\s*\S"
+        if not re.search(marks, text):
+            return [Edit(path=path, text=text)]
+        lines = [line for line in text.split("\n") if not line.startswith(("*** ", "@@", "\\ "))]
+        after = [line.removeprefix("+") for line in lines if not line.startswith("-")]
+        before = [line[1:] for line in lines if line.startswith("-")]
+        return [Edit(path=path, text="\n".join(after), before="\n".join(before))]
+    edits = []
+    for name, group in groupby(parse_hunks(text, path=path), key=lambda hunk: hunk.path):
+        hunks = list(group)
+        added = [row for hunk in hunks for row in hunk.added()]
+        removed = [line for hunk in hunks for mark, line in hunk.rows if mark == "-"]
+        numbers = tuple(number for number, _line in added)
         if added or removed:
-            numbers = tuple(at for at, _line in added) if all(at for at, _ in added) else ()
-            lines = "\n".join(line for _at, line in added)
-            edit = Edit(path=path, text=lines, before="\n".join(removed), numbers=numbers)
-            edits.append(edit)
-        added.clear()
-        removed.clear()
-
-    for line in text.split("\n"):
-        inside = old > 0 or new > 0 or not is_git
-        if name := re.match(_AGENTS if inside else _GITS, line):
-            close()
-            path = path if name[1] == "/dev/null" else name[1].strip()
-        elif hunk := re.match(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))?", line):
-            number = int(hunk[2])
-            old, new = (1 if count is None else int(count) for count in (hunk[1], hunk[3]))
-        elif (is_git and not inside) or line.startswith(("*** ", "@@", "\\ ")):
-            continue
-        elif line.startswith("-"):
-            removed.append(line[1:])
-            old -= 1
-        else:
-            is_added = line.startswith("+")
-            if is_added or not is_patch(text):
-                added.append((number, line.removeprefix("+")))
-            number += number > 0
-            old, new = old - (not is_added), new - 1
-    close()
+            edits.append(
+                Edit(
+                    path=name,
+                    text="\n".join(line for _number, line in added),
+                    before="\n".join(removed),
+                    numbers=numbers if all(numbers) else (),
+                )
+            )
     return edits
-
-
-_AGENTS = r"\*\*\* (?:Update|Add|Delete) File: (.*)"
-_GITS = r"(?:\+\+\+|---) (?:[ab]/)?([^\t]*)"
 
 
 def share(terms: frozenset[str], others: frozenset[str]) -> float:
@@ -268,9 +252,11 @@ def share(terms: frozenset[str], others: frozenset[str]) -> float:
     return sum(map(_weigh, both)) / sum(map(_weigh, terms)) if both else 0.0
 
 
-@cache
-def _unsure() -> re.Pattern[str]:
-    return re.compile(_UNSURE)
+@lru_cache(maxsize=10_000)
+def _weigh(term: str) -> float:
+    """Return what a term tells: 1 for a rare one, less the commoner it is anywhere."""
+    known = get_share(term)
+    return 1.0 if known is None else max(_LEAST_WEIGHT, math.log(known) / math.log(_RAREST))
 
 
 def is_unsure(sentence: str, *, unless_in: str = "") -> bool:
@@ -279,7 +265,7 @@ def is_unsure(sentence: str, *, unless_in: str = "") -> bool:
     The words that the item itself uses say nothing of that.
     """
     item = unless_in.lower()
-    return any(found[0] not in item for found in _unsure().finditer(sentence.lower()))
+    return any(found[0] not in item for found in phrase("unsure").finditer(sentence.lower()))
 
 
 def _chunks(
@@ -291,24 +277,11 @@ def _chunks(
     name = frozenset(analyze(where)) if where != ANSWER else frozenset()
     lines = [re.sub(_COMMENT, "", line) for line in text.split("\n")]
     for start in range(0, len(lines), _CHUNK_LINES):
-        end = start + _CHUNK_LINES + _CHUNK_OVERLAP
-        own = tuple(lines[start:end])
+        part = slice(start, start + _CHUNK_LINES + _CHUNK_OVERLAP)
+        own = tuple(lines[part])
         terms = name | frozenset(analyze("\n".join(own)))
-        placed = tuple(numbers[start:end])
+        placed = tuple(numbers[part])
         yield Place(terms=terms, lines=own, where=where, numbers=placed, earlier=earlier)
-
-
-def _is_name(line: str) -> bool:
-    name = line.strip()
-    named = "." in name or "/" in name or name in FILE_NAMES
-    return named and re.fullmatch(r"[\w.@+~/\\:-]+", name) is not None
-
-
-@lru_cache(maxsize=10_000)
-def _weigh(term: str) -> float:
-    """Return what a term tells: 1 for a rare one, less the commoner it is anywhere."""
-    known = get_share(term)
-    return 1.0 if known is None else max(_LEAST_WEIGHT, math.log(known) / math.log(_RAREST))
 
 
 MAX_ITEM = 1_000
@@ -329,28 +302,6 @@ ABSENT_FROM = 0.6
 
 _LEAST_TERMS = 2
 """One word is found anywhere."""
-_FORBIDS = (
-    r"(?i)^\W*(?:never|do\s+not|don['\u2019]t|avoid|not?|nothing|none|neither)\b|"
-    r"\b(?:must|should|may|can|shall)\s*(?:not|never)\b|\bwithout\b|"
-    "않|금지|말 것|마라|없이|없는|없다"
-)
-"""What an item says that is kept by not doing something."""
-_NEGATES = (
-    r"(?i)\b(?:never|don['\u2019]t|no|not|without|avoid|nothing|none|neither)\b|"
-    "않|금지|말 것|마라|없이|없는|없다"
-)
-_REMOVES = r"(?i)^\W*(?:remove|delete|drop|get\s+rid)\b|(?:제거|삭제)\S*$"
-_LIGHT = (
-    "add cover use make set write keep ensure have give put do provide never avoid nothing none"
-)
-"""Words that say little of what is to be done: what follows them does."""
-_CONDITION = (
-    r"(?i)^\W*(?:only\s+)?(?:when|whenever|if|while|before|after|once|unless|any\s?time)\b"
-    r"(?!.*[,:;\u2013\u2014\u2192](?=\s|$))"
-)
-"""A condition without a main clause. What follows a comma is one."""
-_ASKS_NOTHING = r"(?i)^\W*(?!(?:need|seed|feed|speed|embed|shed|exceed|proceed)\b)[a-z][a-z-]+ed\b"
-_ASKS = r"(?i)\b(?:must|should|shall|never|always|has\s+to|have\s+to|needs?\s+to|is|are|be)\b"
 
 
 def check_items(
@@ -370,48 +321,46 @@ def check_items(
     be looked for are left out. ``closings`` are by (card id, item): what one cites must have been
     touched or run.
     """
-    # The mistake of a card without an item contradicts the card.
-    titles = {
-        card.id: [(card.title, "")] for card in cards if any(d.card == card.id for d in detected)
-    }
-    sought = [
-        _Item(card=card, text=item, order=order, pattern=pattern)
-        for card in cards
-        for item, pattern in list(_checks_of(card)) or titles.get(card.id, [])
-        if (order := tuple(dict.fromkeys(analyze(item[:MAX_ITEM]))))
-    ]
-    told, code = read_answer(without_closings(answer) if closings else answer)
+    sought = []
+    for card in cards:
+        patterns = card.shown_by or ("",) * len(card.checklist)
+        pairs = [] if card.conditional else zip(card.checklist, patterns, strict=False)
+        own = [(item, pattern) for item, pattern in pairs if pattern or is_check(item)]
+        if not own and any(line.card == card.id for line in detected):
+            own = [(card.title, "")]  # the mistake of a card without an item contradicts the card
+        for item, pattern in own:
+            if order := tuple(dict.fromkeys(analyze(item[:MAX_ITEM]))):
+                sought.append(_Item(card=card, text=item, order=order, pattern=pattern))
+    # What a closing says is held against what happened, not believed.
+    told, code = read_answer(_CLOSING.sub("", answer) if closings else answer)
     added, removed = read_done(evidence)
     everything = frozenset[str]().union(*(terms for _, terms in told))
     everything = everything.union(*(place.terms for place in (*code, *added)))
-    about = frozenset[str]().union(*(one.terms for one in sought))
     scene = _Scene(
         told=told,
         code=code,
         added=added,
         removed=removed,
-        denials=find_denials(told, about),
+        denials=find_denials(told, frozenset[str]().union(*(one.terms for one in sought))),
         evidence=evidence,
         claims=Claims(evidence),
         closings=closings or {},
     )
-    found = _assign(sought, detected)
+    verdicts: dict[int, _Verdict] = {}
+    for line in detected:  # of a card's items, the nearest in words
+        numbers = [number for number, item in enumerate(sought) if item.card.id == line.card]
+        if numbers:
+            terms = frozenset(analyze(line.quote))
+            nearest = max(numbers, key=lambda number: share(sought[number].terms, terms))
+            verdict = _Verdict(CONTRADICTED, line.quote.strip(), line.where, DETECTED)
+            verdicts.setdefault(nearest, verdict)
     items = []
     for number, one in enumerate(sought):
-        checked = found.get(number) or _judge(one, scene)
-        seen = checked.state == SHOWN
-        terms = () if seen else _words_of(one.text, one.terms - everything)
-        items.append(
-            CheckedItem(
-                card=one.card,
-                item=one.text,
-                state=checked.state,
-                quote=checked.quote,
-                where=checked.where,
-                reason=checked.reason,
-                terms=terms,
-            )
-        )
+        verdict = verdicts.get(number) or _judge(one, scene)
+        missing = one.terms - everything if verdict.state != SHOWN else frozenset()
+        words = re.findall(r"[^\W_](?:[\w'./-]*\w)?", one.text) if missing else ()
+        terms = tuple(dict.fromkeys(w for w in words if not missing.isdisjoint(analyze(w))))
+        items.append(CheckedItem(card=one.card, item=one.text, terms=terms, **verdict._asdict()))
     return Check(items=tuple(items))
 
 
@@ -428,10 +377,13 @@ def find_unaddressed_items(
 
 
 def is_check(item: str) -> bool:
-    """Tell whether an item asks for something: a condition or a statement cannot be checked."""
-    if re.search(_CONDITION, item):
+    """Tell whether an item asks for something: a condition or a statement cannot be checked.
+
+    A condition has no main clause; what follows a comma is one.
+    """
+    if phrase("is a condition").search(item):
         return False
-    return not re.match(_ASKS_NOTHING, item) or bool(re.search(_ASKS, item))
+    return not phrase("is a statement").search(item) or bool(phrase("asks").search(item))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -448,16 +400,20 @@ class _Item:
     def terms(self) -> frozenset[str]:
         return frozenset(self.order)
 
+    @property
+    def forbids(self) -> bool:
+        """Whether it is kept by not doing something."""
+        return phrase("forbids").search(self.text) is not None
+
     def is_told_in(self, terms: frozenset[str], *, asked: int = 2) -> bool:
         """Tell whether a place has enough of the item's words, what it asks to do among them.
 
         That is its first ``asked`` words, the verb and its object as a rule.
         """
-        own = self.terms
-        if len(own) < _LEAST_TERMS or share(own, terms) < SHOWN_FROM:
+        if len(self.order) < _LEAST_TERMS or share(self.terms, terms) < SHOWN_FROM:
             return False
-        meaningful = [term for term in self.order if term not in _light()]
-        return terms.issuperset(meaningful[:asked])
+        light = terms_of_phrases("words of any item")
+        return terms.issuperset([term for term in self.order if term not in light][:asked])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -474,38 +430,6 @@ class _Scene:
     closings: Mapping[tuple[str, str], Closing]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Verdict:
-    state: str
-    quote: str = ""
-    where: str = ""
-    reason: str = ""
-
-
-def _checks_of(card: Card) -> Iterable[tuple[str, str]]:
-    patterns = card.shown_by or ("",) * len(card.checklist)
-    if card.conditional:
-        return
-    for item, pattern in zip(card.checklist, patterns, strict=False):
-        if pattern or is_check(item):
-            yield item, pattern
-
-
-def _assign(sought: Sequence[_Item], detected: Sequence[DetectedLine]) -> dict[int, _Verdict]:
-    """Return the items that a detected mistake contradicts: of each card the nearest in words."""
-    found: dict[int, _Verdict] = {}
-    for one in detected:
-        own = [number for number, item in enumerate(sought) if item.card.id == one.card]
-        terms = frozenset(analyze(one.quote))
-        if own:
-            nearest = max(own, key=lambda number: share(sought[number].terms, terms))
-            verdict = _Verdict(
-                state=CONTRADICTED, quote=one.quote.strip(), where=one.where, reason=DETECTED
-            )
-            found.setdefault(nearest, verdict)
-    return found
-
-
 def _judge(item: _Item, scene: _Scene) -> _Verdict:
     if item.pattern and (found := _find_pattern(item.pattern, scene.evidence)):
         return found
@@ -513,34 +437,34 @@ def _judge(item: _Item, scene: _Scene) -> _Verdict:
     if closing and (found := _verify(closing, scene)):
         return found
     shown = _find_done(item, scene) or _find_told(item, scene)
-    if denied := _find_denial(item.text, item.terms, scene.denials):
+    if denied := _find_denial(item, scene.denials):
         sure, denial = denied
         if shown is None or sure >= SURE_FROM:
-            return _Verdict(state=DENIED, quote=denial.sentence, where=ANSWER)
+            return _Verdict(DENIED, denial.sentence, ANSWER)
     elif found := _find_contradiction(item, scene) or shown:
         return found
     nearest = max(scene.told, key=lambda one: share(item.terms, one[1]), default=None)
     if nearest is None or item.terms.isdisjoint(nearest[1]):
-        return _Verdict(state=OPEN)
-    return _Verdict(state=OPEN, quote=nearest[0], where=ANSWER)
+        return _Verdict(OPEN)
+    return _Verdict(OPEN, nearest[0], ANSWER)
 
 
 def _verify(closing: Closing, scene: _Scene) -> _Verdict | None:
     """Hold a closing against what happened; None where it cites nothing."""
     if closing.state == LEFT:
-        return _Verdict(state=DENIED, quote=closing.line, where=ANSWER)
-    if not closing.path and not closing.command:
-        return None
+        return _Verdict(DENIED, closing.line, ANSWER)
     if closing.path:
         happened, reason = scene.claims.touches(closing.path), NOT_CHANGED
         where = locate(closing.path, (closing.number,) if closing.number else (), 0)
-    else:
+    elif closing.command:
         happened, reason, where = scene.claims.ran(closing.command), NOT_RUN, COMMAND
+    else:
+        return None
     if happened:
-        return _Verdict(state=SHOWN, quote=closing.command or closing.line, where=where)
+        return _Verdict(SHOWN, closing.command or closing.line, where)
     if not scene.evidence.complete:
-        return _Verdict(state=OPEN, quote=closing.line, where=ANSWER)
-    return _Verdict(state=CONTRADICTED, quote=closing.line, where=ANSWER, reason=reason)
+        return _Verdict(OPEN, closing.line, ANSWER)
+    return _Verdict(CONTRADICTED, closing.line, ANSWER, reason)
 
 
 def _find_pattern(pattern: str, evidence: Evidence) -> _Verdict | None:
@@ -555,31 +479,28 @@ def _find_pattern(pattern: str, evidence: Evidence) -> _Verdict | None:
         if edit.earlier:
             continue
         if (place := find_line(pattern, lines)) is not None:
-            where = locate(edit.path, edit.numbers, place)
-            return _Verdict(state=SHOWN, quote=lines[place].strip(), where=where)
+            return _Verdict(SHOWN, lines[place].strip(), locate(edit.path, edit.numbers, place))
         if edit.path and find_line(pattern, (edit.path,)) is not None:
-            return _Verdict(state=SHOWN, quote=edit.path, where=edit.path)
+            return _Verdict(SHOWN, edit.path, edit.path)
     for command in evidence.commands:
         usable = not command.earlier and not command.failed
         if usable and find_line(pattern, (command.line[:left],)) is not None:
-            return _Verdict(state=SHOWN, quote=command.line, where=COMMAND)
+            return _Verdict(SHOWN, command.line, COMMAND)
     return None
 
 
-def _find_denial(
-    item: str, terms: frozenset[str], denials: Iterable[Denial]
-) -> tuple[float, Denial] | None:
+def _find_denial(item: _Item, denials: Iterable[Denial]) -> tuple[float, Denial] | None:
     """Return the clause that most nearly says of an item that it was not done, and how nearly.
 
     What an item forbids is kept by not doing it: that may only be put off.
     """
-    forbids = re.search(_FORBIDS, item)
     near: list[tuple[float, Denial]] = []
     for denial in denials:
-        if (forbids and denial.what != PUT_OFF) or (denial.cue and denial.cue in item.lower()):
+        is_own = denial.cue and denial.cue in item.text.lower()
+        if is_own or (denial.what != PUT_OFF and item.forbids):
             continue
-        part = share(terms, denial.terms)
-        about = part + share(denial.topic, terms)
+        part = share(item.terms, denial.terms)
+        about = part + share(denial.topic, item.terms)
         least = ABSENT_FROM if denial.what == ABSENT else DENIED_FROM
         if part >= least and about >= NEAR_FROM:
             near.append((about, denial))
@@ -588,14 +509,12 @@ def _find_denial(
 
 def _find_contradiction(item: _Item, scene: _Scene) -> _Verdict | None:
     """Return the sentence that claims for an item what never happened."""
-    if not scene.evidence.complete:
-        return None
-    for sentence, terms in scene.told:
+    for sentence, terms in scene.told if scene.evidence.complete else ():
         if is_unsure(sentence, unless_in=item.text):
             continue
         reason = scene.claims.refute(sentence)
         if reason and (scene.claims.is_about(reason, item.text) or item.is_told_in(terms, asked=1)):
-            return _Verdict(state=CONTRADICTED, quote=sentence, where=ANSWER, reason=reason)
+            return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
     return None
 
 
@@ -604,63 +523,45 @@ def _find_done(item: _Item, scene: _Scene) -> _Verdict | None:
 
     What is to be removed is looked for among what was.
     """
-    if re.search(_FORBIDS, item.text):
+    if item.forbids:
         return None
-    removes = re.search(_REMOVES, item.text)
+    removes = phrase("removes").search(item.text)
+    rest = frozenset(item.order[1:])
     for place in scene.removed if removes else scene.added:
         if place.earlier or place.failed:
             continue
         if removes:
-            rest = frozenset(item.order[1:])
             is_shown = bool(rest) and share(rest, place.terms) >= SHOWN_FROM
         else:
             is_shown = item.is_told_in(place.terms)
         if is_shown:
-            quote, where = place.find_line(item.terms)
-            return _Verdict(state=SHOWN, quote=quote, where=where)
+            return place.show(item.terms)
     return None
 
 
 def _find_told(item: _Item, scene: _Scene) -> _Verdict | None:
-    """Return the sentence or the code of the answer that says that an item was done."""
-    forbids = bool(re.search(_FORBIDS, item.text))
-    if scene.evidence.complete and not _is_borne_out(item, scene):
+    """Return the sentence or the code of the answer that says that an item was done.
+
+    Of complete evidence something that was done has to bear it out.
+    """
+    if scene.evidence.complete and not any(
+        share(item.terms, place.terms) >= BORNE_OUT_FROM
+        for place in (*scene.added, *scene.removed)
+        if not place.failed
+    ):
         return None
     for sentence, terms in scene.told:
         if not item.is_told_in(terms) or scene.claims.refute(sentence):
             continue
-        is_kept = (
-            re.search(_NEGATES, sentence)
-            if forbids
-            else not is_unsure(sentence, unless_in=item.text)
-        )
-        if not is_kept:
-            continue
-        return _Verdict(state=SHOWN, quote=sentence, where=ANSWER)
-    for place in () if forbids else scene.code:
-        if item.is_told_in(place.terms):
-            quote, where = place.find_line(item.terms)
-            return _Verdict(state=SHOWN, quote=quote, where=where)
-    return None
-
-
-def _is_borne_out(item: _Item, scene: _Scene) -> bool:
-    return any(
-        share(item.terms, place.terms) >= BORNE_OUT_FROM
-        for place in (*scene.added, *scene.removed)
-        if not place.failed
-    )
-
-
-@cache
-def _light() -> frozenset[str]:
-    return frozenset(analyze(_LIGHT))
-
-
-def _words_of(item: str, terms: frozenset[str]) -> tuple[str, ...]:
-    """Return the words of an item that give some terms, as it writes them."""
-    words = re.findall(r"[^\W_](?:[\w'./-]*\w)?", item)
-    return tuple(dict.fromkeys(word for word in words if terms & frozenset(analyze(word))))
+        if item.forbids:
+            is_kept = phrase("negates").search(sentence) is not None
+        else:
+            is_kept = not is_unsure(sentence, unless_in=item.text)
+        if is_kept:
+            return _Verdict(SHOWN, sentence, ANSWER)
+    code = (place for place in scene.code if item.is_told_in(place.terms))
+    place = None if item.forbids else next(code, None)
+    return place.show(item.terms) if place else None
 
 
 MAX_TEXT = 100_000
@@ -669,23 +570,23 @@ MAX_TEXT = 100_000
 
 def format_request(check: Check, answer: str, evidence: Evidence) -> str:
     """Return what the program reads, without secrets: items, answer, edits, commands as JSON."""
+
+    def safe(text: str) -> str:
+        return redact(text)[:MAX_TEXT]
+
     request = {
         "items": [
             {"id": str(number), "card": item.card.title, "item": item.item, "state": item.state}
             for number, item in enumerate(check.items, 1)
         ],
-        "answer": redact(answer)[:MAX_TEXT],
+        "answer": safe(answer),
         "edits": [
-            {
-                "path": redact(edit.path),
-                "text": redact(edit.text)[:MAX_TEXT],
-                "before": redact(edit.before)[:MAX_TEXT],
-            }
+            {"path": redact(edit.path), "text": safe(edit.text), "before": safe(edit.before)}
             for edit in evidence.edits
             if not edit.earlier
         ],
         "commands": [
-            {"line": redact(command.line)[:MAX_TEXT], "failed": command.failed}
+            {"line": safe(command.line), "failed": command.failed}
             for command in evidence.commands
             if not command.earlier
         ],
@@ -700,28 +601,17 @@ def read_verdicts(check: Check, output: str, answer: str) -> Check:
     ``quote``. Raises InputError, one line, for anything else than the JSON that was asked for.
     """
     try:
-        told = json.loads(output)
-        rows = told["items"]
+        rows = json.loads(output)["items"]
         verdicts = {str(row["id"]): (row["state"], row.get("quote", "")) for row in rows}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError('its output is not {"items": [{"id": …, "state": …}]}') from None
-    known = {str(number) for number in range(1, len(check.items) + 1)}
+    known = {str(number): item for number, item in enumerate(check.items, 1)}
     for name, (state, quote) in verdicts.items():
         if name not in known or state not in (SHOWN, DENIED, OPEN) or not isinstance(quote, str):
             raise InputError(f"its verdict on item {name[:20]!r} is not shown, denied or open")
-    items = (
-        _judged(item, verdicts, str(number), answer) for number, item in enumerate(check.items, 1)
-    )
-    return replace(check, items=tuple(items))
-
-
-def _judged(
-    item: CheckedItem, verdicts: Mapping[str, tuple[str, str]], name: str, answer: str
-) -> CheckedItem:
-    state, quote = verdicts.get(name, (item.state, ""))
-    if item.state in (CONTRADICTED, state):
-        return item
-    where = ANSWER if quote and quote in answer else ""
-    if state == DENIED and not where:
-        return item  # nobody is told that something was not done without the agent's own words
-    return replace(item, state=state, quote=quote, where=where, terms=())
+        item = known[name]
+        where = ANSWER if quote and quote in answer else ""
+        # Nobody is told that something was not done without the agent's own words.
+        if item.state not in (CONTRADICTED, state) and (where or state != DENIED):
+            known[name] = replace(item, state=state, quote=quote, where=where, terms=())
+    return replace(check, items=tuple(known.values()))

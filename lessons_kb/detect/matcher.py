@@ -18,6 +18,7 @@ from typing import Any
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
 from lessons_kb.model import Pattern
+from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.patterns import compile_regex, compile_set, match_globs
 
 MAX_PATTERNS = 20
@@ -257,10 +258,6 @@ def _names() -> dict[str, dict[str, str]]:
     return read_mapping("languages.txt")
 
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_NO_NEWLINE = "\\"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
     """One piece of a file, before and after; whole lines where they are known."""
@@ -277,36 +274,10 @@ class Change:
 
 
 def parse_diff(text: str) -> Iterator[Change]:
-    """Yield the pieces of a unified diff as git writes it, one for each hunk that adds a line.
-
-    Hunks are followed by their counts: an added line may look like a header.
-    """
-    path, line, old, new = "", 0, 0, 0
-    before: list[str] = []
-    after: list[str] = []
-    adds = False
-    for row in text.split("\n"):
-        if old <= 0 and new <= 0:
-            if adds:
-                yield _piece(path, before, after, line)
-            before, after, adds = [], [], False
-            if row.startswith("+++ "):
-                path = _path(row[4:])
-            elif hunk := _HUNK.match(row):
-                old, line, new = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
-            continue
-        mark, rest = row[:1], row[1:]
-        if mark == _NO_NEWLINE:
-            continue
-        if mark != "+":
-            before.append(rest)
-            old -= 1
-        if mark != "-":
-            after.append(rest)
-            new -= 1
-        adds = adds or mark == "+"
-    if adds:
-        yield _piece(path, before, after, line)
+    """Yield the pieces of a patch, one for each hunk that adds a line."""
+    for hunk in parse_hunks(text):
+        if any(mark == "+" for mark, _line in hunk.rows):
+            yield Change(path=hunk.path, before=hunk.before, after=hunk.after, line=hunk.line)
 
 
 def place_in(change: Change, text: str) -> Change:
@@ -317,20 +288,6 @@ def place_in(change: Change, text: str) -> Change:
     if piece.rstrip("\n") != change.after.rstrip("\n"):
         return change
     return replace(change, prefix=prefix, suffix="".join(lines[start + count :]))
-
-
-def _piece(path: str, before: list[str], after: list[str], line: int) -> Change:
-    texts = ("".join(f"{row}\n" for row in rows) for rows in (before, after))
-    return Change(path=path, before=next(texts), after=next(texts), line=line)
-
-
-def _path(name: str) -> str:
-    """Return the path that a ``+++`` line names; git puts odd ones in quotes."""
-    name = name.split("\t", maxsplit=1)[0]
-    if name.startswith('"'):
-        raw = name.strip('"').encode("latin-1", "replace").decode("unicode_escape")
-        name = raw.encode("latin-1", "replace").decode("utf-8", "replace")
-    return name.removeprefix("b/")
 
 
 MAX_CHARS = 1_000_000

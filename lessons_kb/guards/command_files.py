@@ -10,48 +10,36 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from lessons_kb.data import read_mapping
-from lessons_kb.text.shell import find_here_documents, without_documents, without_quotes
+from lessons_kb.text.shell import LONGEST, find_here_documents, tokenize
 
 _PROGRAMS = read_mapping("shell_programs.txt")
-READERS = _PROGRAMS["readers"]
-"""Programs that read what they name → their one-letter options that take a value."""
-
-SEARCHERS = _PROGRAMS["searchers"]
-"""Like READERS, with a pattern or script before the files unless an option gives it."""
-
+READERS, SEARCHERS = _PROGRAMS["readers"], _PROGRAMS["searchers"]
+"""Programs that read what they name, SEARCHERS after a pattern or script unless an option gives
+it → their one-letter options that take a value."""
 IN_PLACE = ("sed", "perl")
 """Searchers that change their files under ``-i``."""
-
 NOT_READERS = ("perl",)
 """Searchers whose operands tell nothing without ``-i``."""
-
-WRITERS = _PROGRAMS["writers"]
-REMOVERS = ("rm", "unlink", "rmdir")
-COPIERS = _PROGRAMS["copiers"]
-"""Programs that write their last operand → what becomes of the others."""
-
+WRITERS, COPIERS, REMOVERS = _PROGRAMS["writers"], _PROGRAMS["copiers"], ("rm", "unlink", "rmdir")
+"""Programs that write their last operand (COPIERS) → what becomes of the others."""
 TALKERS = (*READERS, *SEARCHERS, *_PROGRAMS["talkers"])
 """Programs that run nothing: what they name is a text or a file."""
 TALKING_OPTIONS = {name: words.split() for name, words in _PROGRAMS["talking options"].items()}
 """Program → its options whose value is prose, such as a commit's message."""
-
 LEADERS = _PROGRAMS["leaders"]
 """Words that stand before the program."""
-
 SHELLS = ("sh", "bash", "zsh", "dash")
-INTERPRETERS = _PROGRAMS["interpreters"]
-INPUT_RUNNERS = _PROGRAMS["input runners"]
-"""Programs that carry out what is piped into them."""
-
+INTERPRETERS, INPUT_RUNNERS = _PROGRAMS["interpreters"], _PROGRAMS["input runners"]
+"""Programs that run code given by an option, and those that carry out what is piped into them."""
 LOOKERS = {
     **dict.fromkeys((*READERS, *SEARCHERS), ()),
     **{program: words.split() for program, words in _PROGRAMS["lookers"].items()},
 }
 """Programs that change and run nothing they name → the words with which they do."""
 
-_LONGEST = 20_000
 _EXPANDED = "$`*?[]{}~\n"
 _HERE = r"(?:\A|(?<==))\$(?:PWD|\{PWD\})(?=/|\Z)"
 _HOME = r"\A(?:~|\$HOME|\$\{HOME\})/"
@@ -64,15 +52,7 @@ _WRITES = (
 )
 """How code in any of INTERPRETERS looks that changes files."""
 _TEXTS = r"""'([^'\n]+)'|"([^"\n]+)\""""
-_SURE = (*WRITERS, *REMOVERS, *COPIERS)
 _PATCH_BEGINS = "*** Begin Patch"
-_WORDS = (
-    r"(?P<blank>[ \t\r]+|\\\n)"
-    r"|(?P<redirect>\d*(?:>>|>\||>&|>|<<<|<<|<&|<>|<)|&>>?)"
-    r"|(?P<separator>[;&|()\n]+)"
-    r"""|(?P<word>(?:[^\s'"\\;&|<>()]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)"""
-    r"|(?P<broken>.)"
-)
 
 
 def is_patch_command(command: str) -> bool:
@@ -89,7 +69,7 @@ def find_touched(command: str) -> list[tuple[str, tuple[str, ...]]]:
     """
     found: dict[str, dict[str, None]] = {"read": {}, "edit": {}, "remove": {}}
     for step in _parse_steps(command):
-        for kind, path in (*_operands_touched(*_program(step.words)), *step.redirects):
+        for kind, path in step.touched():
             if path and not _is_expanded(path) and not path.startswith("/dev/"):
                 _add(found[kind], step.folder, path)
     return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
@@ -109,15 +89,18 @@ def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
     for step in _parse_steps(command):
         if step.words[:1] == ["for"] and step.words[2:3] == ["in"]:
             values[step.words[1]] = step.words[3:]
-        program, arguments = _program(step.words)
-        touched = [*_operands_touched(program, arguments), *step.redirects]
         fed = fed if step.piped else []
-        for kind, path in _changed_by(step, program, arguments, touched, fed):
+        for kind, path in _changed_by(step, fed):
             for one in values.get(path.strip("${}"), (path,)) if "$" in path else (path,):
                 _add(found[kind], step.folder, one)
-        for path in _written_by_code(program, arguments, command):
-            _add(found["run"], step.folder, path)
-        fed = [*fed, *(path for kind, path in touched if kind == "read")]
+        if step.program in INTERPRETERS:
+            pairs = itertools.pairwise(step.arguments)
+            code = "\n".join(word for option, word in pairs if option in _CODE_OPTIONS)
+            code = code or (command if "<<" in command else "")
+            if re.search(_WRITES, code):
+                for one, two in re.findall(_TEXTS, code):
+                    _add(found["run"], step.folder, one or two)
+        fed = [*fed, *(path for kind, path in step.touched() if kind == "read")]
     return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
 
 
@@ -130,27 +113,23 @@ def find_run(command: str) -> list[str]:
     """
     steps = _parse_steps(command)
     if not steps:
-        return [command[:_LONGEST]]
-    found = [line for step in steps for line in _run_by(step)]
+        return [command[:LONGEST]]
+    found: list[str] = []
+    for step in steps:
+        if step.inner:
+            found += find_run(step.inner)
+        elif step.words and (step.program in NOT_READERS or step.program not in TALKERS):
+            prose = TALKING_OPTIONS.get(step.program, ())
+            words = (
+                word
+                for before, word in itertools.pairwise(["", *step.words])
+                if before not in prose and not ("=" in word and word.partition("=")[0] in prose)
+            )
+            found.append(" ".join(words))
     for row, text in find_here_documents(command):
-        if any(_program(step.words)[0] in INPUT_RUNNERS for step in _parse_steps(row)):
+        if any(step.program in INPUT_RUNNERS for step in _parse_steps(row)):
             found += [line for line in text.splitlines() if line.strip()]
     return found
-
-
-def _run_by(step: _Step) -> list[str]:
-    program, arguments = _program(step.words)
-    if program in SHELLS and len(arguments) > 1 and arguments[0] in ("-c", "-lc"):
-        return find_run(arguments[1])
-    if not step.words or (program in TALKERS and program not in NOT_READERS):
-        return []
-    prose = TALKING_OPTIONS.get(program, ())
-    words = [
-        word
-        for before, word in itertools.pairwise(["", *step.words])
-        if before not in prose and not ("=" in word and word.partition("=")[0] in prose)
-    ]
-    return [" ".join(words)]
 
 
 def find_start(command: str, end: str) -> str:
@@ -179,73 +158,95 @@ def is_known(path: str) -> bool:
 def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
     """Return the paths of a patch below the folder in which the command applies it."""
     steps = _parse_steps(command)
-    folder = next((s.folder for s in steps if _program(s.words)[0] == "apply_patch"), "")
+    folder = next((step.folder for step in steps if step.program == "apply_patch"), "")
     found: dict[str, None] = {}
     for path in paths:
         _add(found, folder, path)
     return tuple(found)
 
 
+@dataclass(kw_only=True, slots=True)
 class _Step:
     """One simple command of a line."""
 
-    def __init__(self, folder: str | None, *, piped: bool) -> None:
-        self.words: list[str] = []
-        self.redirects: list[tuple[str, str]] = []
-        """(kind, file)."""
-        self.folder = folder
-        """Where it runs, from where the line begins; None when that is not told."""
-        self.then: str | None = folder
-        """Where the line goes on after it."""
-        self.piped = piped
-        """It reads what the one before prints."""
+    folder: str | None = ""
+    """Where it runs, from where the line begins; None when that is not told."""
+    piped: bool = False
+    """It reads what the one before prints."""
+    words: list[str] = field(default_factory=list)
+    redirects: list[tuple[str, str]] = field(default_factory=list)
+    """(kind, file)."""
+    then: str | None = ""
+    """Where the line goes on after it."""
+    program: str = ""
+    arguments: Sequence[str] = ()
+
+    @property
+    def inner(self) -> str:
+        """The command line that it gives to a shell."""
+        is_shell = self.program in SHELLS and self.arguments[:1] in (["-c"], ["-lc"])
+        return self.arguments[1] if is_shell and len(self.arguments) > 1 else ""
+
+    def touched(self) -> list[tuple[str, str]]:
+        return [*_operands_touched(self), *self.redirects]
 
 
 def _parse_steps(command: str) -> list[_Step]:
     """Return each simple command of a line, none of one that cannot be read to its end."""
-    if len(command) > _LONGEST:
-        return []
-    steps = [_Step("", piped=False)]
+    step = _Step()
+    steps = [step]
     outer: list[str | None] = []
     left: list[str | None] = []
     direction = ""
-    for token in re.finditer(_WORDS, without_documents(command), re.DOTALL):
-        step = steps[-1]
-        if token["broken"]:
+    for kind, text in (*tokenize(command), ("end", "")):
+        if kind == "broken":
             return []
-        if token["redirect"]:
-            direction = token["redirect"].lstrip("0123456789")
-        elif token["separator"]:
-            folder = step.then = _moved(step, left)
-            for char in token["separator"]:
+        if kind == "redirect":
+            direction = text.lstrip("0123456789")
+            continue
+        if kind == "word":
+            word = re.sub(_HERE, ".", text)
+            is_number = word.isdigit() or word == "-"
+            if not direction:
+                step.words.append(word)
+            elif direction == "<":
+                step.redirects.append(("read", word))
+            elif direction[0] != "<" and not (direction == ">&" and is_number):
+                step.redirects.append(("edit", word))
+        else:
+            step.program, step.arguments = _program(step.words)
+            step.then = folder = _moved(step, left)
+            for char in text:
                 if char == "(":
                     outer.append(folder)
                 elif char == ")" and outer:
-                    folder = outer.pop()
-            step.then = folder
-            steps.append(_Step(folder, piped=token["separator"].strip() in ("|", "|&")))
-            direction = ""
-        elif token["word"]:
-            word = re.sub(_HERE, ".", without_quotes(token["word"]))
-            if not direction:
-                step.words.append(word)
-            elif kind := _redirect_kind(direction, word):
-                step.redirects.append((kind, word))
-            direction = ""
-    steps[-1].then = _moved(steps[-1], left)
+                    step.then = folder = outer.pop()
+        if kind == "operator":
+            step = _Step(folder=folder, piped=text.strip() in ("|", "|&"))
+            steps.append(step)
+        direction = ""
     return steps
+
+
+def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the program's name and its arguments, past assignments and LEADERS."""
+    for index, word in enumerate(words):
+        name, equals, _ = word.partition("=")
+        passed = word in LEADERS or (equals and name.isidentifier())
+        if not passed and not word.startswith("-") and not word[:1].isdigit():
+            return posixpath.basename(word), words[index + 1 :]
+    return "", ()
 
 
 def _moved(step: _Step, left: list[str | None]) -> str | None:
     """Return where a line goes on after a step; ``left`` is what ``pushd`` came from."""
-    program, arguments = _program(step.words)
-    if program == "popd":
+    if step.program == "popd":
         return left.pop() if left else None
-    if program not in ("cd", "pushd"):
+    if step.program not in ("cd", "pushd"):
         return step.folder
-    if program == "pushd":
+    if step.program == "pushd":
         left.append(step.folder)
-    to = arguments[0] if len(arguments) == 1 else "-"
+    to = step.arguments[0] if len(step.arguments) == 1 else "-"
     if to.startswith("-") or _is_expanded(to):
         return None
     return to if to.startswith("/") else _below(step.folder, to)
@@ -262,23 +263,22 @@ def _add(found: dict[str, None], folder: str | None, path: str) -> None:
         found[placed] = None
 
 
-def _changed_by(
-    step: _Step,
-    program: str,
-    arguments: Sequence[str],
-    touched: Sequence[tuple[str, str]],
-    fed: Sequence[str],
-) -> Iterator[tuple[str, str]]:
-    if program in SHELLS and len(arguments) > 1 and arguments[0] in ("-c", "-lc"):
-        for kind, paths in find_changed(arguments[1]):
+def _is_expanded(path: str) -> bool:
+    return any(char in path for char in _EXPANDED)
+
+
+def _changed_by(step: _Step, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
+    program, arguments = step.program, step.arguments
+    if step.inner:
+        for kind, paths in find_changed(step.inner):
             yield from ((kind, path) for path in paths)
         return
-    yield from (("change", path) for kind, path in touched if kind != "read")
+    yield from (("change", path) for kind, path in step.touched() if kind != "read")
     if any(posixpath.basename(word) in INPUT_RUNNERS for word in step.words):
         yield from (("run", path) for path in fed)
-    if not program or program in _SURE or _only_looks(program, arguments):
+    sure = program in WRITERS or program in REMOVERS or program in COPIERS
+    if not program or sure or _only_looks(program, arguments):
         return
-    kind = "change" if program in LOOKERS else "run"
     itself = step.words[len(step.words) - len(arguments) - 1]
     words = [itself, *arguments] if "/" in itself else arguments
     folder = ""
@@ -286,6 +286,7 @@ def _changed_by(
         place = arguments.index("-C")
         folder = arguments[place + 1]
         words = [*arguments[:place], *arguments[place + 2 :]]  # the folder itself is not changed
+    kind = "change" if program in LOOKERS else "run"
     yield from ((kind, posixpath.join(folder, word)) for word in _named(words))
     yield from (("run", path) for kind, path in step.redirects if kind == "read")
 
@@ -302,8 +303,7 @@ def _only_looks(program: str, arguments: Sequence[str]) -> bool:
 def _named(words: Iterable[str]) -> Iterator[str]:
     """Yield what may be a file: ``x``, ``--file=x``, ``of=x``, ``-fx``, ``'.read x'``."""
     for word in words:
-        value = word.partition("=")[2]
-        if value:
+        if value := word.partition("=")[2]:
             yield value
         if word and not word.startswith("-"):
             yield word
@@ -312,45 +312,17 @@ def _named(words: Iterable[str]) -> Iterator[str]:
             yield word[2:]
 
 
-def _written_by_code(program: str, arguments: Sequence[str], command: str) -> Iterator[str]:
-    """Yield the texts within quotes of code that is given to an interpreter and writes."""
-    if program not in INTERPRETERS:
-        return
-    given = [b for a, b in itertools.pairwise(arguments) if a in _CODE_OPTIONS]
-    code = "\n".join(given) or (command if "<<" in command else "")
-    if re.search(_WRITES, code):
-        yield from (one or two for one, two in re.findall(_TEXTS, code))
-
-
-def _redirect_kind(direction: str, word: str) -> str:
-    if direction == "<":
-        return "read"
-    if direction.startswith("<") or (direction == ">&" and (word.isdigit() or word == "-")):
-        return ""
-    return "edit"
-
-
-def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the program's name and its arguments, past assignments and LEADERS."""
-    for index, word in enumerate(words):
-        name, equals, _ = word.partition("=")
-        passed = word in LEADERS or (equals and name.isidentifier())
-        if not passed and not word.startswith("-") and not word[:1].isdigit():
-            return posixpath.basename(word), words[index + 1 :]
-    return "", ()
-
-
-def _operands_touched(program: str, arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _operands_touched(step: _Step) -> Iterator[tuple[str, str]]:
+    program, arguments = step.program, step.arguments
     if program in READERS:
         paths, _ = _operands(arguments, READERS[program], stop=program == "find")
         yield from (("read", path) for path in paths)
     elif program in SEARCHERS:
         paths, options = _operands(arguments, SEARCHERS[program])
         changes = program in IN_PLACE and "i" in options
-        if program in NOT_READERS and not changes:
-            return
-        paths = paths if options & set("efE") & set(SEARCHERS[program]) else paths[1:]
-        yield from (("edit" if changes else "read", path) for path in paths)
+        if program not in NOT_READERS or changes:
+            paths = paths if options & set("efE") & set(SEARCHERS[program]) else paths[1:]
+            yield from (("edit" if changes else "read", path) for path in paths)
     elif program in WRITERS:
         yield from (("edit", path) for path in _operands(arguments, WRITERS[program])[0])
     elif program in REMOVERS:
@@ -362,8 +334,8 @@ def _operands_touched(program: str, arguments: Sequence[str]) -> Iterator[tuple[
             yield "edit", last
         elif sources:
             yield from (("edit", last + posixpath.basename(path)) for path in sources)
-    elif program in SHELLS and len(arguments) > 1 and arguments[0] in ("-c", "-lc"):
-        for kind, touched in find_touched(arguments[1]):
+    elif step.inner:
+        for kind, touched in find_touched(step.inner):
             yield from ((kind, path) for path in touched)
 
 
@@ -380,8 +352,7 @@ def _operands(
         elif plain or not word.startswith("-"):
             if stop and word in ("(", "!"):
                 break
-            if word:
-                operands.append(word)
+            operands += [word] if word else []
         elif stop:
             break
         elif word == "--":
@@ -390,7 +361,3 @@ def _operands(
             options |= set(word[1:])
             value_follows = word[-1] in valued
     return operands, options
-
-
-def _is_expanded(path: str) -> bool:
-    return any(char in path for char in _EXPANDED)

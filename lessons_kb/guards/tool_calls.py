@@ -18,6 +18,7 @@ from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_files import find_patched, find_touched, is_known, is_patch_command
 from lessons_kb.guards.file_names import join_path, relative_path
 from lessons_kb.model import CALLS, DONE, Event
+from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.redact import redact
 from lessons_kb.text.shell import find_here_documents
 
@@ -36,6 +37,8 @@ SUBCOMMANDS: Mapping[str, str] = {
 }
 TEXT_EDITORS = ("str_replace_based_edit_tool", "str_replace_editor", "text_editor")
 """Tools whose ``command`` argument is one of SUBCOMMANDS."""
+
+_ANY_AGENT = {name: kind for kinds in reversed(TOOLS.values()) for name, kind in kinds.items()}
 
 MOVE_HEADER = "*** Move to: "
 PATCH_HEADERS: Mapping[str, str] = {
@@ -87,10 +90,7 @@ def kind_of_tool(tool: str, *, agent: str = "") -> str:
 def kind_of_failure(text: str) -> str:
     """Return which of FAILURES an agent's error text tells of; ``exec_error`` if none else."""
     head = text[:_FAILURE_CHARS].lower()
-    for words, kind in FAILURE_TEXTS:
-        if words in head:
-            return kind
-    return "exec_error"
+    return next((kind for words, kind in FAILURE_TEXTS if words in head), "exec_error")
 
 
 def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
@@ -129,7 +129,10 @@ def parse_call(
     """
     data = parse_arguments(arguments)
     data = data if isinstance(data, dict) else {"input": data}
-    does = _kind(call, data, kinds or {})
+    if call.tool in TEXT_EDITORS and call.tool not in (kinds or {}):
+        does = SUBCOMMANDS.get(str(data.get("command")), "tool")
+    else:
+        does = (kinds or {}).get(call.tool) or kind_of_tool(call.tool, agent=call.agent)
     command = find_command(data) if does == "command" else ""
     if command:
         cwd = find_folder(data, cwd)
@@ -180,14 +183,6 @@ def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
     return join_path(cwd, folder) if folder else cwd
 
 
-def _kind(call: Event, data: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
-    if call.tool in kinds:
-        return kinds[call.tool]
-    if call.tool in TEXT_EDITORS:
-        return SUBCOMMANDS.get(str(data.get("command")), "tool")
-    return kind_of_tool(call.tool, agent=call.agent)
-
-
 def parse_arguments(arguments: object) -> object:
     """Return what a call's arguments stand for: of JSON text its value, else what was given."""
     if isinstance(arguments, str):
@@ -223,10 +218,16 @@ def _patch(data: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
 
 
+def _holders(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a call's arguments, and those of the smaller edits in its lists."""
+    yield data
+    for value in data.values():
+        if isinstance(value, list):
+            yield from (item for item in value if isinstance(item, dict))
+
+
 def _find_paths(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the paths among the arguments, and among those of lists of smaller edits."""
-    lists = [value for value in data.values() if isinstance(value, list)]
-    for holder in (data, *(item for items in lists for item in items if isinstance(item, dict))):
+    for holder in _holders(data):
         for key in PATH_ARGUMENTS:
             value = holder.get(key)
             for path in value if isinstance(value, list) else (value,):
@@ -239,18 +240,11 @@ def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in placed if path and is_known(path)))
 
 
-_ANY_AGENT: dict[str, str] = {}
-for _table in TOOLS.values():
-    _ANY_AGENT = {**_table, **_ANY_AGENT}
-
-
 OLD_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText", "old_text")
 NEW_ARGUMENTS = (
     *("new_string", "newString", "new_str", "newText", "new_text", "insert_text", "new_source"),
     *("content", "contents", "file_text", "code_edit", "code", "text"),
 )
-_HUNK, _END = "@@", "*** "
-_REMOVED, _ADDED = "-", "+"
 
 
 def find_changes(
@@ -261,11 +255,21 @@ def find_changes(
     Paths are relative to ``scope``; the lines are not known.
     """
     data = parse_arguments(arguments)
-    if not isinstance(data, dict):
-        data = {"input": data}
+    data = data if isinstance(data, dict) else {"input": data}
     texts = (value for key in PATCH_ARGUMENTS if isinstance(value := data.get(key), str))
     patch = next((text for text in texts if any(sign in text for sign in PATCH_HEADERS)), "")
-    found = _read_patch(patch) if patch else _read_edits(data)
+    if patch:
+        found = [(hunk.path, hunk.before, hunk.after) for hunk in parse_hunks(patch)]
+    else:
+        whole = _first(data, PATH_ARGUMENTS)
+        found = [
+            (
+                _first(holder, PATH_ARGUMENTS) or whole,
+                _first(holder, OLD_ARGUMENTS),
+                _first(holder, NEW_ARGUMENTS),
+            )
+            for holder in _holders(data)
+        ]
     return [
         Change(path=placed, before=before, after=after, line=0)
         for path, before, after in found
@@ -285,35 +289,5 @@ def find_documents(command: str, *, scope: str = "", cwd: str = "") -> list[Chan
     ]
 
 
-def _read_edits(data: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield (path, old, new) of a call and of the lists of smaller edits in it."""
-    whole = _first(data, PATH_ARGUMENTS)
-    lists = (value for value in data.values() if isinstance(value, list))
-    smaller = (item for items in lists for item in items if isinstance(item, dict))
-    for holder in (data, *smaller):
-        path = _first(holder, PATH_ARGUMENTS) or whole
-        yield path, _first(holder, OLD_ARGUMENTS), _first(holder, NEW_ARGUMENTS)
-
-
 def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
     return next((value for name in names if isinstance(value := data.get(name), str)), "")
-
-
-def _read_patch(patch: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (path, old, new) of each hunk of a patch in the ``*** Update File:`` form."""
-    path = ""
-    before: list[str] = []
-    after: list[str] = []
-    for line in (*patch.splitlines(), _END):
-        if not line.startswith((_HUNK, _END)):
-            if not line.startswith(_ADDED):
-                before.append(f"{line[1:]}\n")
-            if not line.startswith(_REMOVED):
-                after.append(f"{line[1:]}\n")
-            continue
-        if path and after:
-            yield path, "".join(before), "".join(after)
-        before, after = [], []
-        header = next((one for one in PATCH_HEADERS if line.startswith(one)), "")
-        if line.startswith(_END):
-            path = line.removeprefix(header).strip() if header else ""

@@ -304,6 +304,11 @@ def _json_escaped(char: str) -> str:
     return "".join(f"\\u{unit:04x}" for unit in units)
 
 
+def shorten(text: str, limit: int) -> str:
+    """Return a text in at most ``limit`` characters, "…" in the place of what was cut off."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return such as ``1 card``, ``0 cards``, ``12,000 cards``.
 

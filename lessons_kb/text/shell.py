@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_LONGEST = 20_000
+LONGEST = 20_000
+"""Characters of a line that is read."""
 _PIECE = (
     r"(?P<blank>[ \t\r]+|\\\n)"
     r"|(?P<comment>#[^\n]*)"
@@ -16,6 +17,7 @@ _PIECE = (
 )
 _QUOTED = r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)"""
 _DOCUMENT = r"""(?<!<)<<-?[ \t]*(['"]?)([A-Za-z_]\w*)\1"""
+_OPERATORS = {"&&": "&&", "||": "||", "|&": "|"}
 
 
 def split_commands(line: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -23,50 +25,40 @@ def split_commands(line: str) -> list[tuple[str, tuple[str, ...]]]:
 
     Words come without quotes; redirections, comments and the text of here-documents are left
     out. The operator is one of ``&& || | & ;`` (a line's end too is ``;``), or "" at the end.
-    Empty for a line that cannot be read to its end or is longer than 20,000 characters.
+    Empty for a line that cannot be read to its end or is longer than LONGEST.
     """
     commands: list[tuple[str, tuple[str, ...]]] = []
     words: list[str] = []
-    for kind, text in _tokens(line):
+    redirected = False
+    for kind, text in (*tokenize(line), ("operator", "")):
         if kind == "broken":
             return []
-        if kind == "word":
+        if kind == "word" and not redirected:
             words.append(text)
-        elif words:
-            commands.append((text, tuple(words)))
+        elif kind == "operator" and words:
+            operator = _OPERATORS.get(text, text.strip()[:1] or ";" * bool(text))
+            commands.append((operator, tuple(words)))
             words = []
-    if words:
-        commands.append(("", tuple(words)))
+        redirected = kind == "redirect"
     return commands
 
 
-def _tokens(line: str) -> Iterator[tuple[str, str]]:
-    """Yield (``word``, text), (``operator``, one of && || | & ;) or (``broken``, "")."""
-    if len(line) > _LONGEST:
+def tokenize(line: str) -> Iterator[tuple[str, str]]:
+    """Yield (``word``, text without quotes), (``redirect``, text), (``operator``, text).
+
+    Comments and the text of here-documents are left out. (``broken``, "") stands for a sign that
+    cannot be read, and for all of a line that is longer than LONGEST.
+    """
+    if len(line) > LONGEST:
         yield "broken", ""
         return
-    redirected = False
-    for token in re.finditer(_PIECE, without_documents(line), re.DOTALL):
-        kind, text = token.lastgroup or "", token[0]
+    rows = "\n".join(row for row, _document in _read_rows(line)) if "<<" in line else line
+    for token in re.finditer(_PIECE, rows, re.DOTALL):
+        kind = token.lastgroup or ""
         if kind == "word":
-            if not redirected:
-                yield "word", without_quotes(text)
-            redirected = False
-        elif kind == "redirect":
-            redirected = True
-        elif kind == "operator":
-            redirected = False
-            yield "operator", _OPERATORS.get(text, text.strip()[:1] or ";")
-        elif kind == "broken":
-            yield "broken", ""
-
-
-_OPERATORS = {"&&": "&&", "||": "||", "|&": "|"}
-
-
-def without_quotes(word: str) -> str:
-    """Return what a shell makes of the quotes and backslashes of one word."""
-    return re.sub(_QUOTED, _unquote, word, flags=re.DOTALL)
+            yield kind, re.sub(_QUOTED, _unquote, token[0], flags=re.DOTALL)
+        elif kind not in ("blank", "comment"):
+            yield kind, token[0]
 
 
 def _unquote(found: re.Match[str]) -> str:
@@ -78,32 +70,20 @@ def _unquote(found: re.Match[str]) -> str:
 
 def find_here_documents(line: str) -> list[tuple[str, str]]:
     """Return each row of a command line that has here-documents, without them, and their text."""
-    if "<<" not in line:
-        return []
-    found: list[tuple[str, str]] = []
+    rows = _read_rows(line[:LONGEST]) if "<<" in line else ()
+    return [(row, document) for row, document in rows if document is not None]
+
+
+def _read_rows(line: str) -> list[tuple[str, str | None]]:
+    """Return the rows of a command line with the text of their here-documents."""
+    found: list[tuple[str, str | None]] = []
     ends: list[str] = []
-    for row in line[:_LONGEST].split("\n"):
+    for row in line.split("\n"):
         if not ends:
             ends = [end for _, end in re.findall(_DOCUMENT, row)]
-            found += [(re.sub(_DOCUMENT, " ", row), "")] if ends else []
+            found.append((re.sub(_DOCUMENT, " ", row), "" if ends else None))
         elif row.strip() == ends[0]:
             del ends[0]
         else:
             found[-1] = (found[-1][0], f"{found[-1][1]}{row}\n")
     return found
-
-
-def without_documents(line: str) -> str:
-    """Return a command line without the text of its here-documents."""
-    if "<<" not in line:
-        return line
-    kept: list[str] = []
-    ends: list[str] = []
-    for row in line.split("\n"):
-        if ends:
-            if row.strip() == ends[0]:
-                del ends[0]
-            continue
-        ends = [end for _, end in re.findall(_DOCUMENT, row)]
-        kept.append(re.sub(_DOCUMENT, " ", row))
-    return "\n".join(kept)

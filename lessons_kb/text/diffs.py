@@ -1,0 +1,94 @@
+"""Patches taken apart: unified diffs as git writes them, and the form in which agents patch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))?", re.MULTILINE)
+_NAME = re.compile(r"(?:\+\+\+|---) ([^\t]*)")
+_AGENTS_NAME = re.compile(r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hunk:
+    """Lines of one file that stand side by side before and after a change."""
+
+    path: str
+    line: int
+    """1-based, in the changed file, of its first line; 0 = not known."""
+    rows: tuple[tuple[str, str], ...]
+    """Mark (``-``, ``+`` or a blank) and text of each line."""
+
+    @property
+    def before(self) -> str:
+        """The lines as they were, each with its end."""
+        return "".join(f"{text}\n" for mark, text in self.rows if mark != "+")
+
+    @property
+    def after(self) -> str:
+        """The lines as they are, each with its end."""
+        return "".join(f"{text}\n" for mark, text in self.rows if mark != "-")
+
+    def added(self) -> Iterator[tuple[int, str]]:
+        """Yield the number in the changed file, 0 if not known, and text of each added line."""
+        number = self.line
+        for mark, text in self.rows:
+            if mark == "+":
+                yield number, text
+            number += self.line > 0 and mark != "-"
+
+
+def parse_hunks(text: str, *, path: str = "") -> Iterator[Hunk]:
+    """Yield the hunks of a unified diff, or of a patch in the ``*** Update File:`` form.
+
+    ``path`` is of those before any header. Hunks of a diff are followed by their counts: an added
+    line may look like a header.
+    """
+    if not re.search(r"(?m)^@@ -\d+", text):
+        yield from _parse_agents_hunks(text, path)
+        return
+    line = old = new = 0
+    rows: list[tuple[str, str]] = []
+    for row in text.split("\n"):
+        if old > 0 or new > 0:
+            mark = row[:1] if row[:1] in ("+", "-", "\\") else " "
+            if mark != "\\":
+                rows.append((mark, row[1:]))
+                old, new = old - (mark != "+"), new - (mark != "-")
+            continue
+        if rows:
+            yield Hunk(path=path, line=line, rows=tuple(rows))
+            rows = []
+        if name := _NAME.match(row):
+            path = path if name[1] == "/dev/null" else _plain_name(name[1])
+        elif hunk := _HUNK.match(row):
+            line = int(hunk[2])
+            old, new = (1 if count is None else int(count) for count in (hunk[1], hunk[3]))
+    if rows:
+        yield Hunk(path=path, line=line, rows=tuple(rows))
+
+
+def _plain_name(name: str) -> str:
+    """Return the path that a header names; git puts odd ones in quotes."""
+    name = name.strip()
+    if name.startswith('"'):
+        raw = name.strip('"').encode("latin-1", "replace").decode("unicode_escape", "replace")
+        name = raw.encode("latin-1", "replace").decode("utf-8", "replace")
+    return name[2:] if name.startswith(("a/", "b/")) else name
+
+
+def _parse_agents_hunks(text: str, path: str) -> Iterator[Hunk]:
+    rows: list[tuple[str, str]] = []
+    is_begun = False
+    for row in (*text.splitlines(), "*** "):
+        if not row.startswith(("@@", "*** ")):
+            if is_begun and row[:1] != "\\":
+                rows.append((row[:1] if row[:1] in ("+", "-") else " ", row[1:]))
+            continue
+        if rows:
+            yield Hunk(path=path, line=0, rows=tuple(rows))
+        name = _AGENTS_NAME.match(row)
+        path = name[1].strip() if name else path
+        rows, is_begun = [], name is not None or row.startswith("@@")
