@@ -20,7 +20,7 @@ from lessons_kb.brain.index import read_document
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.cards.edit import edit_header, new_card
+from lessons_kb.cards.edit import Change, edit_header, new_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import normal_title, numbered_names, slug
 from lessons_kb.cards.lint import is_vague
@@ -191,9 +191,6 @@ def find_lacks(document: Document) -> tuple[str, ...]:
 def _without_comments(text: str) -> str:
 
     return re.sub(r"<!--.*?(?:-->|\Z)", " ", text, flags=re.DOTALL).strip()
-
-
-Change = str | int | tuple[str, ...] | None
 
 
 MAX_EXAMPLES = 5
