@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from lessons_kb.brain.cards import MAX_EXAMPLES, MAX_OCCURRENCES, Cards, redact_card
+from lessons_kb.brain.cards import MAX_EXAMPLES, MAX_OCCURRENCES, Cards, day_or_today, redact_card
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import Change, edit_header
@@ -201,7 +200,7 @@ class Exchange:
         Where cards came or went since, each step is planned anew: of two imports of one file that
         run at once, the second finds the cards of the first.
         """
-        date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
+        date = day_or_today(today)
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brain, plan.near)

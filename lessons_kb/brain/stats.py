@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.cards import Cards, names_project, names_stage
+from lessons_kb.brain.cards import Cards, day_or_today, names_project, names_stage
 from lessons_kb.brain.detection import Months, glance
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import find_cards, session_of
@@ -134,7 +134,7 @@ class Stats:
 
         ``today`` (ISO) ends the last week and says which cards have been idle for long.
         """
-        day = today or _today()
+        day = day_or_today(today)
         self._brain.refresh()
         look_before(self._brain, self._brain.layers)
         parts = [_Part(layer, stage, project) for layer in self._brain.layers]
@@ -205,7 +205,7 @@ class Stats:
     def _weigh(self, layer: Layer, card: Card, today: str | None = None) -> Effect:
         counts = _Counted.of(layer, card.id)
         stale = layer.settings.learn.stale_days
-        idle = _is_idle(card, counts.first_day, today or _today(), stale)
+        idle = _is_idle(card, counts.first_day, day_or_today(today), stale)
         others = (one for one in self._brain.layers if one is not layer)
         shared = any(one.read(lambda at: at.catalogue.numbers(card.id)) for one in others)
         return counts.weigh(card, brain=layer.alias if shared else "", idle=idle)
@@ -340,7 +340,3 @@ def _monday(date: dt.date) -> dt.date:
 
 def _ranked(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _today() -> str:
-    return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
