@@ -20,7 +20,7 @@ from lessons_kb.brain.index import read_document
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.cards.edit import edit_header, new_card
+from lessons_kb.cards.edit import Change, edit_header, new_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import normal_title, numbered_names, slug
 from lessons_kb.cards.lint import is_vague
@@ -181,21 +181,14 @@ def find_lacks(document: Document) -> tuple[str, ...]:
     items = checklist.items if checklist.origin == "prevention" else ()
     return find_missing(
         title=card.title,
-        cause=_without_comments(text_of(sections, (CAUSE,))),
+        cause=re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL).strip(),
         items=[item.text for item in items],
         symptoms=card.symptoms,
         is_vague=is_vague,
     )
 
 
-def _without_comments(text: str) -> str:
-
-    return re.sub(r"<!--.*?(?:-->|\Z)", " ", text, flags=re.DOTALL).strip()
-
-
-Change = str | int | tuple[str, ...] | None
-
-
+_COMMENT = r"<!--.*?(?:-->|\Z)"
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
@@ -206,11 +199,10 @@ _SHOWN = 5
 _LEVELS = (SAME, NEAR, RELATED)
 _REWORDED = 0.55
 """Titles whose words are more alike than this say the same or not by their words."""
+_MOST_PROPOSED = 3
 _MOST_SAME_MEANING = 3
 """More titles of one meaning are a family."""
 ON_DUPLICATE = ("fail", "bump", "new")
-
-
 MAX_TAUGHT = 20
 """Prompts that a card keeps of what it was taught."""
 _MAX_PROMPT = 300
@@ -261,26 +253,24 @@ class Cards:
         Raises CardNotFound naming the nearest, AmbiguousCard naming the candidates.
         """
         self._brain.refresh()
-        alias, _, rest = name.partition(":")
         everything: list[str] = []
         broken = ""
         if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
             raise CardNotFound(_not_found(name, everything))
         for layer in self._brain.layers:
-            wanted = rest if alias == layer.alias and rest else name
-            if (exact := layer.read(_card_at(wanted))) is not None:
-                return layer, exact  # the usual case, and it need not read twelve thousand cards
-            # What was scanned, and nothing else, may be reached through a link.
+            wanted = _unaliased(name, layer)
+            # The usual case, for which twelve thousand cards need not be read. Then what a link
+            # leads to: what was scanned, and nothing else.
             target = disk.relative(layer.root, os.path.realpath(os.path.join(layer.root, wanted)))
-            if (linked := layer.read(_card_at(target))) is not None:
-                return layer, linked
+            for path in (wanted, target):
+                if (exact := layer.read(_card_at(path))) is not None:
+                    return layer, exact
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
             others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
-            unread = dict.fromkeys(others)
             # The own name of a file that cannot be read is not the beginning of another's.
-            exact_only = bool(_fitting(wanted, unread, exact=True))
+            exact_only = bool(_fitting(wanted, others, exact=True))
             fitting = _fitting(wanted, cards, exact=exact_only)
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
@@ -289,7 +279,7 @@ class Cards:
                 raise AmbiguousCard(
                     f"{name!r} matches {len(fitting)} cards: {shown}; write more of the name"
                 )
-            broken = broken or next(iter(_fitting(wanted, unread)), "")
+            broken = broken or next(iter(_fitting(wanted, others)), "")
         if broken:
             raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
         # Exactly: who reads over a server is not to learn by prefixes what was deleted.
@@ -355,15 +345,14 @@ class Cards:
             paths=tuple(map(clean_line, paths)),
             stage=clean_line(stage or "") or None,
         )
-        told = tuple(map(clean_line, symptoms))
+        header: dict[str, Any] = {"symptoms": tuple(map(clean_line, symptoms)) or None}
         if whole:
-            header = {
+            header |= {
                 "type": kind,
                 "applies-to": tuple(map(clean_line, topics)),
                 "project": clean_line(project or ""),
-                "symptoms": told,
                 "severity": severity or "medium",
-                "created": _today(today),
+                "created": day_or_today(today),
             }
             text = compose_whole(sketch, header=header, detect=detect)
         else:
@@ -373,8 +362,8 @@ class Cards:
                 topics=tuple(topics),
                 project=project,
                 severity=severity,
-                created=_today(today),
-                header={"symptoms": told or None},
+                created=day_or_today(today),
+                header=header,
                 detect=detect,
             )
         return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
@@ -415,7 +404,7 @@ class Cards:
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
-            dated = text if card.created else edit_header(text, {"created": _today(today)})
+            dated = text if card.created else edit_header(text, {"created": day_or_today(today)})
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
@@ -425,9 +414,13 @@ class Cards:
         limit, data = settings.index.max_file_bytes, text.encode("utf-8")
         if len(data) > limit:
             raise InputError(f"the card has more than {limit:,} bytes; split it")
-        path = self._write_new(layer, f"{kind}s/{slug(redact(title))}", data)
-        document = read_document(layer.root, path, settings.folders, limit)[1]
-        return _usable(document, path)
+        stem = f"{kind}s/{slug(redact(title))}"
+        for path in islice(numbered_names(stem), 1_000):
+            with contextlib.suppress(DuplicateCard):  # a name that was taken meanwhile
+                layer.touch()
+                made = card_files.create(layer.root, path, data)
+                return _usable(read_document(layer.root, made, settings.folders, limit)[1], made)
+        raise InputError(f"1,000 cards are named {stem}; choose another title")
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return what keeps a card from the quality bar, one line each."""
@@ -458,7 +451,9 @@ class Cards:
 
         def bump(layer: Layer, card: Card) -> Card:
             change = _bumped(task, today or _now(layer.root, card.id))
-            return self._bump(layer, card.id, change, moment)
+            bumped = self._change(layer, card.id, change)
+            self.note_bump(layer, card.id, at=moment)
+            return bumped
 
         return _each(found, bump)
 
@@ -486,7 +481,11 @@ class Cards:
         # The card itself is what counts: a journal that cannot be written costs the statistics.
         with contextlib.suppress(StorageError):
             layer.journal.count(path, BUMPED, at=at)
-            _note_return(layer, path, at=at)
+            # Said outside of any session, it is meant of the last one of a day.
+            outcomes = layer.journal.outcomes
+            session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
+            if session and path in outcomes.given(session):
+                outcomes.note(session, path, RECURRED, at=at)
 
     def add_not_for(self, name: str, prompt: str) -> Card:
         """Write a prompt that looks alike and is not meant into a card's ``not-for``; see `redact`.
@@ -549,7 +548,7 @@ class Cards:
                 raise
             return back, "undeleted"
         there = os.path.lexists(os.path.join(layer.root, *card.id.split("/")))
-        own = there and _fitting(_unaliased(name, layer), {card.id: None}, exact=True)
+        own = there and _fitting(_unaliased(name, layer), [card.id], exact=True)
         # What is a deleted card's own name is meant of it before one that merely begins like it.
         if not own and (back := self._undelete(name, exact=there)):
             return back, "undeleted"
@@ -576,18 +575,34 @@ class Cards:
     def _in_trash(self, name: str, *, exact: bool) -> tuple[Layer, list[str]]:
         """Return the nearest brain with cards in the trash that ``name`` fits, and these."""
         for layer in self._brain.layers:
-            paths = dict.fromkeys(entry.path for entry in trash.entries(layer.root))
+            paths = {entry.path for entry in trash.entries(layer.root)}
             if fitting := _fitting(name, paths, exact=exact):
                 break
         return layer, fitting
 
     def _find_near_duplicates(self, title: str, text: str = "") -> list[NearDuplicate]:
+        """Return what was found by its words and, behind it, the cards whose titles mean the same.
 
-        found = Duplicates(self.all()).find(title, text=text)
-        if all(layer.meaning is None for layer in self._brain.layers):
-            return found
-
-        return _add_same_meaning(self._brain.layers, title, found)
+        What is found by meaning is proposed, never ``same``. Titles in nearly the same words are
+        left to their words, and so are families of titles: those that fill one form differ in a
+        word that carries little of the meaning (of 1,000 such lessons 988 would be proposed to
+        others, 7 are).
+        """
+        by_words = Duplicates(self.all()).find(title, text=text)
+        found = {one.card.id: one for one in by_words}
+        for layer in self._brain.layers:
+            if layer.meaning is None:
+                continue
+            alike = layer.read(lambda one: _titled_like(one, title))
+            for card, cosine in alike if len(alike) <= _MOST_SAME_MEANING else ():
+                is_reworded = similarity(title, card.title) < _REWORDED
+                if card.kind != NOTE and card.id not in found and is_reworded:
+                    distance = f"distance {1 - cosine:.2f}"
+                    why = f"{card.id} has nearly the same meaning ({distance}): {card.title}"
+                    found[card.id] = NearDuplicate(card=card, level=NEAR, score=cosine, reason=why)
+        if len(found) == len(by_words):
+            return by_words
+        return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:_MOST_PROPOSED]
 
     def _find_near_duplicate(self, title: str, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with this title, and why; with ``near`` one that is like it."""
@@ -600,25 +615,9 @@ class Cards:
                 return one.card.id, one.reason
         return None
 
-    def _write_new(self, layer: Layer, stem: str, data: bytes) -> str:
-        """Write under the first free name; a name taken meanwhile is never overwritten."""
-        for path in islice(numbered_names(stem), 1_000):
-            with contextlib.suppress(DuplicateCard):
-                layer.touch()
-                return card_files.create(layer.root, path, data)
-        raise InputError(f"1,000 cards are named {stem}; choose another title")
-
-    def _bump(
-        self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]], at: float
-    ) -> Card:
-        card = self._change(layer, path, change)
-        self.note_bump(layer, path, at=at)
-        return card
-
     def _change(
         self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
     ) -> Card:
-
         folders = layer.settings.folders
 
         def edited(data: bytes) -> bytes:
@@ -673,19 +672,6 @@ def tell_prompt(prompt: str) -> str:
     return redact(" ".join(prompt.split()))[:_MAX_PROMPT].strip()
 
 
-def _note_return(layer: Layer, path: str, *, at: float) -> None:
-    """Note the recurrence in the session that was given the card, if one was.
-
-    Said outside of any session, it is meant of the last one of a day.
-    """
-    outcomes = layer.journal.outcomes
-    session = session_of()[0]
-    if not session:
-        session = outcomes.last_session(path, since=at - _DAY_SECONDS)
-    if session and path in outcomes.given(session):
-        outcomes.note(session, path, RECURRED, at=at)
-
-
 def _usable(document: Document, path: str) -> Card:
     if document.card is None:
         why = document.findings[0].message if document.findings else "it is not readable"
@@ -706,27 +692,24 @@ def _unaliased(name: str, layer: Layer) -> str:
     return rest if alias == layer.alias and rest else name
 
 
-def _fitting(name: str, ids: Mapping[str, object], *, exact: bool = False) -> list[str]:
+def _fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]:
     """Return the ids that ``name`` fits best: as id, as slug and, unless it is to be ``exact``,
     as prefix of id, of slug.
     """
-    slugs = {card_id: os.path.splitext(card_id.rsplit("/", 1)[-1])[0] for card_id in ids}
-    if not name:
-        return []
     tests: tuple[Callable[[str], bool], ...] = (
         lambda i: name in (i, os.path.splitext(i)[0]),
-        lambda i: name in (slugs[i], i.rsplit("/", 1)[-1]),
+        lambda i: name in (_slug(i), i.rpartition("/")[2]),
         lambda i: i.startswith(name),
-        lambda i: slugs[i].startswith(name),
+        lambda i: _slug(i).startswith(name),
     )
-    for test in tests[:2] if exact else tests:
-        if fitting := sorted(card_id for card_id in ids if test(card_id)):
+    for test in (tests[:2] if exact else tests) if name else ():
+        if fitting := sorted(filter(test, ids)):
             return fitting
     return []
 
 
 def _slug(card_id: str) -> str:
-    return os.path.splitext(card_id.rsplit("/", 1)[-1])[0]
+    return os.path.splitext(card_id.rpartition("/")[2])[0]
 
 
 def _shorten(card_id: str, slugs: Sequence[str], ids: Sequence[str]) -> str:
@@ -738,31 +721,25 @@ def _shorten(card_id: str, slugs: Sequence[str], ids: Sequence[str]) -> str:
     ends = [place for place, sign in enumerate(own) if sign == "-" and place >= _SHORTEST]
     for end in (*ends, len(own)):
         part = own[:end]
-        place = bisect_left(slugs, part)
+        place, begun = bisect_left(slugs, part), bisect_left(ids, part)
         alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
-        begun = bisect_left(ids, part)
-        if (alone or (end == len(own) and slugs.count(own) == 1)) and not any(
-            one.startswith(part) for one in ids[begun : begun + 1]
-        ):
+        alone = alone or (end == len(own) and slugs.count(own) == 1)
+        if alone and not "".join(ids[begun : begun + 1]).startswith(part):
             return part
     return card_id
 
 
 def _not_found(name: str, ids: Sequence[str]) -> str:
     if SERVED in name:
-        return f"{name} is a card of a server; {_served_page(name)}"
+        url = read_server_settings().url.replace("/v1/brains/", "/brains/")
+        page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
+        unset = "none is set; `lessons install --server URL` sets one"
+        return f"{name} is a card of a server; {page if url else unset}"
     names = {i.casefold(): i for i in reversed(ids)}
-    names |= {os.path.splitext(i.rpartition("/")[2])[0].casefold(): i for i in reversed(ids)}
+    names |= {_slug(i).casefold(): i for i in reversed(ids)}
     if near := difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5):
         return f"no card named {name!r}; did you mean {names[near[0]]}?"
     return f"no card named {name!r}; see `lessons list`"
-
-
-def _served_page(name: str) -> str:
-    url = read_server_settings().url
-    if not url:
-        return "none is set; `lessons install --server URL` sets one"
-    return f"read it at {url.replace('/v1/brains/', '/brains/')}/cards/{name.partition(SERVED)[2]}"
 
 
 def _choose(what: str, value: str, choices: Sequence[str]) -> None:
@@ -780,31 +757,9 @@ def _now(root: str, path: str) -> str:
     return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
 
 
-def _today(today: str | None) -> str:
-    return today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
-
-
-def _add_same_meaning(
-    layers: Sequence[Layer], title: str, by_words: Sequence[NearDuplicate], *, limit: int = 3
-) -> list[NearDuplicate]:
-    """Return what was found by its words and, behind it, the cards whose titles mean the same.
-
-    What is found by meaning is proposed, never ``same``. Titles in nearly the same words are left
-    to their words, and so are families of titles: those that fill one form differ in a word that
-    carries little of the meaning (of 1,000 such lessons 988 would be proposed to others, 7 are).
-    """
-    found = {one.card.id: one for one in by_words}
-    for layer in layers:
-        alike = layer.read(lambda one: _titled_like(one, title))
-        if len(alike) > _MOST_SAME_MEANING:
-            continue
-        for card, cosine in alike:
-            is_reworded = similarity(title, card.title) < _REWORDED
-            if card.kind != NOTE and card.id not in found and is_reworded:
-                distance = f"distance {1 - cosine:.2f}"
-                reason = f"{card.id} has nearly the same meaning ({distance}): {card.title}"
-                found[card.id] = NearDuplicate(card=card, level=NEAR, score=cosine, reason=reason)
-    return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:limit]
+def day_or_today(day: str | None) -> str:
+    """Return an ISO date: the one given, else that of today here."""
+    return day or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
 
 def _titled_like(layer: Layer, title: str) -> list[tuple[Card, float]]:
@@ -836,30 +791,23 @@ def find_stale(brain: Layers, *, today: str, days: int | None = None) -> list[St
     layer = brain.layers[0]
     limit = layer.settings.learn.stale_days if days is None else days
     brain.refresh()
-    used = _last_uses(layer)
+    used: dict[str, str] = {}
+    with contextlib.suppress(StorageError):
+        counts = layer.journal.counts()  # by day: the last wins
+        used = {card: day for card, what, day, _times in counts if what in _USES}
     now = dt.date.fromisoformat(today)
     found = []
     for card in layer.read(lambda one: one.catalogue.all_cards()):
         if card.kind == NOTE or card.status != "active" or card.occurrences > 1:
             continue
         seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
-        last = max(filter(None, map(read_date, seen)), default=None) or _written(layer, card)
-        if last and (now - last).days >= limit:
+        last = max(filter(None, map(read_date, seen)), default=None)
+        if last is None:
+            try:
+                at = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
+            except OSError:
+                continue
+            last = dt.datetime.fromtimestamp(at).date()
+        if (now - last).days >= limit:
             found.append(Stale(card=card, days=(now - last).days))
     return sorted(found, key=lambda s: (s.card.source != "auto", -s.days, s.card.id))
-
-
-def _last_uses(layer: Layer) -> dict[str, str]:
-    try:
-        counts = layer.journal.counts()
-    except StorageError:
-        return {}
-    return {card: day for card, what, day, _times in counts if what in _USES}  # by day: last wins
-
-
-def _written(layer: Layer, card: Card) -> dt.date | None:
-    try:
-        at = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
-    except OSError:
-        return None
-    return dt.datetime.fromtimestamp(at).date()

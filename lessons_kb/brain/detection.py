@@ -8,9 +8,8 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from zlib import crc32
 
 from lessons_kb.brain.layer import Layer
@@ -73,6 +72,21 @@ def find_detected(
     return found
 
 
+def _detected(
+    layer: Layer, project: str | None, changes: Sequence[Change], commands: Sequence[str]
+) -> list[Detected]:
+    matcher = layer.matcher()
+    added = (match for change in changes for match in matcher.find_added(change))
+    matches: dict[int, list[Match]] = {}
+    for match in (*added, *matcher.find_in_commands(commands)):
+        matches.setdefault(int(match.rule.card), []).append(match)
+    cards = find_usable(layer, matches, project) if matches else {}
+    return [
+        Detected(layer=layer, card=card, matches=tuple(matches[number]))
+        for number, card in cards.items()
+    ]
+
+
 def find_in_files(
     brain: Layers, paths: Iterable[str], root: str, *, without: Container[str] = ()
 ) -> list[Detected]:
@@ -120,9 +134,14 @@ def find_in_evidence(brain: Layers, evidence: Evidence, *, look: bool = True) ->
     commands = [run for line in lines for run in find_run(line)]
     found = find_detected(brain, changes, commands)
     told = [tell_line(one.card, match) for one in found for match in one.matches]
-    if not look:
-        return told
-    return [line for line in told if line.where == COMMAND or _is_left(brain.directory, line)]
+    return [
+        line
+        for line in told
+        if not look
+        or line.where == COMMAND
+        or not (text := read_text(os.path.join(brain.directory, line.where.partition(":")[0])))
+        or line.quote.rstrip("\u2026") in text
+    ]
 
 
 def tell_line(card: Card, match: Match) -> DetectedLine:
@@ -131,30 +150,25 @@ def tell_line(card: Card, match: Match) -> DetectedLine:
     return DetectedLine(card=card.id, where=place or COMMAND, quote=match.text)
 
 
-def _is_left(directory: str, line: DetectedLine) -> bool:
-    path = line.where.partition(":")[0]
-    text = read_text(os.path.join(directory, path))
-    return not text or line.quote.rstrip("\u2026") in text
-
-
 def is_card_file(brain: Layers, path: str) -> bool:
     """Tell whether a path from the project root is a card of a brain, written or to be written."""
     if not path.endswith(SUFFIXES):
         return False
     full = os.path.join(brain.directory, path)
-    return any(
-        _is_card(layer, os.path.relpath(full, layer.root).replace(os.sep, "/"))
-        for layer in brain.layers
-    )
+    for layer in brain.layers:
+        inside = os.path.relpath(full, layer.root).replace(os.sep, "/")
+        if inside.startswith("../") or layer.state is None:
+            continue
+        known = [number for number, _digest in _numbers(layer, inside)]
+        if any(number > 0 for number in known):
+            return True
+        if not known and kind_of(inside, layer.settings.folders) != NOTE:
+            return True
+    return False
 
 
-def _is_card(layer: Layer, path: str) -> bool:
-    if path.startswith("../") or layer.state is None:
-        return False
-    known = layer.read(lambda one: one.catalogue.numbers(path))
-    if not known:
-        return kind_of(path, layer.settings.folders) != NOTE
-    return any(number > 0 for number, _digest in known.values())
+def _numbers(layer: Layer, path: str) -> Iterable[tuple[int, object]]:
+    return layer.read(lambda one: one.catalogue.numbers(path)).values()
 
 
 def place_change(change: Change, root: str) -> Change:
@@ -197,26 +211,6 @@ def read_text(path: str) -> str:
     except (OSError, StorageError):
         return ""
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def _detected(
-    layer: Layer, project: str | None, changes: Sequence[Change], commands: Sequence[str]
-) -> list[Detected]:
-    matches: dict[int, list[Match]] = {}
-    for match in _find(layer.matcher(), changes, commands):
-        matches.setdefault(int(match.rule.card), []).append(match)
-    if not matches:
-        return []
-    cards = find_usable(layer, matches, project)
-    return [
-        Detected(layer=layer, card=card, matches=tuple(matches[number]))
-        for number, card in cards.items()
-    ]
-
-
-def _find(matcher: Matcher, changes: Sequence[Change], commands: Sequence[str]) -> list[Match]:
-    found = [match for change in changes for match in matcher.find_added(change)]
-    return [*found, *matcher.find_in_commands(commands)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -316,14 +310,8 @@ def list_tree(
             tell(f"{error}. Ignored files are looked at as well")
         found = list(_walk(directory, folders or ["."]))
     root = os.path.realpath(directory)
-    whole = (
-        path for path in found if os.path.realpath(os.path.join(root, path)) == _at(root, path)
-    )
-    return sorted({*named, *whole})
-
-
-def _at(root: str, path: str) -> str:
-    return os.path.join(root, *path.split("/"))
+    full = {path: os.path.join(root, *path.split("/")) for path in found}
+    return sorted({*named, *(path for path, at in full.items() if os.path.realpath(at) == at)})
 
 
 def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:
@@ -364,6 +352,8 @@ _KEPT = "detected-history.json"
 _SAVED_EVERY = 5.0
 """Seconds."""
 
+_Added = tuple[str, str, str, bool]
+"""Brain, card, month, and whether a mistake was added since the card was created."""
 Months = tuple[tuple[str, int, int], ...]
 """(``2026-01``, times before the card was created, times since), oldest first."""
 
@@ -399,12 +389,9 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> list[Histo
     if not has_detectors(brain):
         return []
     head = read_head(brain.directory)
-    cards = _cards(brain)
-    digest = _digest(cards, brain.directory)
+    digest = _digest(_cards(brain), brain.directory)
     path = os.path.join(state_dir(brain.layers[0].root), _KEPT)
-    cached = _read(path, digest, brain.directory)
-    counts = Counter({(row[0], row[1], row[2], row[3]): row[4] for row in cached["counts"]})
-    reached = str(cached["commit"])
+    reached, counts = _read(path, digest, brain.directory)
     if reached != head:
         began = saved = time.monotonic()
         for commit in read_history(brain.directory, since=reached, most=_MAX_COMMITS):
@@ -433,20 +420,17 @@ def glance(brain: Layers) -> dict[tuple[str, str], Months]:
     return {(one.brain, one.card): one.months for one in found}
 
 
-def _histories(counts: Counter[tuple[str, str, str, bool]]) -> list[History]:
-    cards = sorted({(alias, card) for alias, card, _month, _since in counts})
+def _histories(counts: Mapping[_Added, int]) -> list[History]:
+    months: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for (alias, card, month, since), times in sorted(counts.items()):
+        months.setdefault((alias, card), {}).setdefault(month, [0, 0])[since] += times
     return [
         History(
             brain=alias,
             card=card,
-            months=tuple(
-                (month, counts[alias, card, month, False], counts[alias, card, month, True])
-                for month in sorted(
-                    {month for one, name, month, _s in counts if (one, name) == (alias, card)}
-                )
-            ),
+            months=tuple((month, before, since) for month, (before, since) in known.items()),
         )
-        for alias, card in cards
+        for (alias, card), known in months.items()
     ]
 
 
@@ -469,19 +453,23 @@ def _digest(cards: list[tuple[str, Card]], directory: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _read(path: str, digest: str, directory: str) -> dict[str, Any]:
-    """Return what was counted of these patterns in what leads to HEAD; nothing of any other."""
+def _read(path: str, digest: str, directory: str) -> tuple[str, Counter[_Added]]:
+    """Return the commit up to which these patterns were counted and what was; "" for none.
+
+    Of what does not lead to HEAD nothing counts.
+    """
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
         cached = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
-        rows = [[*map(str, row[:3]), bool(row[3]), int(row[4])] for row in cached["counts"]]
+        rows = {
+            (str(alias), str(card), str(month), bool(since)): int(times)
+            for alias, card, month, since, times in cached["counts"]
+        }
         if cached["digest"] == digest and leads_to_head(directory, cached["commit"]):
-            return {"commit": cached["commit"], "counts": rows}
-    return {"commit": "", "counts": []}
+            return str(cached["commit"]), Counter(rows)
+    return "", Counter()
 
 
-def _write(
-    path: str, digest: str, commit: str, counts: Counter[tuple[str, str, str, bool]]
-) -> None:
+def _write(path: str, digest: str, commit: str, counts: Mapping[_Added, int]) -> None:
     rows = [[*key, n] for key, n in sorted(counts.items())]
     data = {"digest": digest, "commit": commit, "counts": rows}
     with contextlib.suppress(StorageError):  # counted anew next time

@@ -8,8 +8,8 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
@@ -44,7 +44,7 @@ from lessons_kb.learn.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.learn.signs import find_test_command, shows_outcome
+from lessons_kb.learn.signs import CHANGES, find_test_command, shows_outcome
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
@@ -78,8 +78,7 @@ def find_fix(
     ``brains`` is no part of it: a lesson fixes nothing.
     """
     top = git_top(directory) or directory
-    parts: dict[str, str] = {}
-    times: dict[str, float] = {}
+    parts: dict[str, tuple[str, float]] = {}
     for revision in (f"HEAD@{{{int(since)}}}", None):
         try:
             text = read_diff(directory, revision).text
@@ -87,17 +86,19 @@ def find_fix(
             continue
         for part in split_files(text):
             name = names_of(part)[-1]
-            if _is_lore(os.path.join(top, name), brains, top):
+            full = os.path.join(top, name)
+            if not name or name in parts or _is_lore(full, brains, top):
                 continue
-            written = _written(os.path.join(top, name), unknown=until or since)
-            if name and name not in parts and written >= since - _SLACK_SECONDS:
-                parts[name], times[name] = part, written
-    if until is not None:
-        settled = [name for name in parts if times[name] <= until + _SLACK_SECONDS]
-        parts = {name: parts[name] for name in settled} or parts
+            try:
+                written = os.stat(full).st_mtime
+            except OSError:
+                written = until or since
+            if written >= since - _SLACK_SECONDS:
+                parts[name] = part, written
+    settled = [name for name, (_part, at) in parts.items() if at <= (until or 0) + _SLACK_SECONDS]
     first = set(files)
-    ordered = sorted(parts, key=lambda name: (name not in first, name))
-    return "".join(parts[name] for name in ordered)
+    ordered = sorted(settled or parts, key=lambda name: (name not in first, name))
+    return "".join(parts[name][0] for name in ordered)
 
 
 def _is_lore(path: str, brains: Sequence[Layer], top: str) -> bool:
@@ -117,14 +118,6 @@ def _is_lore(path: str, brains: Sequence[Layer], top: str) -> bool:
     return False
 
 
-def _written(path: str, *, unknown: float) -> float:
-    """Return when a file was written, ``unknown`` for one that is gone."""
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return unknown
-
-
 PROPOSED = "proposed"
 """Kind of a draft that somebody wrote; the others are named in ``learn.triggers.TRIGGERS``."""
 MINED = "mined"
@@ -133,7 +126,6 @@ WINDOW_SECONDS = 7 * 86_400
 """A mistake and what fixed it lie no further apart."""
 MAX_DRAFT_BYTES = 200_000
 _MAX_EVENTS = 5_000
-_CHANGES = ("edit", "create", "remove")
 _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
 _ID = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
 
@@ -190,21 +182,20 @@ class Drafts:
             return found if found is None or shows_outcome(command) else ""
 
         now = time.time() if now is None else now
-        events = self._events(session, since=now - WINDOW_SECONDS)
+        since = now - WINDOW_SECONDS
+        events = self._layer.journal.events.find(session=session, since=since, limit=_MAX_EVENTS)
         phrases = self._layer.settings.triggers.patterns
-        triggers = find_triggers(events, identify=identify, phrases=phrases)
         made: list[Draft] = []
-        failed: LessonsError | None = None
-        for trigger in triggers:
+        failed: list[LessonsError] = []
+        for trigger in find_triggers(events, identify=identify, phrases=phrases):
             try:
                 draft = self._take_in(trigger, now)
             except LessonsError as error:
-                failed = failed or error  # one that cannot be written keeps no other back
-                continue
-            if draft is not None:
-                made.append(draft)
-        if failed is not None:
-            raise failed
+                failed.append(error)  # one that cannot be written keeps no other back
+            else:
+                made += [draft] if draft is not None else []
+        if failed:
+            raise failed[0]
         return made
 
     def propose(
@@ -234,20 +225,22 @@ class Drafts:
         ``detect`` are patterns as a header has them. Raises InputError for one that is unusable.
         """
         title = redact(title)  # its key is in lower case, where a secret is not seen
-        patterns = [parse_pattern(one) for one in detect]
         parts = dict(sections or {})
         if prevention:
             items = (" ".join(item.split()) for item in prevention)
             parts["Prevention Checklist"] = "\n".join(f"- [ ] {item}" for item in items)
-        sketch = Sketch(
-            title=title, sections=parts, paths=tuple(paths), stage=stage, example=example
+        text = _compose(
+            Sketch(title=title, sections=parts, paths=tuple(paths), stage=stage, example=example),
+            kind=kind,
+            topics=tuple(topics),
+            severity=severity,
+            symptoms=symptoms,
+            detect=[parse_pattern(one) for one in detect],
         )
-        header: dict[str, Any] = {"symptoms": tuple(symptoms) or None}
-        text = self._compose(
-            sketch, kind=kind, topics=topics, severity=severity, header=header, detect=patterns
-        )
-        first = name = _name(PROPOSED, normal_title(title))
-        at = time.time() if now is None else now
+        key = normal_title(title)
+        first = name = _name(PROPOSED, key)
+        facts = _facts(PROPOSED, key, text, time.time() if now is None else now)
+        facts |= {"by": by} if by else {}
         with self._folder.locked():
             number = 1
             while not self._may_renew(name, text, by=by):
@@ -255,9 +248,6 @@ class Drafts:
                 name = f"{first}-{number}"
             # What a killed writer left has no facts: nobody was told of it, the trash keeps it.
             over = None if self._folder.facts_of(name) is None else self._folder.read(name)
-            facts = {"kind": PROPOSED, "key": normal_title(title), "ids": [], "at": at, "seen": 1}
-            facts |= {"by": by} if by else {}
-            facts |= {"state": _OPEN, "digest": _digest(text)}
             self._folder.write(name, text, facts, over=over)
         return self.get(name)
 
@@ -279,16 +269,15 @@ class Drafts:
         with self._folder.locked():
             if self._folder.facts_of(name) is not None:
                 return None
-            text = self._compose(sketch, header={"symptoms": tuple(symptoms) or None}, at=at)
-            facts = {"kind": MINED, "key": key, "ids": [], "at": at, "seen": seen, "place": place}
-            facts |= {"state": _OPEN, "digest": _digest(text)}
+            text = _compose(sketch, symptoms=symptoms, at=at)
+            facts = _facts(MINED, key, text, at) | {"seen": seen, "place": place}
             self._folder.write(name, text, facts)
         return self.get(name)
 
     def all(self) -> list[Draft]:
         """Return the open drafts, newest first, then those of the past, likeliest first."""
         drafts = [draft for name in self.ids() if (draft := self._read(name)) is not None]
-        return sorted(drafts, key=_order)
+        return sorted(drafts, key=lambda one: (one.kind == MINED, one.place, -one.at, one.id))
 
     def ids(self) -> list[str]:
         """Return the ids of the drafts that wait, in order, without reading them."""
@@ -310,11 +299,11 @@ class Drafts:
 
     def find_missing(self, name: str, text: str) -> tuple[str, ...]:
         """Return what a draft would lack before it may be accepted if it held this text."""
-        return find_lacks(self._parse(replace(self.get(name), text=text)))
+        return find_lacks(self._parse(self.get(name).id, text))
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson, best first."""
-        card = self._parse(draft).card
+        card = self._parse(draft.id, draft.text).card
         return Cards(self._brain).find_near_duplicates(card) if card else []
 
     def find_agreed(self, draft: Draft) -> tuple[Pattern, ...]:
@@ -322,15 +311,14 @@ class Drafts:
         that of the card which an earlier draft became.
         """
         fix = find_diff(draft.text)
-        others = [draft.fix] if draft.fix else []
+        others = [draft.fix]
         if draft.card:
             with contextlib.suppress(LessonsError):
                 layer, card = Cards(self._brain).find(draft.card)
                 others.append(find_diff(read_text(os.path.join(layer.root, card.id))))
-        for other in filter(None, others if fix else ()):
-            if found := propose_patterns(self._brain.directory, other, again=fix):
-                return tuple(found)
-        return ()
+        pairs = (other for other in others if fix and other)
+        found = (propose_patterns(self._brain.directory, other, again=fix) for other in pairs)
+        return tuple(next(filter(None, found), ()))
 
     def rewrite(self, name: str, text: str, *, seen: str) -> Draft:
         """Write the text of a draft anew; ``seen`` is as in ``accept``."""
@@ -365,28 +353,27 @@ class Drafts:
         active; DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
         """
         with hold_new(self._layer.root):
-            return self._accept(self._get_seen(name, seen), on_duplicate, today)
-
-    def _accept(self, draft: Draft, on_duplicate: str, today: str | None) -> Card:
-        if draft.missing:
-            raise InputError(
-                f"{draft.id} is incomplete; add {'; '.join(draft.missing)} in {draft.path}"
-            )
-        card = self._parse(draft).card
-        if card is None:
-            raise EditRefused(f"{draft.path} is not a readable card; fix its header")
-        if card.source == "auto":
-            self._check_room()
-        if on_duplicate != "new":
-            for one in self.find_near_duplicates(draft):
-                if one.level != RELATED:
-                    raise DuplicateCard(
-                        f"{one.reason}; `lessons review --merge {draft.id} {one.card.id}` counts "
-                        "it there, `--on-duplicate new` writes a second card",
-                        existing=one.card.id,
-                    )
-        made = self._write(draft, card, self._text(draft, today))
-        self._settle(draft, _ACCEPTED, made.id, over=draft.text)
+            draft = self._get_seen(name, seen)
+            card = self._parse(draft.id, draft.text).card
+            if draft.missing:
+                missing = "; ".join(draft.missing)
+                raise InputError(f"{draft.id} is incomplete; add {missing} in {draft.path}")
+            if card is None:
+                raise EditRefused(f"{draft.path} is not a readable card; fix its header")
+            if card.source == "auto":
+                self._check_room()
+            near = self.find_near_duplicates(draft) if on_duplicate != "new" else []
+            if one := next((one for one in near if one.level != RELATED), None):
+                raise DuplicateCard(
+                    f"{one.reason}; `lessons review --merge {draft.id} {one.card.id}` counts "
+                    "it there, `--on-duplicate new` writes a second card",
+                    existing=one.card.id,
+                )
+            changes: dict[str, Any] = {"created": today or _date(time.time())}
+            changes |= {"last-seen": _date(draft.at)}
+            changes |= {"occurrences": draft.seen} if draft.seen > 1 else {}
+            made = self._write(draft, card, redact_card(edit_header(draft.text, changes)))
+            self._settle(draft, _ACCEPTED, made.id, over=draft.text)
         return made
 
     def merge(
@@ -404,7 +391,7 @@ class Drafts:
         """
         with hold_new(self._layer.root):
             draft = self._get_seen(name, seen)
-            known = self._parse(draft).card
+            known = self._parse(draft.id, draft.text).card
             task = known.examples[-1] if known and known.examples else None
             merged = self._count(draft, card, task=task, today=today, at=at)
             self._settle(draft, _MERGED, merged.id)
@@ -417,22 +404,6 @@ class Drafts:
         """
         draft = self._get_seen(name, seen)
         self._settle(draft, _DISCARDED, "")
-        return draft
-
-    def _write(self, _draft: Draft, card: Card, text: str) -> Card:
-        """Write the card that a draft becomes; a subclass may write it elsewhere."""
-        return Cards(self._brain).add(text, kind=card.kind, title=card.title)
-
-    def _count(
-        self, _draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
-    ) -> Card:
-        """Count a draft at a card; a subclass may write that elsewhere."""
-        return Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
-
-    def _get_seen(self, name: str, seen: str | None) -> Draft:
-        draft = self.get(name)
-        if seen is not None and seen != draft.digest:
-            raise EditRefused("the draft was changed after you opened it; read it again")
         return draft
 
     def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
@@ -454,11 +425,10 @@ class Drafts:
         failed = [event.at for event in events if event.outcome == "exec_error"]
         since = failed[0 if title else -1] if failed else events[0].at
         place = self._place(events[-1])
-        edited = [path for event in events if event.kind in _CHANGES for path in event.targets]
+        edited = [path for event in events if event.kind in CHANGES for path in event.targets]
         diff = find_fix(place, since=since, files=edited, brains=self._brain.layers)
         if title and edited:
-            parts = [part for part in split_files(diff) if names_of(part)[-1] in edited]
-            diff = "".join(parts)
+            diff = "".join(part for part in split_files(diff) if names_of(part)[-1] in edited)
         learn = partial(propose_patterns, place)
         return sketch_session(events, diff=redact(diff), title=title, propose=learn)
 
@@ -466,32 +436,42 @@ class Drafts:
         """Return what the working diff of ``FILE`` or ``FILE:LINE`` tells; InputError if none."""
         name, colon, number = where.rpartition(":")
         path, line = (name, int(number)) if colon and number.isdecimal() else (where, 0)
-        full = os.path.normpath(os.path.join(os.getcwd(), path))
-        inside = os.path.relpath(os.path.realpath(full), self._brain.directory)
-        posix = inside.replace(os.sep, "/")
-        hunks = pick_hunks(read_diff(self._brain.directory).text, posix, line)
+        directory = self._brain.directory
+        inside = os.path.relpath(os.path.realpath(path), directory).replace(os.sep, "/")
+        hunks = pick_hunks(read_diff(directory).text, inside, line)
         if not hunks:
             raise InputError(f"{where} has no change against HEAD; give a changed file and line")
-        learn = partial(propose_patterns, self._brain.directory)
-        return sketch_diff(posix, redact(hunks), line=line, title=title, propose=learn)
+        learn = partial(propose_patterns, directory)
+        return sketch_diff(inside, redact(hunks), line=line, title=title, propose=learn)
 
-    def _events(self, session: str | None, *, since: float) -> list[Event]:
-        return self._layer.journal.events.find(session=session, since=since, limit=_MAX_EVENTS)
+    def _write(self, _draft: Draft, card: Card, text: str) -> Card:
+        """Write the card that a draft becomes; a subclass may write it elsewhere."""
+        return Cards(self._brain).add(text, kind=card.kind, title=card.title)
+
+    def _count(
+        self, _draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
+    ) -> Card:
+        """Count a draft at a card; a subclass may write that elsewhere."""
+        return Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
+
+    def _get_seen(self, name: str, seen: str | None) -> Draft:
+        draft = self.get(name)
+        if seen is not None and seen != draft.digest:
+            raise EditRefused("the draft was changed after you opened it; read it again")
+        return draft
 
     def _take_in(self, trigger: Trigger, now: float) -> Draft | None:
         """Write, renew or count one trigger's draft; None when all of it is known."""
         with self._folder.locked():
             known = self._folder.facts()
-            ids = list(trigger.ids)
-            same = [n for n, facts in known.items() if set(ids) & set(facts.get("ids", ()))]
-            if same:
-                return self._renew(same[0], known[same[0]], trigger)
-            again = [n for n, facts in known.items() if facts.get("key") == trigger.key]
-            for name in again:
-                facts = known[name]
+            for name, facts in known.items():
+                if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
+                    return self._renew(name, facts, trigger)
+            again = {n: facts for n, facts in known.items() if facts.get("key") == trigger.key}
+            for name, facts in again.items():
                 if facts.get("state") in (_OPEN, _DISCARDED):
-                    seen = int(facts.get("seen", 1)) + 1
-                    grown = {**facts, "seen": seen, "at": now, "ids": [*facts["ids"], *ids]}
+                    ids = [*facts["ids"], *trigger.ids]
+                    grown = {**facts, "seen": int(facts.get("seen", 1)) + 1, "at": now, "ids": ids}
                     if facts["state"] == _OPEN and (fix := self._find_fix(trigger)):
                         grown["fix"] = redact(fix)[:MAX_DIFF]
                     self._folder.note(name, grown)
@@ -500,22 +480,10 @@ class Drafts:
             if name in known:
                 name = f"{name}-{len(again) + 1}"
             text = self._compose_trigger(trigger)
-            card = next((str(known[n].get("card", "")) for n in reversed(again)), "")
-            facts = {"kind": trigger.kind, "key": trigger.key, "ids": ids, "at": now, "seen": 1}
-            facts |= {"state": _OPEN, "digest": _digest(text), "card": card}
-            self._folder.write(name, text, facts)
+            card = next((str(facts.get("card", "")) for facts in reversed(again.values())), "")
+            facts = _facts(trigger.kind, trigger.key, text, now)
+            self._folder.write(name, text, {**facts, "ids": [*trigger.ids], "card": card})
         return self.get(name)
-
-    def _may_renew(self, name: str, text: str, *, by: str) -> bool:
-        """Tell whether a proposal may be written over what has its name, if anything has."""
-        known, facts = self._folder.read(name), self._folder.facts_of(name)
-        if known is None or facts is None or known == text:
-            return True
-        return facts.get("by", "") == by and not self._is_edited(name, known)
-
-    def _is_edited(self, name: str, text: str) -> bool:
-        """Tell whether a draft's text is another than the one that was written here."""
-        return _digest(text) != (self._folder.facts_of(name) or {}).get("digest")
 
     def _renew(self, name: str, facts: dict[str, Any], trigger: Trigger) -> Draft | None:
         """Say more in a draft that nobody has touched, when its turn has gone on."""
@@ -532,62 +500,47 @@ class Drafts:
         self._folder.write(name, fuller, grown, over=text)
         return self.get(name)
 
+    def _may_renew(self, name: str, text: str, *, by: str) -> bool:
+        """Tell whether a proposal may be written over what has its name, if anything has."""
+        known, facts = self._folder.read(name), self._folder.facts_of(name)
+        if known is None or facts is None or known == text:
+            return True
+        return facts.get("by", "") == by and _digest(known) == facts.get("digest")
+
     def _compose_trigger(self, trigger: Trigger) -> str:
-        diff = self._find_fix(trigger)
         learn = partial(propose_patterns, self._place(trigger.cause))
-        sketch = sketch_trigger(trigger, diff=diff, propose=learn)
-        return self._compose(sketch, at=trigger.cause.at)
+        sketch = sketch_trigger(trigger, diff=self._find_fix(trigger), propose=learn)
+        return _compose(sketch, at=trigger.cause.at)
 
     def _find_fix(self, trigger: Trigger) -> str:
         """Return the change that put right what a trigger tells of, "" where that is not known."""
         if trigger.kind != RED_GREEN or not trigger.failure or is_posted(trigger.cause.session):
             return ""
-        place = self._place(trigger.cause)
-        since, until = trigger.failure.at, trigger.cause.at
-        brains = self._brain.layers
-        return find_fix(place, since=since, until=until, files=trigger.files, brains=brains)
-
-    def _compose(
-        self,
-        sketch: Sketch,
-        *,
-        kind: str = "lesson",
-        topics: Iterable[str] = (),
-        severity: str | None = None,
-        header: Mapping[str, Any] | None = None,
-        detect: Sequence[Pattern] = (),
-        at: float | None = None,
-    ) -> str:
-
-        text = compose(
-            sketch,
-            kind=kind,
-            topics=tuple(topics),
-            severity=severity,
-            created=_date(time.time() if at is None else at),
-            header={"source": "auto", **(header or {})},
-            detect=detect,
+        return find_fix(
+            self._place(trigger.cause),
+            since=trigger.failure.at,
+            until=trigger.cause.at,
+            files=trigger.files,
+            brains=self._brain.layers,
         )
-        return redact_card(text)
-
-    def _read(self, name: str) -> Draft | None:
-        facts, text = self._folder.facts_of(name), self._folder.read(name)
-        if facts is None or text is None or facts.get("state") != _OPEN:
-            return None
-        return self._draft(name, facts, text)
 
     def _place(self, event: Event) -> str:
         here = not is_posted(event.session) and os.path.isdir(event.scope)
         return event.scope if here else self._brain.directory
 
-    def _draft(self, name: str, facts: Mapping[str, Any], text: str) -> Draft:
-        draft = Draft(
+    def _read(self, name: str) -> Draft | None:
+        facts, text = self._folder.facts_of(name), self._folder.read(name)
+        if facts is None or text is None or facts.get("state") != _OPEN:
+            return None
+        document = self._parse(name, text)
+        return Draft(
             id=name,
             path=self._folder.path(name),
-            title=name,
+            title=document.card.title if document.card else name,
             kind=str(facts.get("kind", PROPOSED)),
             at=float(facts.get("at", 0)),
             seen=int(facts.get("seen", 1)),
+            missing=find_lacks(document),
             card=str(facts.get("card", "")),
             text=text,
             place=int(facts.get("place", 0)),
@@ -595,22 +548,9 @@ class Drafts:
             by=str(facts.get("by", "")),
         )
 
-        document = self._parse(draft)
-        title = document.card.title if document.card else name
-        return replace(draft, title=title, missing=find_lacks(document))
-
-    def _parse(self, draft: Draft) -> Document:
-
-        path = f"lessons/{draft.id}.md"
-        return parse_card(draft.text, path=path, folders=self._layer.settings.folders)
-
-    def _text(self, draft: Draft, today: str | None) -> str:
-        """Return the card that a draft becomes: dated, counted, without secrets."""
-        date = today or _date(time.time())
-        changes: dict[str, Any] = {"created": date, "last-seen": _date(draft.at)}
-        if draft.seen > 1:
-            changes["occurrences"] = draft.seen
-        return redact_card(edit_header(draft.text, changes))
+    def _parse(self, name: str, text: str) -> Document:
+        folders = self._layer.settings.folders
+        return parse_card(text, path=f"lessons/{name}.md", folders=folders)
 
     def _check_room(self) -> None:
         limit = self._layer.settings.learn.max_auto_cards
@@ -625,14 +565,39 @@ class Drafts:
     def _settle(self, draft: Draft, state: str, card: str, *, over: str | None = None) -> None:
         """Note what became of a draft; ``over`` is the text that is kept elsewhere."""
         with self._folder.locked():
-            if over is None and not self._is_edited(draft.id, draft.text):
+            facts = self._folder.facts_of(draft.id) or {}
+            if over is None and draft.digest == facts.get("digest"):
                 over = draft.text
-            facts = {**(self._folder.facts_of(draft.id) or {}), "state": state, "card": card}
+            facts |= {"state": state, "card": card}
             self._folder.settle(draft.id, facts, now=time.time(), over=over)
 
 
-def _order(draft: Draft) -> tuple[bool, int, float, str]:
-    return draft.kind == MINED, draft.place, -draft.at, draft.id
+def _facts(kind: str, key: str, text: str, at: float) -> dict[str, Any]:
+    """Return what is noted of a new draft beside its text."""
+    facts: dict[str, Any] = {"kind": kind, "key": key, "ids": [], "at": at, "seen": 1}
+    return {**facts, "state": _OPEN, "digest": _digest(text)}
+
+
+def _compose(
+    sketch: Sketch,
+    *,
+    symptoms: Sequence[str] = (),
+    at: float | None = None,
+    kind: str = "lesson",
+    topics: tuple[str, ...] = (),
+    severity: str | None = None,
+    detect: Sequence[Pattern] = (),
+) -> str:
+    text = compose(
+        sketch,
+        kind=kind,
+        topics=topics,
+        severity=severity,
+        created=_date(time.time() if at is None else at),
+        header={"source": "auto", "symptoms": tuple(symptoms) or None},
+        detect=detect,
+    )
+    return redact_card(text)
 
 
 def _name(kind: str, key: str) -> str:
@@ -683,10 +648,9 @@ class BranchReview(Drafts):
 
     def find_waiting(self) -> list[Card]:
         """Return the cards that are on the branch and not in the folder's history yet."""
-        names = self._branch.find_unmerged(self._folder_in_git)
         tip = self._branch.tip()
         found = []
-        for name in names:
+        for name in self._branch.find_unmerged(self._folder_in_git):
             path = name.removeprefix(self._folder_in_git)
             data = self._branch.read(tip, name) if path.endswith((".md", ".markdown")) else None
             if data is not None:
@@ -696,7 +660,7 @@ class BranchReview(Drafts):
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson, those that wait on the branch first."""
-        card = self._parse(draft).card
+        card = self._parse(draft.id, draft.text).card
         served = super().find_near_duplicates(draft)
         if card is None:
             return served
@@ -707,30 +671,25 @@ class BranchReview(Drafts):
 
     def _write(self, draft: Draft, card: Card, text: str) -> Card:
         stem = f"{card.kind}s/{slug(redact(card.title))}"
-        made = ""
 
         def add(start: str) -> Mapping[str, bytes]:
-            nonlocal made
-            for made in islice(numbered_names(stem), 1_000):
-                there = os.path.lexists(os.path.join(self._layer.root, *made.split("/")))
-                if not there and self._branch.find_entry(start, self._folder_in_git + made) is None:
-                    return {made: text.encode("utf-8")}
+            for path in islice(numbered_names(stem), 1_000):
+                there = os.path.lexists(os.path.join(self._layer.root, *path.split("/")))
+                if not there and self._branch.find_entry(start, self._folder_in_git + path) is None:
+                    return {path: text.encode("utf-8")}
             raise InputError(f"1,000 cards are named {stem}; choose another title")
 
-        self._commit(add, f"Add a {card.kind}: {clean_line(card.title)}", draft)
-        written = parse_card(text, path=made, folders=self._layer.settings.folders).card
-        return written or card
+        message = f"Add a {card.kind}: {clean_line(card.title)}"
+        return self._commit(add, message, draft) or card
 
     def _count(
         self, draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
     ) -> Card:
         cards = Cards(self._brain)
         waiting = next((one for one in self.find_waiting() if one.id == card), None)
-        known = waiting or cards.find(card)[1]
-        counted = ""
+        known = waiting or cards.get(card)
 
         def count(start: str) -> Mapping[str, bytes]:
-            nonlocal counted
             data = self._branch.read(start, self._folder_in_git + known.id)
             if data is None:
                 raise InputError(f"{known.id} is not committed; commit it before you merge into it")
@@ -741,13 +700,15 @@ class BranchReview(Drafts):
             counted = cards.bump_text(self._layer, known.id, text, task=task, today=today)
             return {known.id: counted.encode("utf-8")}
 
-        self._commit(count, f"Count once more: {clean_line(known.title)}", draft)
+        merged = self._commit(count, f"Count once more: {clean_line(known.title)}", draft)
         cards.note_bump(self._layer, known.id, at=at)
-        merged = parse_card(counted, path=known.id, folders=self._layer.settings.folders).card
         return merged or known
 
-    def _commit(self, change: _Change, message: str, draft: Draft) -> None:
-        """Commit a change of the brain's files; write them where the folder shows the branch."""
+    def _commit(self, change: _Change, message: str, draft: Draft) -> Card | None:
+        """Commit a change of one of the brain's files and return the card that it holds then.
+
+        Where the folder shows the branch, the file is written too.
+        """
         here = self.is_checked_out()
         written: dict[str, tuple[bytes | None, bytes]] = {}
 
@@ -762,16 +723,24 @@ class BranchReview(Drafts):
 
         text = f"{message}\n\nReviewed on the server's page; {tell_source(draft)} as {draft.id}.\n"
         self._branch.commit(changed, message=text, author=self._author)
-        for full, (before, data) in written.items() if here else ():
-            self._layer.touch()
-            self._put(full.removeprefix(self._folder_in_git), before, data)
-            self._branch.stage(full)
+        card = None
+        for full, (before, data) in written.items():
+            path = full.removeprefix(self._folder_in_git)
+            if here:
+                self._layer.touch()
+                self._put(path, before, data)
+                self._branch.stage(full)
+            card = parse_bytes(data, path=path, folders=self._layer.settings.folders).card
+        return card
 
     def _put(self, path: str, before: bytes | None, data: bytes) -> None:
         """Write a file that was committed; what somebody saved there meanwhile stays."""
 
+        def as_in_git(text: bytes) -> bytes:  # whatever line ends its checkout has
+            return text.replace(b"\r\n", b"\n")
+
         def replace(found: bytes) -> bytes:
-            unchanged = before is not None and _lines(found) == _lines(before)
+            unchanged = before is not None and as_in_git(found) == as_in_git(before)
             return data if unchanged else found
 
         if before is not None:
@@ -786,8 +755,3 @@ def tell_source(draft: Draft) -> str:
     if draft.by:
         return f"proposed by {draft.by}"
     return "proposed" if draft.kind == PROPOSED else f"drafted ({draft.kind})"
-
-
-def _lines(data: bytes) -> bytes:
-    """Return a text as git keeps it, whatever line ends its checkout has."""
-    return data.replace(b"\r\n", b"\n")

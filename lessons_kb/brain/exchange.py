@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import json
 import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from lessons_kb.brain.cards import MAX_EXAMPLES, Cards, redact_card
+from lessons_kb.brain.cards import MAX_EXAMPLES, MAX_OCCURRENCES, Cards, day_or_today, redact_card
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.edit import Change, edit_header
 from lessons_kb.cards.links import is_reserved, numbered_names, slug
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
-from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, compare
+from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.importers import galangal
@@ -28,7 +28,8 @@ from lessons_kb.importers.agent_notes import read_memory
 from lessons_kb.importers.jsonl import read_lines
 from lessons_kb.importers.markdown_blocks import Incoming, Reading, origin_key
 from lessons_kb.importers.review_findings import read_review
-from lessons_kb.model import DONE, FAILURES, NOTE, Card, Document, Event
+from lessons_kb.learn.signs import CHANGES
+from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import read_byte_lines
@@ -109,9 +110,6 @@ def _is_transcript(head: bytes) -> bool:
     return False
 
 
-Change = str | int | tuple[str, ...] | None
-
-
 CREATE, BUMP, SKIP = "create", "bump", "skip"
 ON_NEAR = ("skip", "new", "bump")
 FORMATS = ("json", "jsonl", "markdown")
@@ -181,7 +179,6 @@ class Exchange:
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
         lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
         shelf = _Shelf(self._brain, near)
-        known = shelf.known
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
             Step(action=SKIP, title=one.title, where=one.where, reason=one.reason)
@@ -192,7 +189,7 @@ class Exchange:
             notes=reading.notes,
             lessons=(*lessons, *(None for _ in passed)),
             near=near,
-            known=known,
+            known=shelf.known,
         )
 
     def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[Step, ...]:
@@ -203,39 +200,33 @@ class Exchange:
         Where cards came or went since, each step is planned anew: of two imports of one file that
         run at once, the second finds the cards of the first.
         """
-        with hold_new(self._brain.layers[0].root):
-            return self._carry_out(self._renewed(plan), today=today)
-
-    def _renewed(self, plan: Plan) -> Plan:
-        shelf = _Shelf(self._brain, plan.near)
-        if shelf.known == plan.known:
-            return plan
-        pairs = zip(plan.steps, plan.lessons, strict=True)
-        steps = [step if lesson is None else shelf.judge(lesson) for step, lesson in pairs]
-        return replace(plan, steps=tuple(steps))
-
-    def _carry_out(self, plan: Plan, *, today: str | None) -> tuple[Step, ...]:
-        date = today or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
-        written: dict[str, str] = {}
-        homes = _homes(self._brain)
-        done = []
-        for step, lesson in zip(plan.steps, plan.lessons, strict=True):
-            if lesson is None or step.action == SKIP:
+        date = day_or_today(today)
+        nearest = self._brain.layers[0]
+        with hold_new(nearest.root):
+            shelf = _Shelf(self._brain, plan.near)
+            changed = shelf.known != plan.known
+            homes = {
+                card.id: layer
+                for layer in reversed(self._brain.layers)
+                for card in layer.read(lambda one: one.catalogue.all_cards())
+            }
+            written: dict[str, str] = {}
+            done = []
+            for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
+                step = shelf.judge(lesson) if changed and lesson else planned
+                try:
+                    if lesson and step.action == CREATE:
+                        written[step.card] = made = self._create(lesson, date)
+                        step = replace(step, card=made)
+                    elif lesson and step.action == BUMP:
+                        target = written.get(step.card, step.card)
+                        _bump(homes.get(target, nearest), target, lesson, date)
+                        step = replace(step, card=target)
+                except StorageError:
+                    raise
+                except LessonsError as error:
+                    step = replace(step, action=SKIP, reason=str(error))
                 done.append(step)
-                continue
-            try:
-                if step.action == CREATE:
-                    made = self._create(lesson, date)
-                    written[step.card] = made
-                    done.append(replace(step, card=made))
-                else:
-                    target = written.get(step.card, step.card)
-                    _bump(homes.get(target, self._brain.layers[0]), target, lesson, date)
-                    done.append(replace(step, card=target))
-            except StorageError:
-                raise
-            except LessonsError as error:
-                done.append(replace(step, action=SKIP, reason=str(error)))
         return tuple(done)
 
     def export(self, form: str) -> Iterator[str]:
@@ -250,28 +241,28 @@ class Exchange:
     def _texts(self) -> Iterator[tuple[Card, str]]:
         self._brain.refresh()
         for layer in self._brain.layers:
-            limit = layer.settings.index.max_file_bytes
+            settings = layer.settings
             for card in layer.read(lambda one: one.catalogue.all_cards()):
-                if card.kind != NOTE:
-                    data = card_files.read_bytes(layer.root, card.id, limit=limit)
-                    text = data.decode("utf-8", "replace")
-                    shown = redact_card(text)
-                    folders = layer.settings.folders
-                    again = (
-                        None if shown == text else parse_card(shown, path=card.id, folders=folders)
-                    )
-                    yield (again and again.card) or card, shown
+                if card.kind == NOTE:
+                    continue
+                limit = settings.index.max_file_bytes
+                data = card_files.read_bytes(layer.root, card.id, limit=limit)
+                text = data.decode("utf-8", "replace")
+                if (shown := redact_card(text)) != text:
+                    again = parse_card(shown, path=card.id, folders=settings.folders).card
+                    card = again or card  # noqa: PLW2901
+                yield card, shown
 
     def _create(self, lesson: Incoming, date: str) -> str:
-        root = self._brain.layers[0].root
         text = card_text(lesson, created=date)
         if lesson.text:
             if is_safe_id(lesson.id):
                 with contextlib.suppress(DuplicateCard, InputError):
+                    root = self._brain.layers[0].root
                     return card_files.create(root, lesson.id, text.encode("utf-8"))
-            text = add_origin(text, lesson.origin)  # it gets another name: remember it so
-        made = Cards(self._brain).add(text, kind=lesson.kind, title=lesson.title)
-        return made.id
+            # It gets another name: remember where it came from.
+            text = edit_header(text, {ORIGIN_KEY: (*read_origins(text), lesson.origin)})
+        return Cards(self._brain).add(text, kind=lesson.kind, title=lesson.title).id
 
 
 class _Shelf:
@@ -284,7 +275,7 @@ class _Shelf:
         self._added: dict[tuple[str, ...], list[Card]] = {}
         """By the terms of their titles: what its source keeps apart is not ours to join."""
         self._origins = _find_origins(brain.layers)
-        self._nearest = brain.layers[0]
+        self._folders = brain.layers[0].settings.folders
         self._ids = {card.id: card for card in cards}
         self._taken = set(self._ids)
         self.known = tuple(sorted(self._ids))
@@ -299,75 +290,76 @@ class _Shelf:
         except LessonsError as error:
             return replace(step, action=SKIP, reason=str(error))
         own = self._ids.get(known) or self._ids.get(lesson.id)
-        if own is not None and (known or _is_same(card, own)):
+        if own is not None and not known:
+            alike = compare(card.title, own)
+            own = own if alike and alike.level == SAME else None
+        if own is not None:
+            step = replace(step, card=own.id)
             if lesson.occurrences > own.occurrences:
                 why = f"imported before, now seen {lesson.occurrences}×"
-                return replace(step, action=BUMP, card=own.id, reason=why)
-            return replace(step, action=SKIP, card=own.id, reason="already here")
+                return replace(step, action=BUMP, reason=why)
+            return replace(step, action=SKIP, reason="already here")
         if known:
             return replace(step, action=SKIP, card=known, reason="twice in the source")
-        near = self._find_near_duplicate(card)
-        if near is not None:
-            if near.action == BUMP:
-                self._origins[origin] = near.card
-            return replace(step, action=near.action, card=near.card, reason=near.reason)
+        if (alike := self._find_near_duplicate(card)) is not None:
+            action, how = BUMP, ""
+            if alike.level == NEAR:
+                action, how = self._near, "" if self._near == BUMP else _NEAR_HINT
+            if action == BUMP:
+                self._origins[origin] = alike.card.id
+            return replace(step, action=action, card=alike.card.id, reason=f"{alike.reason}{how}")
         self._added.setdefault(tuple(analyze(card.title)), []).append(card)
         self._taken.add(card.id)
         self._origins[origin] = card.id
         return replace(step, card=card.id)
 
-    def _find_near_duplicate(self, card: Card) -> Step | None:
-        """Return what becomes of a card that is there in other words, None where none is."""
+    def _find_near_duplicate(self, card: Card) -> NearDuplicate | None:
+        """Return the card that is there in other words and decides, None where none does."""
         said = "\n".join((card.why, *card.checklist))
+        for one in self._known.find(card.title, text=said):
+            if one.level == SAME or (one.level == NEAR and self._near != "new"):
+                return one
         added = self._added.get(tuple(analyze(card.title)), ())
-        same = [one for other in added if (one := compare(card.title, other))]
-        for one in (*self._known.find(card.title, text=said), *same):
-            step = Step(action=BUMP, title="", where="", card=one.card.id, reason=one.reason)
-            if one.level == SAME:
-                return step
-            if one.level == NEAR and one not in same and self._near != "new":
-                how = "" if self._near == BUMP else _NEAR_HINT
-                return replace(step, action=self._near, reason=f"{one.reason}{how}")
-        return None
+        same = (compare(card.title, other) for other in added)
+        return next((one for one in same if one and one.level == SAME), None)
 
     def _parsed(self, lesson: Incoming) -> Card:
+        """Return the card that a lesson would become, with the id that it would get."""
+        path = lesson.id
+        if not is_safe_id(path) or path in self._taken:
+            names = numbered_names(f"{lesson.kind}s/{slug(redact(lesson.title))}")
+            path = next(name for name in names if name not in self._taken)
         text = card_text(lesson, created=_ANY_DATE)
-        path = self._free_id(lesson)
-        document = parse_card(text, path=path, folders=self._nearest.settings.folders)
+        document = parse_card(text, path=path, folders=self._folders)
         if document.card is None or document.card.kind == NOTE:
             why = document.findings[0].message if document.findings else "would be a note"
             raise EditRefused(f"not a valid card: {why}")
         return document.card
 
-    def _free_id(self, lesson: Incoming) -> str:
-        """Return the name that the card would get."""
-        if is_safe_id(lesson.id) and lesson.id not in self._taken:
-            return lesson.id
-        stem = f"{lesson.kind}s/{slug(redact(lesson.title))}"
-        return next(path for path in numbered_names(stem) if path not in self._taken)
-
-
-def _is_same(card: Card, other: Card) -> bool:
-    found = compare(card.title, other)
-    return found is not None and found.level == SAME
-
-
-def _homes(brain: Layers) -> dict[str, Layer]:
-    """Return the layer of each card that is there; the nearest of those that know an id."""
-    return {
-        card.id: layer
-        for layer in reversed(brain.layers)
-        for card in layer.read(lambda one: one.catalogue.all_cards())
-    }
-
 
 def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
-    folders = layer.settings.folders
+    """Count at a card what an import has seen.
+
+    A lesson that came from there before brings its new total, any other one what it has seen.
+    """
 
     def edited(data: bytes) -> bytes:
-        document = parse_bytes(data, path=card_id, folders=folders)
-        text = data.decode("utf-8")
-        return edit_header(text, count_in(document, text, lesson, date)).encode("utf-8")
+        document = parse_bytes(data, path=card_id, folders=layer.settings.folders)
+        text, card = data.decode("utf-8"), document.card
+        if card is None:
+            raise EditRefused(f"{document.findings[0].message}; run `lessons lint` for a fix")
+        origins = read_origins(text)
+        total = max(card.occurrences, lesson.occurrences)
+        changes: dict[str, Change] = {}
+        known = origin_key(lesson.origin) in map(origin_key, origins)
+        if not known and not (lesson.id == card.id and lesson.text):
+            total = card.occurrences + lesson.occurrences
+            changes[ORIGIN_KEY] = (*origins, lesson.origin)
+        changes["occurrences"] = min(total, MAX_OCCURRENCES)
+        changes["last-seen"] = max(filter(None, (card.last_seen, lesson.last_seen or date)))
+        if fresh := [example for example in lesson.examples if example not in card.examples]:
+            changes["examples"] = tuple(map(redact, (*card.examples, *fresh)[-MAX_EXAMPLES:]))
+        return edit_header(text, changes).encode("utf-8")
 
     card_files.rewrite(layer.root, card_id, edited)
 
@@ -377,12 +369,11 @@ def read_lessons(source: str, path: str) -> Reading:
     if source == GALANGAL:
         columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
         return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
-    if source == REVIEW:
-        return read_review(import_files.read_source(path), name=path)
-    if source == MEMORY:
-        return read_memory(import_files.read_source(path), name=path)
     if source == JSONL:
         return read_lines(import_files.read_source_lines(path), name=path)
+    if source in (REVIEW, MEMORY):
+        read = read_review if source == REVIEW else read_memory
+        return read(import_files.read_source(path), name=path)
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
 
 
@@ -409,12 +400,9 @@ def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
     return found
 
 
-MAX_OCCURRENCES = 1_000_000
-
 _SAFE_PART = re.compile(
     r"[^._\-\s/\\:*?\"<>|\x00-\x1f](?:[^/\\:*?\"<>|\x00-\x1f]{0,119}[^. /\\:*?\"<>|\x00-\x1f])?"
 )
-_NO_FOLDER = ("node_modules",)
 
 
 def card_text(lesson: Incoming, *, created: str) -> str:
@@ -424,7 +412,6 @@ def card_text(lesson: Incoming, *, created: str) -> str:
     """
     if lesson.text:
         return redact_card(lesson.text)
-    parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
     header: dict[str, Change] = {
         "type": lesson.kind,
         "title": lesson.title,
@@ -445,51 +432,16 @@ def card_text(lesson: Incoming, *, created: str) -> str:
         "evidence": lesson.evidence,
         "supported-by": lesson.supported_by,
         "reopen-when": lesson.reopen_when,
-        ORIGIN_KEY: lesson.origin or None,
     }
-    given = {
-        name: tuple(map(redact, value))
-        if isinstance(value, tuple)
-        else redact(value)
-        if isinstance(value, str) and name != ORIGIN_KEY
-        else value
-        for name, value in header.items()
-        if value not in (None, ())
-    }
+    for name, value in header.items():
+        if isinstance(value, str):
+            header[name] = redact(value)
+        elif isinstance(value, tuple):
+            header[name] = tuple(map(redact, value)) or None
+    header[ORIGIN_KEY] = lesson.origin or None
+    given = {name: value for name, value in header.items() if value is not None}
+    parts = (f"## {heading}\n\n{text}\n" for heading, text in lesson.sections)
     return edit_header("\n" + redact("\n".join(parts)), given)
-
-
-def add_origin(text: str, origin: str) -> str:
-    """Return a card's text that says it came from there too."""
-    return edit_header(text, {ORIGIN_KEY: (*read_origins(text), origin)})
-
-
-def count_in(document: Document, text: str, lesson: Incoming, date: str) -> Mapping[str, Change]:
-    """Return the changes by which a card takes in what an import has seen.
-
-    A lesson that came from there before brings its new total, any other one what it has seen.
-    """
-    card = document.card
-    if card is None:
-        raise EditRefused(f"{document.findings[0].message}; run `lessons lint` for a fix")
-    origins = read_origins(text)
-    known = origin_key(lesson.origin) in map(origin_key, origins)
-    total = max(card.occurrences, lesson.occurrences)
-    if not known and not (lesson.id == card.id and lesson.text):
-        total = card.occurrences + lesson.occurrences
-        origins = (*origins, lesson.origin)
-    seen = max(filter(None, (card.last_seen, lesson.last_seen or date)))
-    changes: dict[str, Change] = {
-        "occurrences": min(total, MAX_OCCURRENCES),
-        "last-seen": seen,
-    }
-    fresh = [example for example in lesson.examples if example not in card.examples]
-    if fresh:
-        examples = (*card.examples, *fresh)[-MAX_EXAMPLES:]
-        changes["examples"] = tuple(redact(example) for example in examples)
-    if origins != read_origins(text):
-        changes[ORIGIN_KEY] = origins
-    return changes
 
 
 def is_safe_id(card_id: str) -> bool:
@@ -497,19 +449,18 @@ def is_safe_id(card_id: str) -> bool:
     parts = card_id.split("/")
     return (
         card_id.endswith((".md", ".markdown"))
-        and all(_SAFE_PART.fullmatch(part) and part not in _NO_FOLDER for part in parts)
-        and not any(is_reserved(part) for part in parts)
+        and all(_SAFE_PART.fullmatch(part) and part != "node_modules" for part in parts)
+        and not any(map(is_reserved, parts))
         and card_id.isprintable()
     )
-
-
-Key = tuple[object, ...]
 
 
 _DAY = 86_400
 _BATCH = 200
 """Events written in one transaction: hooks wait no longer than for these."""
 _TEXT_KEY = 300
+_TOUCHES = ("read", *CHANGES, "rollback", "test")
+"""What a call did on the way."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -580,12 +531,12 @@ class Transcripts:
                 document.append(line)
             else:
                 document.clear()
+        last: Iterable[Entry] = ()
         if not transcript.agent and document:
             # One document over many lines, as older versions of Gemini CLI write it.
             transcript.lines = transcript.passed_over = 0
-            for entry in transcript.feed_line(b"\n".join(document)):
-                yield from self._of(entry, transcript.agent)
-        for entry in transcript.finish():
+            last = transcript.feed_line(b"\n".join(document))
+        for entry in chain(last, transcript.finish()):
             yield from self._of(entry, transcript.agent)
 
     def _of(self, entry: Entry, agent: str) -> Iterator[Event]:
@@ -605,7 +556,7 @@ class Transcripts:
         if entry.kind != entries.CALL:
             yield event
         elif entry.tool:
-            call = replace(event, tool=entry.tool, outcome=_outcome(entry))
+            call = replace(event, tool=entry.tool, outcome=outcome_of(entry))
             yield from parse_call(call, entry.arguments, cwd=entry.cwd)
 
     def _write(self, events: Iterable[Event]) -> None:
@@ -616,13 +567,20 @@ class Transcripts:
                 journal.events.write(row)
 
 
+def outcome_of(entry: Entry) -> str:
+    """Return how a call ended, as an event says it."""
+    if entry.ended == entries.FAILED:
+        return kind_of_failure(entry.output)
+    return {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")
+
+
 class _Ledger:
     """Knows what the journal holds of the sessions of a record, and counts what it reads."""
 
     def __init__(self, brain: Layers, *, since: float) -> None:
         self._table = brain.layers[0].journal.events
         self._since = since
-        self._known: dict[str, Counter[Key]] = {}
+        self._known: dict[str, Counter[tuple[object, ...]]] = {}
         self._ids: dict[str, set[tuple[str, str]]] = {}
         self._call_is_new = True
         self.sessions: dict[str, Session] = {}
@@ -638,7 +596,7 @@ class _Ledger:
             answers=seen.answers + (event.kind == "answer"),
             calls=seen.calls + bool(event.tool),
             failures=seen.failures + (bool(event.tool) and event.outcome in FAILURES),
-            edits=seen.edits + (event.kind in _EDITS and event.outcome in DONE),
+            edits=seen.edits + (event.kind in CHANGES and event.outcome in DONE),
             new=seen.new + (new and not expired),
             expired=seen.expired + expired,
         )
@@ -664,17 +622,7 @@ class _Ledger:
         return not there
 
 
-_EDITS = ("edit", "create", "remove")
-_TOUCHES = ("read", "edit", "create", "remove", "rollback", "test")
-
-
-def _key(event: Event) -> Key:
+def _key(event: Event) -> tuple[object, ...]:
     """Return what is equal in two reports of one event that may have no id."""
     said = " ".join(event.text.split())[:_TEXT_KEY]
     return event.kind, event.tool, event.arguments, said
-
-
-def _outcome(entry: Entry) -> str:
-    if entry.ended == entries.FAILED:
-        return kind_of_failure(entry.output)
-    return {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")

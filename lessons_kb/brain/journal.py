@@ -19,7 +19,6 @@ from lessons_kb.learn.signs import find_test_command
 from lessons_kb.model import EVENTS, Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
 from lessons_kb.store.journal import Journal as JournalFile
-from lessons_kb.store.journal import Runs
 from lessons_kb.text.sanitize import plain
 
 POLL_SECONDS = 0.5
@@ -41,9 +40,12 @@ class Journal:
         The same (session, id, kind) counts once; without an id what is equal and not more than
         ``within`` seconds apart. Raises InputError for a kind that is none of EVENTS.
         """
-        event = self._placed(event)
+        if event.kind not in EVENTS:
+            raise InputError(f"unknown event {event.kind!r}; use one of {', '.join(EVENTS)}")
+        scope = event.scope or self._directory.replace("\\", "/")
+        event = replace(event, at=event.at or time.time(), scope=scope)
         written = self._file.events.append(event, within=within)
-        self._prune()
+        self._file.prune_daily(self._retention_days, now=time.time())
         return written
 
     def events(
@@ -138,25 +140,11 @@ class Journal:
         return self._layer.journal
 
     def _note(self, kind: str, session: str | None, **fields: Any) -> None:
-
         known, agent = session_of()
-        event = Event(kind=kind, session=known if session is None else session, agent=agent)
-        self.record(replace(event, **fields))
-
-    def _placed(self, event: Event) -> Event:
-        if event.kind not in EVENTS:
-            raise InputError(f"unknown event {event.kind!r}; use one of {', '.join(EVENTS)}")
-        return replace(
-            event,
-            at=event.at or time.time(),
-            scope=event.scope or self._directory.replace("\\", "/"),
-        )
-
-    def _prune(self) -> None:
-        self._file.prune_daily(self._retention_days, now=time.time())
+        session = known if session is None else session
+        self.record(Event(kind=kind, session=session, agent=agent, **fields))
 
     def _retention_days(self) -> int:
-
         try:
             return self._layer.settings.journal.retention_days
         except ConfigError:  # whoever reads the settings for themselves says so
@@ -186,18 +174,35 @@ def run(
     brain, or with a journal that cannot be written, it runs all the same: the second value is
     then one line about it, else "".
     """
-    recording = _Recording(brain, command, session=session, stage=stage)
+    runs, event, number, trouble = None, Event(kind="command"), "", ""
+    if brain is not None:
+        try:
+            event = _event(brain, command, session, stage)
+            runs = brain.layers[0].journal.runs
+            number = runs.begin(event)
+        except LessonsError as error:
+            runs, trouble = None, str(error)
+
+    def end(outcome: str, how: dict[str, object], output: str = "") -> str:
+        """Write how it ended, unless somebody has; return what went wrong."""
+        if runs is None:
+            return trouble
+        record: dict[str, object] = {"run": {"process": os.getpid(), **how}}
+        ended = replace(event, at=time.time(), outcome=outcome, output=output, record=record)
+        try:
+            runs.end(number, ended)
+        except LessonsError as error:
+            return str(error)
+        return ""
+
     try:
         ended = run_captured(command, stall=stall)
     except BaseException:
-        recording.end("cancelled", {"state": "cancelled"})
+        end("cancelled", {"state": "cancelled"})
         raise
-    recording.end(
-        "tool_not_found" if ended.code == NOT_FOUND and ended.message else OUTCOMES[ended.state],
-        {"state": ended.state, "code": ended.code, "seconds": round(ended.seconds, 3)},
-        output=ended.tail,
-    )
-    return ended, recording.trouble
+    outcome = "tool_not_found" if ended.code == NOT_FOUND and ended.message else ""
+    how = {"state": ended.state, "code": ended.code, "seconds": round(ended.seconds, 3)}
+    return ended, end(outcome or OUTCOMES[ended.state], how, plain(ended.tail))
 
 
 def draft_after(brain: Layers, command: Sequence[str], session: str | None = None) -> list[Draft]:
@@ -210,52 +215,12 @@ def draft_after(brain: Layers, command: Sequence[str], session: str | None = Non
     return Drafts(brain).collect(session_of()[0] if session is None else session)
 
 
-class _Recording:
-    """The row of one run, from its start to its one end. It never raises."""
-
-    def __init__(
-        self,
-        brain: Layers | None,
-        command: Sequence[str],
-        *,
-        session: str | None,
-        stage: str | None,
-    ) -> None:
-        self.trouble = ""
-        self._runs: Runs | None = None
-        self._id = ""
-        if brain is None:
-            return
-        try:
-            self._event = _event(brain, command, session, stage)
-            self._runs = brain.layers[0].journal.runs
-            self._id = self._runs.begin(self._event)
-        except LessonsError as error:
-            self._runs = None
-            self.trouble = str(error)
-
-    def end(self, outcome: str, how: dict[str, object], *, output: str = "") -> None:
-        """Write how it ended, unless somebody has."""
-        if self._runs is None:
-            return
-        known = self._event.record["run"]
-        record: dict[str, object] = {"run": {**known, **how}} if isinstance(known, dict) else {}
-        event = replace(
-            self._event, at=time.time(), outcome=outcome, output=plain(output), record=record
-        )
-        try:
-            self._runs.end(self._id, event)
-        except LessonsError as error:
-            self.trouble = str(error)
-
-
 def _event(brain: Layers, command: Sequence[str], session: str | None, stage: str | None) -> Event:
-
     known, agent = session_of()
-    here = os.path.realpath(os.getcwd())
-    line = shlex.join(command)
+    here, line = os.path.realpath(os.getcwd()), shlex.join(command)
     if here != brain.directory:
-        folder = os.path.relpath(here, brain.directory) if _inside(here, brain.directory) else here
+        inside = here.startswith(brain.directory.rstrip(os.sep) + os.sep)
+        folder = os.path.relpath(here, brain.directory) if inside else here
         line = f"cd {shlex.quote(folder.replace(os.sep, '/'))} && {line}"
     return Event(
         kind="test" if find_test_command(line) else "command",
@@ -267,7 +232,3 @@ def _event(brain: Layers, command: Sequence[str], session: str | None, stage: st
         text=line,
         record={"run": {"process": os.getpid()}},
     )
-
-
-def _inside(path: str, folder: str) -> bool:
-    return path.startswith(folder.rstrip(os.sep) + os.sep)

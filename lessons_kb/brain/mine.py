@@ -18,9 +18,10 @@ from urllib.parse import quote
 
 from lessons_kb.brain.detection import propose_patterns
 from lessons_kb.brain.drafts import Draft, Drafts
+from lessons_kb.brain.exchange import outcome_of
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.guards.tool_calls import find_command, kind_of_tool, parse_call
 from lessons_kb.learn.draft_text import (
     MAX_DIFF,
     names_of,
@@ -36,8 +37,10 @@ from lessons_kb.learn.mining import (
     is_test,
     read_comments,
     read_facts,
+    show_replacement,
     typed_before,
 )
+from lessons_kb.learn.signs import CHANGES
 from lessons_kb.learn.triggers import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
 from lessons_kb.process.git import list_commits, read_commit, read_patches
@@ -49,7 +52,7 @@ from lessons_kb.text.redact import redact, redact_data
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts import entries
-from lessons_kb.transcripts.entries import Entry
+from lessons_kb.transcripts.entries import Entry, mapping
 from lessons_kb.transcripts.opencode import read_part
 from lessons_kb.transcripts.reader import CLAUDE, CODEX, COPILOT, GEMINI, MAX_LINE_BYTES, Transcript
 from lessons_kb.transcripts.specstory import read_export
@@ -57,6 +60,14 @@ from lessons_kb.transcripts.specstory import read_export
 OPENCODE, SPECSTORY = "opencode", "specstory"
 _PEEK = 65_536
 _CWD = re.compile(rb'"cwd"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_RECORDS = (
+    (CLAUDE, "CLAUDE_CONFIG_DIR", ".claude", "projects/PROJECT*/**/*.jsonl"),
+    (CODEX, "CODEX_HOME", ".codex", "sessions/**/*.jsonl"),
+    (CODEX, "CODEX_HOME", ".codex", "archived_sessions/**/*.jsonl"),
+    (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*.jsonl"),
+    (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*/events.jsonl"),
+)
+"""Agent, what names its folder, else where that lies in the home folder, and its sessions in it."""
 _SUBAGENT = os.sep + "subagents" + os.sep
 
 
@@ -82,7 +93,7 @@ def find_sources(directory: str, *, everywhere: bool = False) -> list[Source]:
     Nothing but names, sizes and the first bytes is read.
     """
     found: list[Source] = []
-    for find in _FINDERS:
+    for find in (_files, _gemini, _opencode, _specstory):
         with contextlib.suppress(OSError, sqlite3.Error):
             found += find(os.path.realpath(directory), everywhere)
     return sorted(found, key=lambda one: (one.at, one.path))
@@ -125,115 +136,69 @@ def _source(agent: str, path: str, cwd: str = "") -> Source:
     return Source(agent=agent, path=path, size=info.st_size, stamp=stamp, at=info.st_mtime, cwd=cwd)
 
 
-def _peek_cwd(path: str) -> str:
-    """Return the folder in which a session began, "" where its begin does not say."""
-    match = _CWD.search(read_head(path, _PEEK))
-    if match is None:
-        return ""
-    try:
-        return str(json.loads(b'"' + match[1] + b'"'))
-    except ValueError:
-        return ""
-
-
-def _files(agent: str, pattern: str, directory: str, *, everywhere: bool) -> Iterator[Source]:
-    for path in glob.iglob(pattern, recursive=True):
-        with contextlib.suppress(OSError, StorageError):
-            cwd = _peek_cwd(path)
-            if everywhere or (cwd and is_inside(cwd, directory)):
-                yield _source(agent, path, cwd)
-
-
-def _claude(directory: str, everywhere: bool) -> Iterator[Source]:
-    home = os.path.join(_home("CLAUDE_CONFIG_DIR", ".claude"), "projects")
-    name = re.sub(r"[^A-Za-z0-9]", "-", directory)[:200]
-    start = "*" if everywhere else glob.escape(name) + "*"
-    pattern = os.path.join(glob.escape(home), start, "**", "*.jsonl")
-    yield from _files(CLAUDE, pattern, directory, everywhere=everywhere)
-
-
-def _codex(directory: str, everywhere: bool) -> Iterator[Source]:
-    home = glob.escape(_home("CODEX_HOME", ".codex"))
-    for folder in ("sessions", "archived_sessions"):
-        pattern = os.path.join(home, folder, "**", "*.jsonl")
-        yield from _files(CODEX, pattern, directory, everywhere=everywhere)
-
-
-def _copilot(directory: str, everywhere: bool) -> Iterator[Source]:
-    home = glob.escape(_home("COPILOT_HOME", ".copilot"))
-    for name in (("*.jsonl",), ("*", "events.jsonl")):
-        pattern = os.path.join(home, "session-state", *name)
-        yield from _files(COPILOT, pattern, directory, everywhere=everywhere)
+def _files(directory: str, everywhere: bool) -> Iterator[Source]:
+    """Yield the records of agents that keep one file a session, which names its folder."""
+    project = glob.escape(re.sub(r"[^A-Za-z0-9]", "-", directory)[:200])
+    for agent, variable, folder, pattern in _RECORDS:
+        inside = pattern.replace("PROJECT", "" if everywhere else project)
+        home = glob.escape(_home(variable, folder))
+        for path in glob.iglob(os.path.join(home, *inside.split("/")), recursive=True):
+            with contextlib.suppress(OSError, StorageError, ValueError):
+                match = _CWD.search(read_head(path, _PEEK))
+                cwd = str(json.loads(b'"' + match[1] + b'"')) if match else ""
+                if everywhere or (cwd and is_inside(cwd, directory)):
+                    yield _source(agent, path, cwd)
 
 
 def _gemini(directory: str, everywhere: bool) -> Iterator[Source]:
     home = os.path.join(_home("GEMINI_CLI_HOME"), ".gemini", "tmp")
     digest = hashlib.sha256(directory.encode()).hexdigest()
     for folder in glob.iglob(os.path.join(glob.escape(home), "*")):
-        root = _read_line(os.path.join(folder, ".project_root"))
+        root = ""
+        with contextlib.suppress(StorageError):
+            data = read_head(os.path.join(folder, ".project_root"), 4_096)
+            root = data.decode("utf-8", "replace").strip()
         if not everywhere and os.path.basename(folder) != digest and root != directory:
             continue
-        for path in glob.iglob(
-            os.path.join(glob.escape(folder), "chats", "**", "*.json*"), recursive=True
-        ):
+        pattern = os.path.join(glob.escape(folder), "chats", "**", "*.json*")
+        for path in glob.iglob(pattern, recursive=True):
             with contextlib.suppress(OSError):
                 yield _source(GEMINI, path, root or ("" if everywhere else directory))
-
-
-def _read_line(path: str) -> str:
-    try:
-        return read_head(path, 4_096).decode("utf-8", "replace").strip()
-    except StorageError:
-        return ""
-
-
-_EXPORTS = os.path.join(".specstory", "history", "*.md")
 
 
 def _specstory(directory: str, _everywhere: bool) -> Iterator[Source]:
     home = glob.escape(directory)
     for above in ((), ("*",), ("*", "*")):  # a part of the project may be a workspace of its own
-        for path in glob.iglob(os.path.join(home, *above, _EXPORTS)):
+        for path in glob.iglob(os.path.join(home, *above, ".specstory", "history", "*.md")):
             # A repository may be anyone's, and a link in it lead to a private file.
             if os.path.realpath(path) == path:
                 with contextlib.suppress(OSError):
                     yield _source(SPECSTORY, path, directory)
 
 
-def _opencode_home() -> str:
-    return os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
-
-
 def _opencode(directory: str, everywhere: bool) -> Iterator[Source]:
-    path = os.path.join(_opencode_home(), "opencode.db")
-    if os.path.isfile(path):
-        with contextlib.closing(_open_readonly(path)) as db:
+    home = os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
+    place = os.path.join(home, "opencode.db")
+    if os.path.isfile(place):
+        with contextlib.closing(_open_readonly(place)) as db:
             rows = db.execute("SELECT id, directory, time_updated FROM session").fetchall()
-        for number, cwd, at in rows:
-            if everywhere or is_inside(str(cwd), directory):
-                yield Source(
-                    agent=OPENCODE,
-                    path=f"{path}#{number}",
-                    size=0,
-                    stamp=str(at),
-                    at=(at or 0) / 1000,
-                    cwd=str(cwd),
-                )
-        return
-    storage = os.path.join(_opencode_home(), "storage")  # before 2026
-    for file in glob.iglob(os.path.join(glob.escape(storage), "session", "*", "*.json")):
-        session = _read_json(file)
-        cwd = str(session.get("directory") or "")
-        if session.get("id") and (everywhere or is_inside(cwd, directory)):
-            times = session.get("time")
-            at = float(times.get("updated") or 0) if isinstance(times, dict) else 0.0
+    else:  # before 2026
+        place = os.path.join(home, "storage")
+        files = glob.iglob(os.path.join(glob.escape(place), "session", "*", "*.json"))
+        sessions = map(_read_json, files)
+        rows = [
+            (one.get("id"), one.get("directory") or "", mapping(one.get("time")).get("updated"))
+            for one in sessions
+        ]
+    for number, cwd, at in rows:
+        if number and (everywhere or is_inside(str(cwd), directory)):
             yield Source(
                 agent=OPENCODE,
-                path=f"{storage}#{session['id']}",
+                path=f"{place}#{number}",
                 size=0,
                 stamp=str(at),
-                at=at / 1000,
-                cwd=cwd,
+                at=float(at or 0) / 1000,
+                cwd=str(cwd),
             )
 
 
@@ -261,29 +226,18 @@ def _open_readonly(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=2.0)
 
 
-def _read_json(path: str) -> dict[str, Any]:
+def _read_json(path: str) -> Mapping[str, Any]:
     try:
         return _parse(read_head(path, MAX_LINE_BYTES).decode("utf-8", "replace"))
     except StorageError:
         return {}
 
 
-def _parse(text: str) -> dict[str, Any]:
+def _parse(text: str) -> Mapping[str, Any]:
     try:
-        data = json.loads(text)
+        return mapping(json.loads(text))
     except (ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) else {}
-
-
-_FINDERS: tuple[Callable[[str, bool], Iterator[Source]], ...] = (
-    _claude,
-    _codex,
-    _gemini,
-    _opencode,
-    _copilot,
-    _specstory,
-)
 
 
 FORMAT = 2
@@ -300,22 +254,8 @@ _MAX_CHANGE = 1_500
 _MANY_BYTES = 50_000_000
 """Of sessions, from which on another process is worth its start."""
 _WORKERS = 2
-_CHANGES = ("edit", "create", "remove")
-_OUTCOMES: Mapping[str, str] = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}
-
 Progress = Callable[[str, int, int], None]
 """Told what is read, how much of it, and how much there is: ``sessions`` in bytes."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Past:
-    """What there is to look through."""
-
-    sessions: tuple[Source, ...]
-    commits: tuple[str, ...]
-    """Their ids, newest first."""
-    trouble: tuple[str, ...] = ()
-    """What could not be looked at, one line each."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -332,41 +272,38 @@ class Found:
     trouble: list[str] = field(default_factory=list)
 
 
-def survey(directory: str, *, everywhere: bool = False, since: str | None = None) -> Past:
-    """Return what sessions and commits a project has; nothing but names is read."""
+def _survey(
+    directory: str, *, everywhere: bool = False, since: str | None = None
+) -> tuple[list[Source], list[str], list[str]]:
+    """Return the sessions and the commits of a project, newest commit first, and what failed.
+
+    Nothing but names is read.
+    """
     trouble: list[str] = []
     commits: list[str] = []
     try:
         commits = list_commits(directory, since=since)
     except GitError as error:
         trouble.append(str(error))
+    after = read_time(since)
     sources = find_sources(directory, everywhere=everywhere)
-    after = _seconds(since)
-    return Past(
-        sessions=tuple(source for source in sources if source.at >= after),
-        commits=tuple(commits),
-        trouble=tuple(trouble),
-    )
+    return [source for source in sources if source.at >= after], commits, trouble
 
 
 def tell_past(directory: str) -> str:
     """Return in words what a project has to look through, "" if it has next to nothing."""
-    past = survey(directory)
-    notes = [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
-    told = [
-        *([counted(len(past.sessions), "session")] if past.sessions else []),
-        *([counted(len(past.commits), "commit")] if past.commits else []),
-        *notes,
-    ]
-    if count := _count_markdown(os.path.join(directory, "docs", "solutions")):
+    sessions, commits, _trouble = _survey(directory)
+    if not sessions and len(commits) < FEW_COMMITS:
+        return ""
+    told = [counted(len(sessions), "session")] if sessions else []
+    told += [counted(len(commits), "commit")] if commits else []
+    told += [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
+    solutions = os.walk(os.path.join(directory, "docs", "solutions"))
+    if count := sum(
+        name.endswith(".md") for _place, _folders, names in solutions for name in names
+    ):
         told.append(f"docs/solutions ({counted(count, 'file')})")
-    return ", ".join(told) if past.sessions or len(past.commits) >= FEW_COMMITS else ""
-
-
-def _count_markdown(folder: str) -> int:
-    return sum(
-        name.endswith(".md") for _place, _folders, names in os.walk(folder) for name in names
-    )
+    return ", ".join(told)
 
 
 def mine(
@@ -385,40 +322,41 @@ def mine(
     was read once is not read again. An interrupt loses only what is being read. Raises
     StorageError.
     """
-    directory = brain.directory
     reviewed = [
         parse_sighting(redact_data(as_data(one)))
         for path in comments
         for one in read_comments(read_source(path), name=path)
     ]
-    past = survey(directory, everywhere=everywhere, since=since)
+    sources, commits, trouble = _survey(brain.directory, everywhere=everywhere, since=since)
     found = Found(
         candidates=[],
-        sessions=len(past.sessions),
-        commits=len(past.commits),
+        sessions=len(sources),
+        commits=len(commits),
+        comments=len(reviewed),
         read=0,
-        trouble=list(past.trouble),
+        trouble=trouble,
     )
-    phrases = brain.layers[0].settings.triggers.patterns
     with contextlib.closing(Mined(brain.layers[0].root)) as mined:
-        sightings = list(
-            _read_sessions(
-                mined, past.sessions, "" if everywhere else directory, phrases, found, progress
-            )
+        look = _Look(
+            mined=mined,
+            directory=brain.directory,
+            everywhere=everywhere,
+            phrases=tuple(brain.layers[0].settings.triggers.patterns),
+            found=found,
+            progress=progress,
         )
-        commits = _read_commits(mined, past.commits, directory, found, progress)
-    after = _seconds(since)
-    kept = [one for one in (*sightings, *reviewed) if one.at >= after or not one.at]
-    found.comments = len(reviewed)
-    at = time.time() if now is None else now
-    found.candidates = find_candidates(kept, commits, now=at)
+        sightings = [*look.read_sessions(sources), *reviewed]
+        facts = look.read_commits(commits)
+    after = read_time(since)
+    kept = [one for one in sightings if one.at >= after or not one.at]
+    found.candidates = find_candidates(kept, facts, now=time.time() if now is None else now)
     return found
 
 
 def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Draft]:
     """Write drafts of the first ``count`` candidates that have none yet, and return them."""
     made: list[Draft] = []
-    learn = partial(propose_patterns, brain.directory)
+    roots = {git_top(brain.directory) or brain.directory, brain.directory}
     for place, candidate in enumerate(candidates):
         if len(made) >= count:
             break
@@ -427,8 +365,18 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             with contextlib.suppress(GitError):
                 diff = _pick_code(read_commit(brain.directory, commit.id), commit.causes)
         prompts = typed_before(candidate)
-        current = replace(candidate, paths=_find_present(brain.directory, candidate.paths))
-        sketch = sketch_candidate(current, prompts=prompts, diff=redact(diff), propose=learn)
+        # A card cannot guard a file that is gone.
+        paths = tuple(
+            path
+            for path in candidate.paths
+            if any(os.path.isfile(os.path.join(root, path)) for root in roots)
+        )
+        sketch = sketch_candidate(
+            replace(candidate, paths=paths),
+            prompts=prompts,
+            diff=redact(diff),
+            propose=partial(propose_patterns, brain.directory),
+        )
         draft = Drafts(brain).add_mined(
             candidate.id,
             sketch,
@@ -437,17 +385,8 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             at=candidate.at,
             place=place,
         )
-        if draft is not None:
-            made.append(draft)
+        made += [draft] if draft is not None else []
     return made
-
-
-def _find_present(directory: str, paths: Sequence[str]) -> tuple[str, ...]:
-    """Return those of a project's files that are still there: a card cannot guard another."""
-    roots = {git_top(directory) or directory, directory}
-    return tuple(
-        path for path in paths if any(os.path.isfile(os.path.join(root, path)) for root in roots)
-    )
 
 
 def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
@@ -466,48 +405,80 @@ def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
     return "".join(pick_hunks_with(part, told) for part in code) or whole
 
 
-def _read_sessions(
-    mined: Mined,
-    sources: Sequence[Source],
-    directory: str,
-    phrases: Sequence[str],
-    found: Found,
-    progress: Progress,
-) -> Iterator[Sighting]:
-    """Yield what sessions show; ``directory`` "" is no matter where they took place."""
-    stamps = {one.path: f"{FORMAT}:{int(not directory)}:{one.stamp}" for one in sources}
-    fresh: list[Source] = []
-    for source in sources:
-        known = mined.read_source(source.path, stamps[source.path])
-        if known is None:
-            fresh.append(source)
-        else:
-            yield from map(parse_sighting, known)
-    total, done = sum(one.size for one in fresh), 0
-    jobs = [(one, directory, tuple(phrases)) for one in fresh]
-    workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
-    told = zip(fresh, map_batches(extract, jobs, workers=workers), strict=True)
-    batch: list[tuple[str, str, list[dict[str, Any]]]] = []
-    try:
-        for source, (rows, trouble) in told:
-            if trouble:
-                found.trouble.append(trouble)
-            batch.append((source.path, stamps[source.path], rows))
-            if len(batch) >= _BATCH_SESSIONS:
-                mined.write_sources(batch)
-                batch = []
-            found.read += 1
-            done += source.size
-            progress("sessions", done, total)
-            yield from map(parse_sighting, rows)
-    finally:
-        mined.write_sources(batch)
+@dataclass(kw_only=True, slots=True)
+class _Look:
+    """One look through the past, with what is remembered of the last one."""
+
+    mined: Mined
+    directory: str
+    everywhere: bool
+    phrases: tuple[str, ...]
+    found: Found
+    progress: Progress
+
+    def read_sessions(self, sources: Sequence[Source]) -> Iterator[Sighting]:
+        """Yield what sessions show."""
+        stamps = {one.path: f"{FORMAT}:{int(self.everywhere)}:{one.stamp}" for one in sources}
+        fresh: list[Source] = []
+        for source in sources:
+            known = self.mined.read_source(source.path, stamps[source.path])
+            if known is None:
+                fresh.append(source)
+            else:
+                yield from map(parse_sighting, known)
+        total, done = sum(one.size for one in fresh), 0
+        jobs = [(one, "" if self.everywhere else self.directory, self.phrases) for one in fresh]
+        workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
+        told = zip(fresh, map_batches(extract, jobs, workers=workers), strict=True)
+        batch: list[tuple[str, str, list[dict[str, Any]]]] = []
+        try:
+            for source, (rows, trouble) in told:
+                self.found.trouble += [trouble] if trouble else []
+                batch.append((source.path, stamps[source.path], rows))
+                if len(batch) >= _BATCH_SESSIONS:
+                    self.mined.write_sources(batch)
+                    batch = []
+                self.found.read += 1
+                done += source.size
+                self.progress("sessions", done, total)
+                yield from map(parse_sighting, rows)
+        finally:
+            self.mined.write_sources(batch)
+
+    def read_commits(self, ids: Sequence[str]) -> list[CommitFacts]:
+        """Return what commits tell, oldest first."""
+        known = self.mined.read_commits()
+        missing = [number for number in ids if number not in known]
+        rows: dict[str, dict[str, Any]] = {}
+        done = 0
+        try:
+            for patch in read_patches(self.directory, missing) if missing else ():
+                facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
+                rows[facts.id] = known[facts.id] = redact_data(as_data(facts))
+                done += 1
+                if len(rows) >= _BATCH:
+                    self.mined.write_commits(rows)
+                    rows = {}
+                    self.progress("commits", done, len(missing))
+        except GitError as error:
+            self.found.trouble.append(str(error))
+        finally:
+            self.mined.write_commits(rows)
+        self.found.read += done
+        if lost := len(missing) - done:
+            lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
+            self.found.trouble.append(lack)
+        rest = (known[number] for number in reversed(ids) if number in known)
+        return [CommitFacts(**_values(row, CommitFacts)) for row in rest]
 
 
 def extract(
     source: Source, directory: str, phrases: Sequence[str]
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return what one session shows, without secrets, and what was wrong with its record."""
+    """Return what one session shows, without secrets, and what was wrong with its record.
+
+    ``directory`` "" is no matter where it took place.
+    """
     reader, trouble = SessionReader(phrases), ""
     try:
         for entry in read_entries(source):
@@ -520,6 +491,9 @@ def extract(
     return [redact_data(as_data(one)) for one in told], trouble
 
 
+_lies_in = cache(is_inside)
+
+
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     """Return what an entry tells; None outside ``directory``, and for what needs no look."""
     cwd = entry.cwd or source.cwd
@@ -527,13 +501,10 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
         return None
     kind, outcome, text = entry.kind, "ok", entry.text
     if kind == entries.CALL:
-        kind = kind_of_tool(entry.tool, agent=source.agent)
-        outcome = _OUTCOMES.get(entry.ended, "ok")
-        if entry.ended == entries.FAILED:
-            outcome = kind_of_failure(entry.output)
+        kind, outcome = kind_of_tool(entry.tool, agent=source.agent), outcome_of(entry)
         if kind == "command" and isinstance(entry.arguments, Mapping):
             text = find_command(entry.arguments)
-        elif outcome == "ok" and kind not in _CHANGES:
+        elif outcome == "ok" and kind not in CHANGES:
             return None
     event = Event(
         kind=kind,
@@ -547,68 +518,23 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
         text=text,
         output=entry.output,
     )
-    if kind not in _CHANGES or outcome != "ok":
+    if kind not in CHANGES or outcome != "ok":
         return event
     first = parse_call(event, entry.arguments, cwd=cwd, secrets=True)[0]
-    return replace(first, record={"change": _change(entry)})
-
-
-_lies_in = cache(is_inside)
-
-
-def _change(entry: Entry) -> str:
-    """Return what an edit replaced as a diff without places."""
-    data = entry.arguments
-    if not isinstance(data, Mapping):
-        return ""
+    data = mapping(entry.arguments)
     before = data.get("old_string", data.get("old_str", data.get("oldString")))
     after = data.get("new_string", data.get("new_str", data.get("newString")))
-    if not isinstance(before, str) or not isinstance(after, str):
-        return ""
-    path = data.get("file_path", data.get("path", data.get("filePath", "file")))
-    old, new = before[:_MAX_CHANGE].splitlines(), after[:_MAX_CHANGE].splitlines()
-    rows = [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
-    name = os.path.basename(str(path))
-    head = f"--- a/{name}\n+++ b/{name}\n@@ -1,{len(old)} +1,{len(new)} @@"
-    return "\n".join((head, *rows))
-
-
-def _read_commits(
-    mined: Mined, ids: Sequence[str], directory: str, found: Found, progress: Progress
-) -> list[CommitFacts]:
-    known = mined.read_commits()
-    missing = [number for number in ids if number not in known]
-    rows: dict[str, dict[str, Any]] = {}
-    done = 0
-    try:
-        for patch in read_patches(directory, missing) if missing else ():
-            facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
-            rows[facts.id] = redact_data(as_data(facts))
-            done += 1
-            if len(rows) >= _BATCH:
-                mined.write_commits(rows)
-                known |= rows
-                rows = {}
-                progress("commits", done, len(missing))
-    except GitError as error:
-        found.trouble.append(str(error))
-    finally:
-        mined.write_commits(rows)
-    known |= rows
-    found.read += done
-    lost = len(missing) - done
-    if missing and lost:
-        found.trouble.append(f"{lost} of {len(ids)} commits lack content in this clone; left out")
-    return [_facts(known[number]) for number in reversed(ids) if number in known]
+    change = ""
+    if isinstance(before, str) and isinstance(after, str):
+        path = str(data.get("file_path", data.get("path", data.get("filePath", "file"))))
+        before, after = before[:_MAX_CHANGE], after[:_MAX_CHANGE]
+        change = show_replacement(os.path.basename(path), before, after)
+    return replace(first, record={"change": change})
 
 
 def parse_sighting(row: Mapping[str, Any]) -> Sighting:
     """Return a sighting of what is remembered of it."""
     return Sighting(**_values(row, Sighting))
-
-
-def _facts(row: Mapping[str, Any]) -> CommitFacts:
-    return CommitFacts(**_values(row, CommitFacts))
 
 
 def _values(row: Mapping[str, Any], kind: type) -> dict[str, Any]:
@@ -618,7 +544,3 @@ def _values(row: Mapping[str, Any], kind: type) -> dict[str, Any]:
         for name, value in row.items()
         if name in names
     }
-
-
-def _seconds(since: str | None) -> float:
-    return read_time(since) if since else 0.0

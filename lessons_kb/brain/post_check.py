@@ -27,7 +27,7 @@ from lessons_kb.check.item_states import (
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.guards.file_names import relative_path
 from lessons_kb.learn.lesson_effect import ADDRESSED, UNADDRESSED
-from lessons_kb.learn.signs import find_test_command
+from lessons_kb.learn.signs import CHANGES, RUNS, find_test_command
 from lessons_kb.model import DONE, SHOWN, Card, Check, CheckedItem, Command, Edit, Event, Evidence
 from lessons_kb.process.git import Diff, read_diff
 from lessons_kb.process.run import run_filter
@@ -69,7 +69,6 @@ def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0)
         settings = read_user_settings()
         if not settings.command.strip():
             return check
-
         seconds = min(settings.seconds, within) if within else settings.seconds
         output = run_filter(
             settings.command, format_request(check, answer, evidence), seconds=seconds
@@ -79,7 +78,6 @@ def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0)
         return replace(check, trouble=f"check.command had no say: {error}")
 
 
-WRITES, RUNS = ("edit", "create", "remove"), ("command", "test")
 _MAX_EVENTS = 300
 _SETTINGS = (CONFIG_NAME, IGNORE_NAME)
 
@@ -99,7 +97,7 @@ def find_evidence(
     earlier: Iterable[Event] = (),
     complete: bool = False,
 ) -> Evidence:
-    """Return what some events of WRITES and RUNS did.
+    """Return what some changes and runs did.
 
     ``earlier`` are those of the session before its last prompt. ``complete`` says that there were
     no others; a call by an unknown tool among them may have done anything.
@@ -107,13 +105,18 @@ def find_evidence(
     edits: list[Edit] = []
     commands: list[Command] = []
     for is_earlier, some in ((True, earlier), (False, events)):
-        for call in _calls(some):
-            complete = complete and not any(map(_may_do_anything, call))
-            if _writes_own_files(call, layers):
+        calls: dict[str, list[Event]] = {}
+        for number, event in enumerate(some):
+            calls.setdefault(event.id or str(number), []).append(event)
+            if event.kind == "tool" and event.outcome in DONE and not is_harmless(event.tool):
+                complete = False
+        for event in (each for call in calls.values() for each in call):
+            if _writes_own_files(calls[event.id] if event.id else [event], layers):
                 continue
-            for event in call:
-                edits += (replace(edit, earlier=is_earlier) for edit in _edits_of(event))
-                commands += (replace(one, earlier=is_earlier) for one in _commands_of(event))
+            edits += (replace(edit, earlier=is_earlier) for edit in _edits_of(event))
+            if event.kind in RUNS and event.text and event.outcome in (*DONE, "exec_error"):
+                done = read_command(event.text, failed=event.outcome == "exec_error")
+                commands.append(replace(done, earlier=is_earlier))
     return Evidence(edits=tuple(edits), commands=tuple(commands), complete=complete)
 
 
@@ -125,7 +128,7 @@ def find_session_evidence(
     What was journalled up to number ``after`` is ``earlier``; what came behind ``until`` is left
     out.
     """
-    kinds = (*WRITES, *RUNS, "tool")
+    kinds = (*CHANGES, *RUNS, "tool")
     done = journal.events.numbered(session=session, kinds=kinds, limit=_MAX_EVENTS)
     return find_evidence(
         [event for number, event in done if number > after and (not until or number <= until)],
@@ -133,13 +136,6 @@ def find_session_evidence(
         earlier=[event for number, event in done if number <= after],
         complete=len(done) < _MAX_EVENTS,
     )
-
-
-def _calls(events: Iterable[Event]) -> Iterable[list[Event]]:
-    calls: dict[str, list[Event]] = {}
-    for number, event in enumerate(events):
-        calls.setdefault(event.id or str(number), []).append(event)
-    return calls.values()
 
 
 def read_command(line: str, *, failed: bool = False) -> Command:
@@ -162,17 +158,8 @@ def is_change(evidence: Evidence) -> bool:
     )
 
 
-def _may_do_anything(event: Event) -> bool:
-    return event.kind == "tool" and event.outcome in DONE and not is_harmless(event.tool)
-
-
-def _commands_of(event: Event) -> Iterator[Command]:
-    if event.kind in RUNS and event.text and event.outcome in (*DONE, "exec_error"):
-        yield read_command(event.text, failed=event.outcome == "exec_error")
-
-
 def _edits_of(event: Event) -> Iterator[Edit]:
-    if event.kind not in WRITES or event.outcome not in DONE:
+    if event.kind not in CHANGES or event.outcome not in DONE:
         return
     told: list[Edit] = []
     if event.kind != "remove" and event.output:
@@ -191,7 +178,7 @@ def _writes_own_files(call: Iterable[Event], layers: Sequence[Layer]) -> bool:
     written = [
         os.path.normpath(os.path.join(event.scope, target))
         for event in call
-        if event.kind in WRITES
+        if event.kind in CHANGES
         for target in event.targets
     ]
     return bool(written) and all(any(_is_own(p, one.root) for one in layers) for p in written)
@@ -199,9 +186,8 @@ def _writes_own_files(call: Iterable[Event], layers: Sequence[Layer]) -> bool:
 
 def _is_own(path: str, root: str) -> bool:
     inside = os.path.relpath(path, root).split(os.sep)
-    if inside[0] == os.pardir:
-        return False
-    return inside[-1].endswith(SUFFIXES) or inside[-1] in _SETTINGS or CACHE_NAME in inside
+    own = inside[-1].endswith(SUFFIXES) or inside[-1] in _SETTINGS or CACHE_NAME in inside
+    return own and inside[0] != os.pardir
 
 
 _CHECKED = "checked"
@@ -251,25 +237,18 @@ def check_last(brain: Layers, session: str | None = None) -> Check:
     after = max((at for at, _event in prompts if at < number), default=-1)
     evidence = find_session_evidence(journal, answer.session, layers, after=after, until=number)
     told = [one for one in given if isinstance(one, list) and len(one) == _FIELDS]
-    served = [read_card(one) for one in given if isinstance(one, dict)]
-    cards = _cards(layers, told) + served
+    cards = [read_card(one) for one in given if isinstance(one, dict)]
+    for layer in reversed(layers):
+        ids = {str(name) for root, name, _rank in told if root == layer.root}
+        cards = [*find_cards(layer, ids), *cards]
     numbered = {int(rank): str(name) for _root, name, rank in told if rank}
-    checklists = {card.id: card.checklist for card in cards}
-    closings = read_closings(answer.text, numbered, checklists)
+    closings = read_closings(answer.text, numbered, {card.id: card.checklist for card in cards})
     detected = find_in_evidence(brain, evidence)
     check = check_items(cards, answer.text, evidence, detected, closings=closings)
     check = judge(check, answer.text, evidence)
     return replace(
         check, items=tuple(_locate(item, answer.scope, evidence) for item in check.items)
     )
-
-
-def _cards(layers: Sequence[Layer], told: Sequence[Sequence[object]]) -> list[Card]:
-    return [
-        card
-        for layer in layers
-        for card in find_cards(layer, {str(name) for root, name, _ in told if root == layer.root})
-    ]
 
 
 def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.cards import Cards, names_project, names_stage
-from lessons_kb.brain.detection import Months, glance
+from lessons_kb.brain.cards import Cards, day_or_today, names_project, names_stage
+from lessons_kb.brain.detection import glance
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import find_cards, session_of
 from lessons_kb.brain.layer import Layer
@@ -56,17 +56,14 @@ def look_before(brain: Layers, layers: Sequence[Layer], only: str | None = None)
 
 
 def _look(brain: Layers, layer: Layer, only: str | None) -> None:
-    outcomes = layer.journal.outcomes
+    outcomes, events = layer.journal.outcomes, brain.layers[0].journal.events
     firsts = outcomes.first_given(without=BEFORE)
-    if only is not None:
-        firsts = {card: at for card, at in firsts.items() if card == only}
-    cards = {card.id: card for card in find_cards(layer, set(firsts))}
+    chosen = {card for card in firsts if only in (None, card)}
+    cards = {card.id: card for card in find_cards(layer, chosen)}
     if not cards:
         return
-    nearest = brain.layers[0].journal
-    until = max(firsts[card] for card in cards)
     called: dict[str, list[bool]] = {card: [] for card in cards}
-    asked = nearest.events.asked(until=until)
+    asked = events.asked(until=max(firsts[card] for card in cards))
     for session, began in asked[:: -(-len(asked) // MAX_SESSIONS) or 1]:
         waiting = {card: cards[card] for card in cards if began < firsts[card]}
         given = outcomes.given(session) if waiting else ()
@@ -74,7 +71,10 @@ def _look(brain: Layers, layer: Layer, only: str | None) -> None:
             if card not in given:
                 called[card].append(seen)
     for card, sessions in called.items():
-        _keep(outcomes, card, firsts[card], sessions)
+        if True in sessions:  # the last of these is what taught the lesson
+            del sessions[len(sessions) - 1 - sessions[::-1].index(True)]
+        day = time.strftime("%Y-%m-%d", time.localtime(firsts[card]))
+        outcomes.keep(card, day, {BEFORE: len(sessions), BEFORE_RECURRED: sum(sessions)})
 
 
 def _called(brain: Layers, session: str, cards: Mapping[str, Card]) -> dict[str, bool]:
@@ -91,14 +91,6 @@ def _called(brain: Layers, session: str, cards: Mapping[str, Card]) -> dict[str,
     signs = read_signs(events, session, limit=_MAX_SIGNS)
     phrases = {card: phrases_of(cards[card]) for card in found}
     return {card: any(is_about(sign, phrases[card]) for sign in signs) for card in found}
-
-
-def _keep(outcomes: Outcomes, card: str, first: float, sessions: list[bool]) -> None:
-    if True in sessions:
-        taught = len(sessions) - 1 - sessions[::-1].index(True)
-        sessions = sessions[:taught] + sessions[taught + 1 :]
-    day = time.strftime("%Y-%m-%d", time.localtime(first))
-    outcomes.keep(card, day, {BEFORE: len(sessions), BEFORE_RECURRED: sum(sessions)})
 
 
 def read_signs(events: Events, session: str, *, after: int = 0, limit: int) -> list[Sign]:
@@ -134,18 +126,28 @@ class Stats:
 
         ``today`` (ISO) ends the last week and says which cards have been idle for long.
         """
-        day = today or _today()
+        day = day_or_today(today)
         self._brain.refresh()
         look_before(self._brain, self._brain.layers)
         parts = [_Part(layer, stage, project) for layer in self._brain.layers]
         cards = [card for part in parts for card in part.cards]
         homes = Counter(card_id for part in parts for card_id in part.known)
         added = glance(self._brain)
-        effects = [effect for part in parts for effect in part.effects(day, homes, added)]
+        effects = [
+            replace(
+                part.weigh(card, day, shared=homes[card.id] > 1),
+                added=added.get((part.layer.alias, card.id), ()),
+            )
+            for part in parts
+            for card in part.cards
+            if card.status != "archived"
+        ]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
         sums: Counter[str] = Counter()
         for part in parts:
-            sums.update(part.sums())
+            for card_id, counts in part.totals.items():
+                if card_id != ALL and (part.chosen is None or card_id in part.chosen):
+                    sums.update(counts)
         return Overview(
             cards=len(cards),
             notes=sum(part.notes for part in parts),
@@ -203,21 +205,47 @@ class Stats:
         return self._weigh(layer, card)
 
     def _weigh(self, layer: Layer, card: Card, today: str | None = None) -> Effect:
-        counts = _Counted.of(layer, card.id)
-        stale = layer.settings.learn.stale_days
-        idle = _is_idle(card, counts.first_day, today or _today(), stale)
         others = (one for one in self._brain.layers if one is not layer)
         shared = any(one.read(lambda at: at.catalogue.numbers(card.id)) for one in others)
-        return counts.weigh(card, brain=layer.alias if shared else "", idle=idle)
+        return _Counted(layer, card.id).weigh(card, day_or_today(today), shared=shared)
 
 
-class _Part:
+class _Counted:
+    """What the journal of one brain counted, of all cards or of one; nothing if unreadable."""
+
+    def __init__(self, layer: Layer, card: str | None = None) -> None:
+        self.layer = layer
+        self.totals: Mapping[str, Mapping[str, int]] = {}
+        self.outcomes: Outcomes | None = None
+        self._first_day: str | None = None
+        self._span: Mapping[str, tuple[str, str]] = {}
+        with contextlib.suppress(StorageError):
+            outcomes = layer.journal.outcomes
+            totals = outcomes.totals(None if card is None else [card])
+            self._first_day, self._span = outcomes.first_day(), outcomes.span(card)
+            self.outcomes, self.totals = outcomes, totals
+
+    def weigh(self, card: Card, day: str, *, shared: bool) -> Effect:
+        """Return what a card did; ``shared`` tells that another brain has its id, too."""
+        first, last = self._span.get(card.id, (None, None))
+        # Whether it could have been given for long, as far as its dates tell.
+        dated = [one for one in (card.created, card.last_seen) if one]
+        since = [one for one in map(read_date, (*dated, self._first_day or day)) if one]
+        now, limit = read_date(day), self.layer.settings.learn.stale_days
+        idle = bool(dated and now and since and (now - max(since)).days >= limit)
+        alias = self.layer.alias if shared else ""
+        counts = self.totals.get(card.id, {})
+        return weigh(card, counts, brain=alias, first=first, last=last, idle=idle)
+
+
+class _Part(_Counted):
     """One brain's part of an overview: the cards that are meant, and what was counted of them.
 
     Without a filter that includes what was counted of cards that are gone.
     """
 
     def __init__(self, layer: Layer, stage: str | None, project: str | None) -> None:
+        super().__init__(layer)
         files = layer.read(lambda one: one.catalogue.all_cards())
         self.cards = [
             card
@@ -226,89 +254,16 @@ class _Part:
         ]
         self.notes = sum(card.kind == NOTE for card in files)
         self.known = {card.id for card in files}
-        self._alias = layer.alias
-        self._stale_days = layer.settings.learn.stale_days
-        self._counts = _Counted.of(layer)
         filtered = stage is not None or project is not None
-        self._ids = {card.id for card in self.cards} if filtered else None
-
-    def effects(
-        self, day: str, homes: Mapping[str, int], added: Mapping[tuple[str, str], Months]
-    ) -> list[Effect]:
-        """Return what each card did.
-
-        ``homes`` says in how many brains an id is, ``added`` what commits added, by brain and id.
-        """
-        first = self._counts.first_day
-        return [
-            replace(
-                self._counts.weigh(
-                    card,
-                    brain=self._alias if homes[card.id] > 1 else "",
-                    idle=_is_idle(card, first, day, self._stale_days),
-                ),
-                added=added.get((self._alias, card.id), ()),
-            )
-            for card in self.cards
-            if card.status != "archived"
-        ]
-
-    def sums(self) -> Counter[str]:
-        found: Counter[str] = Counter()
-        for card, counts in self._counts.totals.items():
-            if card != ALL and (self._ids is None or card in self._ids):
-                found.update(counts)
-        return found
+        self.chosen = {card.id for card in self.cards} if filtered else None
 
     def days(self) -> list[tuple[str, str, int]]:
-        return self._counts.days(self._ids)
+        return self.outcomes.days(_WEEKLY, self.chosen) if self.outcomes else []
 
     def sessions(self) -> int:
-        return self._counts.sessions(self._ids)
-
-
-class _Counted:
-    """What the journal of one brain counted, of all cards or of one."""
-
-    def __init__(self, outcomes: Outcomes | None, card: str | None) -> None:
-        self._outcomes = outcomes
-        self.totals: dict[str, dict[str, int]] = {}
-        self.first_day: str | None = None
-        self._span: dict[str, tuple[str, str]] = {}
-        if outcomes is not None:
-            self.totals = outcomes.totals(None if card is None else [card])
-            self.first_day = outcomes.first_day()
-            self._span = outcomes.span(card)
-
-    @classmethod
-    def of(cls, layer: Layer, card: str | None = None) -> _Counted:
-        try:
-            return cls(layer.journal.outcomes, card)
-        except StorageError:
-            return cls(None, card)
-
-    def weigh(self, card: Card, *, brain: str, idle: bool) -> Effect:
-        first, last = self._span.get(card.id, (None, None))
-        counts = self.totals.get(card.id, {})
-        return weigh(card, counts, brain=brain, first=first, last=last, idle=idle)
-
-    def days(self, cards: set[str] | None) -> list[tuple[str, str, int]]:
-        return [] if self._outcomes is None else self._outcomes.days(_WEEKLY, cards)
-
-    def sessions(self, cards: set[str] | None) -> int:
-        if self._outcomes is None:
-            return 0
-        if cards is None:
+        if self.chosen is None:
             return self.totals.get(ALL, {}).get(SESSIONS, 0)
-        return self._outcomes.sessions(cards)
-
-
-def _is_idle(card: Card, watched: str | None, today: str, stale_days: int) -> bool:
-    """Return whether a card could have been given for long, as far as its dates tell."""
-    dated = [day for day in (card.created, card.last_seen) if day]
-    since = [day for day in map(read_date, (*dated, watched or today)) if day]
-    now = read_date(today)
-    return bool(dated and now and since and (now - max(since)).days >= stale_days)
+        return self.outcomes.sessions(self.chosen) if self.outcomes else 0
 
 
 def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, ...]:
@@ -340,7 +295,3 @@ def _monday(date: dt.date) -> dt.date:
 
 def _ranked(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _today() -> str:
-    return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()

@@ -6,12 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from lessons_kb.cards.keys import (
-    Header,
-    Split,
-    canonical,
-    split_header,
-)
+from lessons_kb.cards.keys import Split, canonical, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.importers.markdown_blocks import (
@@ -93,7 +88,9 @@ _ASKS = re.compile(
 )
 """What turns such a line into something to check all the same."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*(?:\n|(?=```|~~~))")
 _MAX_TOPIC_WORDS = 3
+_NO_LESSON = "no lesson in it"
 
 
 def read_memory(text: str, *, name: str) -> Reading:
@@ -106,59 +103,41 @@ def read_memory(text: str, *, name: str) -> Reading:
     stem, _, suffix = base.rpartition(".")
     whole = (stem or base).casefold().replace("_", "-") in FILE_NAMES
     split = split_header(text)
-    if split.header and (kind := _memory_kind(split.header)):
-        return _read_one(split, kind, name, base)
     globs: tuple[str, ...] = ()
     if split.header:
+        types = filter(None, map(_MEMORY_TYPE.fullmatch, split.header.lines))
+        if kind := next(types, None):
+            return _read_one(split, kind[1], name, base)
         globs = _read_globs(split)
         whole = whole or suffix == RULES
         text = "\n" * (split.body_line - 1) + split.body  # the lines keep their numbers
-    blocks = read_blocks(text)
-    lessons: list[Incoming] = []
-    passed: list[PassedOver] = []
-    for group in _groups(blocks, whole=whole):
-        for subject, parts in _entries(group):
-            found = _lesson(parts, subject, name, base)
-            if isinstance(found, PassedOver):
-                passed.append(found)
-            elif found is not None:
-                lessons.append(replace(found, paths=globs))
-    notes: tuple[str, ...] = ()
-    if not lessons:
-        notes = (f"{name}: no list or section under a heading such as Lessons, Gotchas, Learned",)
-    return Reading(lessons=tuple(lessons), passed_over=tuple(passed), notes=notes)
-
-
-def _memory_kind(header: Header) -> str:
-    """Return the type that Claude Code gave a file of its memory folder, "" of any other file."""
-    found = (_MEMORY_TYPE.fullmatch(line) for line in header.lines)
-    return next((match[1] for match in found if match), "")
+    found = [
+        _lesson(parts, subject, name, base)
+        for group in _groups(read_blocks(text), whole=whole)
+        for subject, parts in _entries(group)
+    ]
+    lessons = tuple(replace(one, paths=globs) for one in found if isinstance(one, Incoming))
+    missing = f"{name}: no list or section under a heading such as Lessons, Gotchas, Learned"
+    return Reading(
+        lessons=lessons,
+        passed_over=tuple(one for one in found if isinstance(one, PassedOver)),
+        notes=() if lessons else (missing,),
+    )
 
 
 def _read_one(split: Split, kind: str, name: str, base: str) -> Reading:
     """Return what one file of Claude Code's memory folder tells: feedback is a lesson."""
     where = f"{name}:{split.body_line}"
     texts = {canonical(entry.key): entry.texts for entry in read_header(split).entries}
-    known = next((text for text in texts.get("description", ()) if text), "") or ""
-    if kind != LESSON_MEMORY:
-        reason = f"a memory about the {kind}, not a lesson"
-        return Reading(
-            lessons=(), passed_over=(PassedOver(title=unmarked(known), where=where, reason=reason),)
-        )
+    known = unmarked(next(filter(None, texts.get("description", ())), None) or "")
     said = [piece for block in read_blocks(split.body) for piece in _pieces(block)]
-    title = shorten(unmarked(known).rstrip(" .")) or _title_of(said)
-    if not title:
-        passed = PassedOver(title=base, where=where, reason="no lesson in it")
-        return Reading(lessons=(), passed_over=(passed,))
-    sections = [(h, checklist(text.split("\n")) if h == PREVENTION else text) for h, text in said]
-    sections.insert(0, (SITUATION, f"Noted in {base}."))
-    lesson = Incoming(
-        title=title,
-        where=where,
-        origin=make_origin("memory", base, title, *(text for _heading, text in said)),
-        sections=tuple(fit_sections(sections, SECTIONS)),
-    )
-    return Reading(lessons=(lesson,))
+    title = shorten(known.rstrip(" .")) or _title_of(said)
+    if kind == LESSON_MEMORY and title:
+        return Reading(lessons=(_noted(title, said, where, base),))
+    passed = PassedOver(title=base, where=where, reason=_NO_LESSON)
+    if kind != LESSON_MEMORY:
+        passed = replace(passed, title=known, reason=f"a memory about the {kind}, not a lesson")
+    return Reading(lessons=(), passed_over=(passed,))
 
 
 def _read_globs(split: Split) -> tuple[str, ...]:
@@ -179,17 +158,16 @@ def _groups(blocks: Sequence[Block], *, whole: bool) -> Iterator[list[Block]]:
     group: list[Block] = []
     for block in blocks:
         if block.kind != HEADING:
-            if about and (group or whole):
-                group.append(block)
+            group += [block] if group or whole else []
             continue
-        if about and group:
+        if group:
             yield group
-        if about and block.level <= about and not whole:
+        if block.level <= about and not whole:
             about = 0
         if not about and _WORDS.search(unmarked(block.text)):
             about = block.level
         group = [block] if about else []
-    if about and group:
+    if group:
         yield group
 
 
@@ -198,15 +176,14 @@ def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
 
     The heading comes first where it is the lesson's own title.
     """
-    head, rest = group[0], list(group[1:])
-    if head.kind != HEADING:
-        rest = list(group)
-    elif _FORMAT.match(head.text):
-        return
-    elif rest and _is_one_lesson(head, rest):
-        yield "", [head, *rest]
-        return
-    subject = unmarked(head.text) if head.kind == HEADING else ""
+    head, rest, subject = group[0], list(group), ""
+    if head.kind == HEADING:
+        rest, subject = rest[1:], unmarked(head.text)
+        if _FORMAT.match(head.text):
+            return
+        if rest and _is_one_lesson(head, rest):
+            yield "", [head, *rest]
+            return
     for entry in _cut(_told_whole(head, rest)):
         label = unmarked(entry[0].text)
         topic = label.endswith(":") and len(label.split()) <= _MAX_TOPIC_WORDS
@@ -215,6 +192,16 @@ def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
                 yield label.rstrip(":"), nested
         else:
             yield subject, entry
+
+
+def _is_one_lesson(head: Block, rest: Sequence[Block]) -> bool:
+    """Return whether a section tells one thing: it is labelled, or prose rather than a list."""
+    labels = [label for block in rest if (label := _label(block.text))]
+    if len(labels) > 1 and {*labels} != {"title"}:
+        return True
+    title = unmarked(head.text)
+    generic = _WORDS.search(title) and not _NUMBER.match(title)
+    return head.level > 1 and rest[0].kind not in (ITEM, ROW) and not generic
 
 
 def _explains(block: Block) -> bool:
@@ -244,86 +231,70 @@ def _forbid(text: str) -> str:
     first, _, others = text.partition(" ")
     if _HANGUL.search(first):
         return f"하지 말 것: {text}"
-    if first[1:].islower():
-        first = first.lower()
-    start = "Avoid" if first.endswith("ing") else "Do not"
-    return f"{start} {first} {others}"
+    first = first.lower() if first[1:].islower() else first
+    return f"{'Avoid' if first.endswith('ing') else 'Do not'} {first} {others}"
 
 
-def _cut(rest: Iterable[Block]) -> Iterator[list[Block]]:
+def _cut(blocks: Iterable[Block]) -> Iterator[list[Block]]:
     """Yield each row or outermost item with what stands below it; prose between them is left."""
-    rest = list(rest)
+    blocks = list(blocks)
     entry: list[Block] = []
-    level = min((block.level for block in rest if block.kind == ITEM), default=0)
-    for block in rest:
+    level = min((block.level for block in blocks if block.kind == ITEM), default=0)
+    for block in blocks:
         starts = block.kind == ROW or (block.kind == ITEM and block.level <= level)
-        if starts:
-            if entry:
-                yield entry
-            entry = [block]
-        elif entry and entry[0].kind == ITEM and (block.kind == ITEM or block.level > level):
+        inside = block.kind == ITEM or block.level > level
+        if entry and entry[0].kind == ITEM and inside and not starts:
             entry.append(block)
-        else:
-            if entry:
-                yield entry
-            entry = []
+            continue
+        if entry:
+            yield entry
+        entry = [block] if starts else []
     if entry:
         yield entry
 
 
-def _is_one_lesson(head: Block, rest: Sequence[Block]) -> bool:
-    """Return whether a section tells one thing: it is labelled, or prose rather than a list."""
-    labelled = [block for block in rest if _label(block.text)]
-    if any(_label(block.text) != "title" for block in labelled) and len(labelled) > 1:
-        return True
-    prose = [block for block in rest if block.kind not in (ITEM, ROW)]
-    generic = _WORDS.search(unmarked(head.text)) and not _NUMBER.match(unmarked(head.text))
-    return bool(prose) and head.level > 1 and rest[0].kind not in (ITEM, ROW) and not generic
-
-
-def _lesson(
-    parts: Sequence[Block], subject: str, name: str, base: str
-) -> Incoming | PassedOver | None:
+def _lesson(parts: Sequence[Block], subject: str, name: str, base: str) -> Incoming | PassedOver:
     first = parts[0]
     where = f"{name}:{first.line}"
+    date = None
     if first.kind == ROW:
         title, said = _from_row(first)
-        date = None
     else:
         date, text = split_date(first.text)
-        title, rest = ("", text)
-        if first.kind != HEADING and not _label(text):
-            text, more = _first_paragraph(text)
-            title, rest = split_lead(text)
-            rest = "\n\n".join(filter(None, (rest, more)))
-        elif first.kind == HEADING:
+        title, rest = "", text
+        if first.kind == HEADING:
             title, rest = unmarked(_NUMBER.sub("", text, count=1)), ""
+        elif not _label(text):
+            # A blank line or a code block ends what an item says first.
+            text, *more = _PARAGRAPH_END.split(text, maxsplit=1)
+            title, rest = split_lead(text)
+            rest = "\n\n".join(filter(None, (rest, *more)))
         said = [*_split(rest), *_said_below(parts[1:])]
-        title = title or _title_of(said)
     if not title or _PLACEHOLDER.fullmatch(title) or _BARE.fullmatch(title):
         title = _title_of(said)
     if not title:
-        return PassedOver(title=first.text[:60], where=where, reason="no lesson in it")
+        return PassedOver(title=first.text[:60], where=where, reason=_NO_LESSON)
     said = [(heading, text) for heading, text in said if unmarked(text) != title]
-    sections = [(h, checklist(text.split("\n")) if h == PREVENTION else text) for h, text in said]
-    topic = "" if _WORDS.search(subject) or _GENERIC.search(subject) else subject
     under = f" under “{subject}”" if subject else ""
-    sections.insert(0, (SITUATION, f"Noted in {base}{under}."))
-    return Incoming(
-        title=title,
-        where=where,
-        origin=make_origin("memory", base, title, *(text for _heading, text in said)),
-        sections=tuple(fit_sections(sections, SECTIONS)),
+    topic = "" if _WORDS.search(subject) or _GENERIC.search(subject) else subject
+    return replace(
+        _noted(title, said, where, base, under),
         topics=(topic.casefold(),) if 0 < len(topic.split()) <= _MAX_TOPIC_WORDS else (),
         created=date,
         last_seen=date,
     )
 
 
-def _first_paragraph(text: str) -> tuple[str, str]:
-    """Return what an item says before a blank line or a code block, and what follows."""
-    found = re.search(r"\n[ \t]*(?:\n|(?=```|~~~))", text)
-    return (text[: found.start()], text[found.end() :]) if found else (text, "")
+def _noted(
+    title: str, said: Sequence[tuple[str, str]], where: str, base: str, under: str = ""
+) -> Incoming:
+    sections = [(h, checklist(text.split("\n")) if h == PREVENTION else text) for h, text in said]
+    return Incoming(
+        title=title,
+        where=where,
+        origin=make_origin("memory", base, title, *(text for _heading, text in said)),
+        sections=fit_sections([(SITUATION, f"Noted in {base}{under}."), *sections]),
+    )
 
 
 def _from_row(row: Block) -> tuple[str, list[tuple[str, str]]]:
@@ -331,12 +302,11 @@ def _from_row(row: Block) -> tuple[str, list[tuple[str, str]]]:
     cells = [(column, cell) for column, cell in row.cells if cell and column not in ("#", "no")]
     date = next((c for c in cells if split_date(c[1])[0] and not split_date(c[1])[1]), None)
     named = [(LABELS.get(column, ""), cell) for column, cell in cells if (column, cell) != date]
-    place = next((n for n, (role, _) in enumerate(named) if role in ("title", "")), 0)
     if not named:
         return "", []
-    title, rest = split_lead(named[place][1])
-    others = [(role, cell) for n, (role, cell) in enumerate(named) if n != place]
-    said = [(role if role in SECTIONS else FIX, cell) for role, cell in others]
+    place = next((n for n, (role, _) in enumerate(named) if role in ("title", "")), 0)
+    title, rest = split_lead(named.pop(place)[1])
+    said = [(role if role in SECTIONS else FIX, cell) for role, cell in named]
     return title, [*([(MISTAKE, rest)] if rest else []), *said]
 
 
@@ -365,25 +335,16 @@ def _pieces(block: Block) -> list[tuple[str, str]]:
 
 def _split(text: str) -> list[tuple[str, str]]:
     """Return (section, text) of a paragraph: cut where a line begins with a label."""
-    found: list[tuple[str, str]] = []
-    heading, fenced = MISTAKE, False
-    lines: list[str] = []
-    for line in [*text.split("\n"), None]:
-        label = _label(line) if line is not None and not fenced else ""
-        if line is None or label:
-            if body := "\n".join(lines).strip():
-                found.append((heading, body))
-            lines = []
-        if line is None:
-            break
-        fenced ^= line.lstrip().startswith(("```", "~~~"))
-        if label:
-            match = _LABEL.match(line.strip())
-            heading = MISTAKE if label == "title" else label
-            lines = [line.strip()[match.end() :] if match else line]
+    pieces: list[tuple[str, list[str]]] = [(MISTAKE, [])]
+    fenced = False
+    for line in text.split("\n"):
+        if label := "" if fenced else _label(line):
+            said = _LABEL.sub("", line.strip(), count=1)
+            pieces.append((MISTAKE if label == "title" else label, [said]))
         else:
-            lines.append(line)
-    return found
+            pieces[-1][1].append(line)
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+    return [(heading, body) for heading, lines in pieces if (body := "\n".join(lines).strip())]
 
 
 def _label(line: str) -> str:
@@ -393,8 +354,6 @@ def _label(line: str) -> str:
 
 
 def _title_of(said: Sequence[tuple[str, str]]) -> str:
-    for role in (MISTAKE, SITUATION, PREVENTION, FIX, CAUSE):
-        for heading, text in said:
-            if heading == role and (title := split_lead(text)[0]):
-                return title
-    return ""
+    roles = (MISTAKE, SITUATION, PREVENTION, FIX, CAUSE)
+    titles = (split_lead(text)[0] for role in roles for heading, text in said if heading == role)
+    return next(filter(None, titles), "")

@@ -12,7 +12,6 @@ from lessons_kb.errors import InputError
 from lessons_kb.importers.markdown_blocks import (
     FIX,
     PREVENTION,
-    SECTIONS,
     SITUATION,
     Incoming,
     PassedOver,
@@ -25,6 +24,7 @@ from lessons_kb.importers.markdown_blocks import (
 )
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.text.times import read_time
 
 TABLE = "mistakes"
 COLUMNS = (
@@ -40,7 +40,6 @@ _MAX_EXAMPLES = 5
 _MAX_RULE = 300
 """Longer feedback is a report, not a rule: its sentences make no checklist."""
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)$")
-_LARGEST_TIME = 253_402_300_799
 
 
 def read_mistakes(
@@ -63,45 +62,49 @@ def read_mistakes(
     passed: list[PassedOver] = []
     for number, row in enumerate(rows, 1):
         where = f"{name} row {row.get('id') or number}"
-        description = clean_line(_text(row.get("description")))
-        if not description:
+        strange: list[str] = []
+        if description := clean_line(_text(row.get("description"))):
+            lessons.append(_lesson(row, description, where, strange))
+            notes += [f"{where}: {what}" for what in strange]
+        else:
             passed.append(PassedOver(title="", where=where, reason="no description"))
-            continue
-        lesson, strange = _lesson(row, description, where)
-        lessons.append(lesson)
-        notes += [f"{where}: {what}" for what in strange]
     return Reading(lessons=tuple(lessons), passed_over=tuple(passed), notes=tuple(notes))
 
 
-def _lesson(row: Mapping[str, Any], description: str, where: str) -> tuple[Incoming, list[str]]:
-    strange: list[str] = []
-    feedback = _text(row.get("feedback")).strip()
-    patterns = _texts(row, "file_patterns", strange)
+def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[str]) -> Incoming:
+    """Return the lesson of a row; what cannot be read of it is added to ``strange``."""
+    feedback, stage = _text(row.get("feedback")).strip(), clean_line(_text(row.get("stage")))
     tasks = _texts(row, "example_tasks", strange)
     last_task = clean_line(_text(row.get("last_task")))
-    if last_task and last_task not in tasks:
-        tasks.append(last_task)
-    stage = clean_line(_text(row.get("stage")))
-    rules = _rules(feedback)
-    same = unmarked(feedback).rstrip(".") == description.rstrip(".")
+    tasks += [last_task] if last_task and last_task not in tasks else []
+    at = f" in stage {stage}" if stage else ""
+    last = f", last in the task “{shorten(tasks[-1])}”" if tasks else ""
+    flat = unmarked(feedback)
+    rules = _BULLET.findall(feedback) or (split_sentences(flat) if len(flat) <= _MAX_RULE else [])
+    rules = rules[:_MAX_ITEMS]
+    repeated = flat.rstrip(".") == description.rstrip(".") or (
+        len(rules) == 1 and "\n" not in feedback
+    )
     parts = [
-        (SITUATION, _situation(stage, tasks)),
-        (FIX, "" if same else feedback),
+        (SITUATION, f"Seen{at}{last}." if at or last else ""),
+        (FIX, "" if repeated else feedback),
         (PREVENTION, checklist(rules)),
     ]
-    return (
-        Incoming(
-            title=_title(description, feedback),
-            where=where,
-            origin=make_origin("galangal", _text(row.get("id")), description),
-            sections=tuple(_unlike(fit_sections(parts, SECTIONS), rules)),
-            stages=(stage,) if stage else (),
-            paths=tuple(dict.fromkeys(_glob(pattern) for pattern in patterns)),
-            occurrences=_count(row.get("occurrence_count"), strange),
-            last_seen=_date(row.get("last_timestamp"), strange),
-            examples=tuple(tasks[-_MAX_EXAMPLES:]),
-        ),
-        strange,
+    # What negates or comments in a glob is a letter in a pattern of fnmatch.
+    patterns = [
+        one.replace("\\", "/").removeprefix("./") for one in _texts(row, "file_patterns", strange)
+    ]
+    globs = (f"\\{one}" if one[:1] in ("!", "#") else one for one in patterns)
+    return Incoming(
+        title=_title(description, flat),
+        where=where,
+        origin=make_origin("galangal", _text(row.get("id")), description),
+        sections=fit_sections(parts),
+        stages=(stage,) if stage else (),
+        paths=tuple(dict.fromkeys(globs)),
+        occurrences=_count(row.get("occurrence_count"), strange),
+        last_seen=_date(row.get("last_timestamp"), strange),
+        examples=tuple(tasks[-_MAX_EXAMPLES:]),
     )
 
 
@@ -110,36 +113,10 @@ def _title(description: str, feedback: str) -> str:
     cut = description.removesuffix("...")
     if cut == description:
         return shorten(description)
-    flat = unmarked(feedback)
-    whole = next(iter(split_sentences(flat)), "")
-    if flat.startswith(cut.rstrip()) and len(whole) >= len(cut.rstrip()):
+    whole = next(iter(split_sentences(feedback)), "")
+    if feedback.startswith(cut.rstrip()) and len(whole) >= len(cut.rstrip()):
         return shorten(whole.rstrip(".")) or description
     return cut[: cut.rfind(" ")].rstrip(" ,;:") + "…" if " " in cut else description
-
-
-def _rules(feedback: str) -> list[str]:
-    if bullets := _BULLET.findall(feedback):
-        return list(bullets[:_MAX_ITEMS])
-    flat = unmarked(feedback)
-    return split_sentences(flat)[:_MAX_ITEMS] if flat and len(flat) <= _MAX_RULE else []
-
-
-def _unlike(sections: list[tuple[str, str]], rules: list[str]) -> list[tuple[str, str]]:
-    """Leave out a Fix of one sentence that the checklist repeats."""
-    single = len(rules) == 1
-    return [(h, text) for h, text in sections if not (single and h == FIX and "\n" not in text)]
-
-
-def _situation(stage: str, tasks: list[str]) -> str:
-    at = f" in stage {stage}" if stage else ""
-    last = f", last in the task “{shorten(tasks[-1])}”" if tasks else ""
-    return f"Seen{at}{last}." if at or last else ""
-
-
-def _glob(pattern: str) -> str:
-    """Return a pattern of fnmatch as a glob: what negates or comments there is a letter here."""
-    pattern = clean_line(pattern).replace("\\", "/").removeprefix("./")
-    return f"\\{pattern}" if pattern[:1] in ("!", "#") else pattern
 
 
 def _texts(row: Mapping[str, Any], column: str, strange: list[str]) -> list[str]:
@@ -154,18 +131,15 @@ def _texts(row: Mapping[str, Any], column: str, strange: list[str]) -> list[str]
         strange.append(f"{column} is not a JSON list; ignored")
         return []
     lines = (clean_line(item) for item in data if isinstance(item, str))
-    return list(dict.fromkeys(line for line in lines if line))
+    return list(dict.fromkeys(filter(None, lines)))
 
 
 def _count(value: object, strange: list[str]) -> int:
-    if value is None:
-        return 1
     try:
-        count = int(_text(value))
+        return min(max(int(_text(1 if value is None else value)), 1), 1_000_000)
     except ValueError:
         strange.append("occurrence_count is not a number; 1 is used")
         return 1
-    return min(max(count, 1), 1_000_000)
 
 
 def _date(value: object, strange: list[str]) -> str | None:
@@ -174,14 +148,10 @@ def _date(value: object, strange: list[str]) -> str | None:
         return None
     text = _text(value).strip()
     try:
-        seconds = float(text)
+        seconds = read_time(float(text))
     except ValueError:
-        try:
-            moment = dt.datetime.fromisoformat(text)
-            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-        except (ValueError, OverflowError):
-            seconds = 0.0
-    if not 0 < seconds <= _LARGEST_TIME:
+        seconds = read_time(text)
+    if seconds <= 0:
         strange.append("last_timestamp is not a time; ignored")
         return None
     return dt.datetime.fromtimestamp(seconds, dt.UTC).date().isoformat()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from typing import Any
 
 from lessons_kb.data import read_mapping
@@ -22,6 +21,7 @@ from lessons_kb.importers.markdown_blocks import (
 )
 from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES, Card, as_data
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
+from lessons_kb.text.times import read_date
 
 FORMAT = "lessons-kb/1"
 """Marks a line that ``jsonl.read_lines`` restores as it was."""
@@ -61,15 +61,17 @@ def format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
 
 
 def _marks(card: Card) -> str:
+    known = {
+        "last": card.last_seen,
+        "stage": ", ".join(card.stages),
+        "project": card.project,
+        "topics": ", ".join(card.topics),
+        "paths": ", ".join(card.paths),
+        "": card.evidence,
+        "reopen when": card.reopen_when,
+    }
     marks = [card.severity, f"seen {card.occurrences}×"]
-    if card.last_seen:
-        marks.append(f"last {card.last_seen}")
-    marks += [f"stage {', '.join(card.stages)}"] if card.stages else []
-    marks += [f"project {card.project}"] if card.project else []
-    marks += [f"topics {', '.join(card.topics)}"] if card.topics else []
-    marks += [f"paths {', '.join(card.paths)}"] if card.paths else []
-    marks += [card.evidence] if card.evidence else []
-    marks += [f"reopen when {card.reopen_when}"] if card.reopen_when else []
+    marks += [f"{name} {value}".strip() for name, value in known.items() if value]
     marks += [card.status] if card.status != "active" else []
     return _plain(f"{' · '.join(marks)} · {card.id}")
 
@@ -90,6 +92,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "gate": GATES,
     "evidence": EVIDENCE,
 }
+_TAGS = ("topics", "stages", "paths")
+"""Lists that may be written as one text with commas."""
 _SYNONYMS = {"critical": "high", "qa_finding": "qa-finding", "finding": "qa-finding"}
 _IGNORED = ("format", "id", "text")
 _MAX_EXAMPLES = 5
@@ -112,9 +116,8 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Reading:
         if data.get("format") == FORMAT and isinstance(data.get("text"), str):
             lessons.append(_exported(data, where))
             continue
-        for key in data:
-            if _key(key) not in NAMES and _key(key) not in _IGNORED:
-                unknown.setdefault(key, where)
+        strange = (key for key in data if _key(key) not in NAMES and _key(key) not in _IGNORED)
+        unknown |= {key: where for key in strange if key not in unknown}
         lessons.append(_foreign(data, where))
     notes = [f"{at}: unknown key {key[:40]!r}; ignored" for key, at in unknown.items()]
     return Reading(lessons=tuple(lessons), notes=tuple(notes))
@@ -138,7 +141,9 @@ def _exported(data: Mapping[str, Any], where: str) -> Incoming:
     if not title:
         raise InputError(f"{where}: no title; export the cards again or add one")
     card_id = str(data.get("id") or "")
-    given = {name: _value(name, data[name], where) for name in _KEPT if data.get(name) is not None}
+    # Beside its text, what a merge looks at.
+    kept = ("kind", "occurrences", "last_seen", "examples")
+    given = {name: _value(name, data[name], where) for name in kept if data.get(name) is not None}
     return Incoming(
         title=title,
         where=where,
@@ -147,10 +152,6 @@ def _exported(data: Mapping[str, Any], where: str) -> Incoming:
         text=str(data["text"]),
         **given,
     )
-
-
-_KEPT = ("kind", "occurrences", "last_seen", "examples")
-"""Of an exported card beside its text: what a merge looks at."""
 
 
 def _foreign(data: Mapping[str, Any], where: str) -> Incoming:
@@ -176,7 +177,7 @@ def _foreign(data: Mapping[str, Any], where: str) -> Incoming:
         title=shorten(title, 300),
         where=where,
         origin=make_origin("jsonl", "", title),
-        sections=tuple(fit_sections(parts, SECTIONS)),
+        sections=fit_sections(parts),
         **fields,
     )
 
@@ -211,20 +212,12 @@ def _value(name: str, value: object, where: str) -> Any:
         raise InputError(f"{where}: {name} must be text")
     text = clean_line(value)
     if name in ("last_seen", "created"):
-        return _date(text, name, where)
+        if day := read_date(text):
+            return day.isoformat()
+        raise InputError(f"{where}: {name} must be a date such as 2026-01-31")
     if name in _CHOICES:
         text = _SYNONYMS.get(text.casefold(), text.casefold())
         if text not in _CHOICES[name]:
             choices = ", ".join(_CHOICES[name])
             raise InputError(f"{where}: {name} must be one of {choices}, not {text[:40]!r}")
     return text
-
-
-_TAGS = ("topics", "stages", "paths")
-
-
-def _date(text: str, name: str, where: str) -> str:
-    try:
-        return date.fromisoformat(text[:10]).isoformat()
-    except ValueError:
-        raise InputError(f"{where}: {name} must be a date such as 2026-01-31") from None

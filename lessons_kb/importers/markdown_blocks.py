@@ -181,18 +181,18 @@ def checklist(items: Iterable[str]) -> str:
     return "\n".join(f"- [ ] {shorten(line, MAX_ITEM)}" for line in found)
 
 
-def fit_sections(parts: Iterable[tuple[str, str]], order: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return (heading, Markdown) in the given order, parts of one heading joined, empty ones out.
+def fit_sections(parts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return (heading, Markdown) in the order of a card, parts of one heading joined.
 
-    A text that an earlier part holds already is not said twice.
+    What is empty is left out, and a text that an earlier part holds already is not said twice.
     """
     joined: dict[str, list[str]] = {}
     for heading, text in parts:
         kept = section(text)
         if kept and not any(kept in other for others in joined.values() for other in others):
             joined.setdefault(heading, []).append(kept)
-    between = dict.fromkeys(order, "\n\n") | {order[-1]: "\n"}
-    return [(h, between[h].join(joined[h])) for h in order if h in joined]
+    between = {heading: "\n" if heading == PREVENTION else "\n\n" for heading in joined}
+    return tuple((h, between[h].join(joined[h])) for h in SECTIONS if h in joined)
 
 
 HEADING, ITEM, ROW, TEXT = "heading", "item", "row", "text"
@@ -223,7 +223,12 @@ class Block:
 
 def read_blocks(text: str) -> list[Block]:
     r"""Return the blocks of a text whose lines end at ``\n``, in order; fenced code stays whole."""
-    return _Reader(text.split("\n")).read()
+    reader = _Reader(text.split("\n"))
+    number = 0
+    while number < len(reader.lines):
+        number = reader.take(number)
+    reader.close()
+    return reader.blocks
 
 
 class _Reader:
@@ -235,61 +240,62 @@ class _Reader:
         self.begun = Block(kind=TEXT, line=0, text="")
         self.gap = False
 
-    def read(self) -> list[Block]:
-        number = 0
-        while number < len(self.lines):
-            line = self.lines[number]
-            if fence := _FENCE.match(line):
-                number = self.take_fence(number, fence[1])
-            elif (end := self.table_end(number)) > number:
-                self.close()
-                self.take_table(number, end)
-                number = end
-            else:
-                self.take_line(number, line)
-                number += 1
-        self.close()
-        return self.blocks
-
-    def take_line(self, number: int, line: str) -> None:
+    def take(self, number: int) -> int:
+        """Take in what begins at a line; return the number of the line behind it."""
+        line = self.lines[number]
+        if fence := _FENCE.match(line):
+            mark = fence[1]
+            closing = re.compile(rf"[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\Z")
+            end = number + 1
+            while end < len(self.lines) and not closing.match(self.lines[end]):
+                end += 1
+            self.go_on(number, self.lines[number : end + 1])
+            return end + 1
+        if (end := self.table_end(number)) > number:
+            self.close()
+            head = [_column(cell) for cell in split_row(line)]
+            for place in range(number + 1, end):
+                if not _is_delimiter(self.lines[place]):
+                    cells = split_row(self.lines[place])
+                    pairs = tuple(zip(head, cells, strict=False))
+                    row = Block(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
+                    self.blocks.append(row)
+            return end
         if not line.strip():
             self.gap = True
-            return
-        if heading := _HEADING.match(line):
+        elif heading := _HEADING.match(line):
+            self.begin(HEADING, number, heading[2], len(heading[1]))
             self.close()
-            self.add(HEADING, number, heading[2], level=len(heading[1]))
         elif _UNDERLINE.match(line) and self.begun.kind == TEXT and len(self.open) == 1:
-            text, self.open = self.open[0], []
-            self.add(HEADING, self.begun.line - 1, text.strip(), level=1 if "=" in line else 2)
+            level = 1 if "=" in line else 2
+            self.begun = replace(self.begun, kind=HEADING, level=level)
+            self.close()
         elif item := _ITEM.match(line):
-            self.close()
-            self.begin(ITEM, number, item[2], level=_indent(line))
-        elif self.open and self.continues(line):
-            self.open += [*([""] if self.gap else []), line]
+            self.begin(ITEM, number, item[2], _indent(line))
         else:
-            self.close()
-            self.begin(TEXT, number, line, level=_indent(line))
+            self.go_on(number, [line])
+        return number + 1
+
+    def go_on(self, number: int, lines: Sequence[str]) -> None:
+        """Put lines behind the item or paragraph that is open, else begin a paragraph."""
+        inside = self.begun.kind == ITEM and _indent(lines[0]) > self.begun.level
+        if self.open and (inside or not self.gap):
+            self.open += ["", *lines] if self.gap else lines
+        else:
+            self.begin(TEXT, number, lines[0], _indent(lines[0]))
+            self.open += lines[1:]
         self.gap = False
 
-    def continues(self, line: str) -> bool:
-        if not self.gap:
-            return True
-        return self.begun.kind == ITEM and _indent(line) > self.begun.level
+    def begin(self, kind: str, number: int, text: str, level: int) -> None:
+        self.close()
+        self.begun = Block(kind=kind, line=number + 1, text="", level=level)
+        self.open = [text]
 
-    def take_fence(self, number: int, mark: str) -> int:
-        end = number + 1
-        closing = re.compile(rf"[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\Z")
-        while end < len(self.lines) and not closing.match(self.lines[end]):
-            end += 1
-        code = self.lines[number : end + 1]
-        if self.open and (not self.gap or self.continues(code[0])):
-            self.open += [*([""] if self.gap else []), *code]
-        else:
-            self.close()
-            self.begin(TEXT, number, code[0], level=_indent(code[0]))
-            self.open += code[1:]
+    def close(self) -> None:
+        if self.open:
+            self.blocks.append(replace(self.begun, text=_dedented(self.open)))
+        self.open = []
         self.gap = False
-        return end + 1
 
     def table_end(self, number: int) -> int:
         """Return the line behind a table that begins here, ``number`` where none does."""
@@ -301,28 +307,6 @@ class _Reader:
         while end < len(self.lines) and _pipes(self.lines[end]) >= fewest:
             end += 1
         return end if end - number > 1 else number
-
-    def take_table(self, number: int, end: int) -> None:
-        head = [_column(cell) for cell in split_row(self.lines[number])]
-        for place in range(number + 1, end):
-            if not _is_delimiter(self.lines[place]):
-                cells = split_row(self.lines[place])
-                pairs = tuple(zip(head, cells, strict=False))
-                block = Block(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
-                self.blocks.append(block)
-
-    def begin(self, kind: str, number: int, text: str, *, level: int = 0) -> None:
-        self.begun = Block(kind=kind, line=number + 1, text="", level=level)
-        self.open = [text]
-
-    def close(self) -> None:
-        if self.open:
-            self.blocks.append(replace(self.begun, text=_dedented(self.open)))
-        self.open = []
-        self.gap = False
-
-    def add(self, kind: str, number: int, text: str, *, level: int) -> None:
-        self.blocks.append(Block(kind=kind, line=number + 1, text=text, level=level))
 
 
 def split_row(line: str) -> list[str]:

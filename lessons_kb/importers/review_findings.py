@@ -14,7 +14,6 @@ from lessons_kb.importers.markdown_blocks import (
     ITEM,
     MISTAKE,
     ROW,
-    SECTIONS,
     SITUATION,
     Block,
     Incoming,
@@ -29,96 +28,80 @@ from lessons_kb.importers.markdown_blocks import (
 )
 from lessons_kb.model import EVIDENCE
 
-_NUMBER = r"[A-Z]{0,3}-?\d{1,4}[a-z]?"
+_MEANINGS = read_mapping("import_review_columns.txt")["columns"]
+"""Name of a column, in lower case → what it means."""
+_COLUMN = re.compile(
+    rf"(?<!\S)(?:{'|'.join(sorted(map(re.escape, _MEANINGS), key=len, reverse=True))})(?!\S)"
+)
 _STATES = (*EVIDENCE, "resolved", "unverified", "verified", "confirmed", "rejected", "withdrawn")
 _CLAIM_ROW = re.compile(
     rf"(?P<claim>\S.*?)\s+(?P<state>(?:{'|'.join(word.capitalize() for word in _STATES)})\b"
     r"(?:\s*\([^()]*\))?)(?:\s+(?P<rest>\S.*))?"
 )
-_FIRST_ROW = re.compile(rf"(?P<number>{_NUMBER})[.:)]?\s+(?P<rest>\S.*)")
+_FIRST_ROW = re.compile(r"(?P<number>[A-Z]{0,3}-?\d{1,4}[a-z]?)[.:)]?\s+(?P<rest>\S.*)")
 _MATURITY = re.compile(r"(?P<maturity>[A-Za-z]+-level)\b\s*(?P<rest>.*)")
 _ORDER = ("number", "claim", "state", "maturity", "support")
-_MOST_WORDS = 3
-"""Words of the name of a column."""
-_LONGEST_HEADING = 90
 _LONGEST_HEAD = 500
 """Characters of a line that names columns."""
-_HEADING = re.compile(r"[^\W\d_].{2,}[^\s.,;:|]")
-_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s")
+_LONE = re.compile(r"(?!\s*(?:[-*+\u2022]|\d{1,3}[.)])\s)[^\W\d_].{2,88}[^\s.,;:|]")
+"""A heading that has lost its mark."""
 
 
-def restore_markup(text: str, meanings: Mapping[str, str]) -> str:
-    """Return a review with its tables' pipes, and with headings if it has lost all; line by line.
+def _restore_markup(text: str) -> str:
+    """Return a review with its tables' pipes, and with headings if it has lost all.
 
-    ``meanings`` maps the names of columns to what they mean. A text whose tables have pipes
-    stays as it is.
+    A text whose tables have pipes stays as it is.
     """
     lines = text.split("\n")
-    tables = [
-        (number, columns)
-        for number, line in enumerate(lines)
-        if "|" not in line and (columns := _read_head(line, meanings))
-    ]
-    for number, columns in tables:
-        _restore_table(lines, number, columns)
-    if tables and not any(re.match(r" {0,3}#{1,6}\s", line) for line in lines):
-        _restore_headings(lines)
+    heads = [(number, names) for number, line in enumerate(lines) if (names := _read_head(line))]
+    for number, names in heads:
+        _restore_table(lines, number, names)
+    if heads and not any(re.match(r" {0,3}#{1,6}\s", line) for line in lines):
+        for number, line in enumerate(lines):
+            around = (*lines[max(number - 1, 0) : number], *lines[number + 1 : number + 2])
+            if not any(map(str.strip, around)) and _LONE.fullmatch(line):
+                lines[number] = f"## {line}"
     return "\n".join(lines)
 
 
-def _read_head(line: str, meanings: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return (name, meaning) of the columns that a line names and does nothing else; else []."""
-    if len(line) > _LONGEST_HEAD:
+def _read_head(line: str) -> list[str]:
+    """Return the columns that a line without pipes names and does nothing else; else []."""
+    if "|" in line or len(line) > _LONGEST_HEAD:
         return []
-    words, columns = line.split(), []
-    while words:
-        for size in range(min(_MOST_WORDS, len(words)), 0, -1):
-            name = " ".join(words[:size])
-            if meaning := meanings.get(name.casefold()):
-                columns.append((name, meaning))
-                del words[:size]
-                break
-        else:
-            return []
-    found = [meaning for _name, meaning in columns]
-    in_order = [one for one in _ORDER if one in found] == found
-    return columns if in_order and {"claim", "state"} <= {*found} else []
+    names = _COLUMN.findall(line.casefold())
+    meanings = [_MEANINGS[name] for name in names]
+    whole = " ".join(names) == " ".join(line.casefold().split())
+    in_order = [one for one in _ORDER if one in meanings] == meanings
+    return names if whole and in_order and {"claim", "state"} <= {*meanings} else []
 
 
-def _restore_table(lines: list[str], head: int, columns: Sequence[tuple[str, str]]) -> None:
-    lines[head] = _row([name for name, _meaning in columns])
-    numbered = columns[0][1] == "number"
+def _restore_table(lines: list[str], head: int, names: Sequence[str]) -> None:
+    meanings = [_MEANINGS[name] for name in names]
+    numbered = meanings[0] == "number"
+    lines[head] = _row(names)
     number = head + 1
     while number < len(lines) and lines[number].strip():
-        row, end = lines[number].strip(), number + 1
+        end = number + 1
         # A line that begins with no number goes on with the row above it.
         while numbered and end < len(lines) and lines[end].strip():
             if _FIRST_ROW.fullmatch(lines[end].strip()):
                 break
-            row = f"{row} {lines[end].strip()}"
             end += 1
-        cells = _read_row(row, columns)
-        lines[number] = _row([cells.get(meaning, "") for _name, meaning in columns])
+        row = " ".join(" ".join(lines[number:end]).split())
+        cells: dict[str, str] = {}
+        if numbered and (found := _FIRST_ROW.fullmatch(row)):
+            cells["number"], row = found.groups()
+        if told := _CLAIM_ROW.fullmatch(row):
+            cells["claim"], cells["state"], rest = told.groups(default="")
+            if "maturity" in meanings and (level := _MATURITY.fullmatch(rest)):
+                cells["maturity"], rest = level.groups()
+            cells["support"] = rest
+        else:
+            cells["claim"] = row
         # The lines that are joined stay as rows without text: the others keep their numbers.
-        lines[number + 1 : end] = [_row(["" for _ in columns])] * (end - number - 1)
+        lines[number] = _row([cells.get(meaning, "") for meaning in meanings])
+        lines[number + 1 : end] = [_row(["" for _ in names])] * (end - number - 1)
         number = end
-
-
-def _read_row(row: str, columns: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return meaning → cell of a row: number, claim, state, maturity, supporters."""
-    cells: dict[str, str] = {}
-    row = " ".join(row.split())  # a run of blanks would be tried at each of its places
-    if columns[0][1] == "number" and (found := _FIRST_ROW.fullmatch(row)):
-        cells["number"], row = found["number"], found["rest"]
-    told = _CLAIM_ROW.fullmatch(row)
-    if told is None:
-        return {**cells, "claim": row}
-    cells |= {"claim": told["claim"], "state": told["state"]}
-    rest = told["rest"] or ""
-    meanings = [meaning for _name, meaning in columns]
-    if "maturity" in meanings and (level := _MATURITY.fullmatch(rest)):
-        cells["maturity"], rest = level["maturity"], level["rest"]
-    return {**cells, "support": rest} if "support" in meanings else cells
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -126,25 +109,8 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(told)} |"
 
 
-def _restore_headings(lines: list[str]) -> None:
-    """Mark as headings the short lines that stand alone above a list, a table or a paragraph."""
-    for number, line in enumerate(lines):
-        alone = (
-            not (number and lines[number - 1].strip())
-            and not "".join(lines[number + 1 : number + 2]).strip()
-        )
-        if (
-            alone
-            and len(line) <= _LONGEST_HEADING
-            and _HEADING.fullmatch(line)
-            and not _ITEM.match(line)
-        ):
-            lines[number] = f"## {line}"
-
-
 _MAY_TELL = ("support", "verdict")
 """What a column without the head of a state may mean, and yet hold one."""
-_MEANINGS = read_mapping("import_review_columns.txt")["columns"]
 _REOPEN = re.compile(
     r"\**(?:(?:re-?open(?:s|ing)?|revisit)(?:[ -](?:when|if|once|trigger|condition)s?|(?=\s*:))"
     r"|defer until)\**(?:\s*:\**)?\s+(.+)",
@@ -165,9 +131,11 @@ _LABELLED = re.compile(
 _DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
 """`→ DEFER`, `→ REPLACE`: what was decided of an item."""
 _PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
-_YAGNI = re.compile(r"yagni|deferr|deferral|not building", re.IGNORECASE)
-_QUESTIONS = re.compile(r"question|미해결|질문", re.IGNORECASE)
-_DISPOSITIONS = re.compile(r"disposition|readiness|verdict", re.IGNORECASE)
+_TOPICS = {
+    "yagni": re.compile(r"yagni|deferr|not building", re.IGNORECASE),
+    "question": re.compile(r"question|미해결|질문", re.IGNORECASE),
+    "verdict": re.compile(r"disposition|readiness|verdict", re.IGNORECASE),
+}
 _RESOLVED = re.compile(r"(?:→|->|=>|\bresolved\b|\banswer(?:ed)?\b)", re.IGNORECASE)
 _UNRESOLVED = re.compile(r"\b(?:unresolved|unanswered|unknown|tbd|미해결)\b", re.IGNORECASE)
 _NEXT_QUESTION = re.compile(r"(?<=[.;])\s+(?=OQ\b)")
@@ -195,47 +163,49 @@ def read_review(text: str, *, name: str) -> Reading:
     and questions are told with the claims they name by number.
     """
     base = re.split(r"[\\/]", name)[-1]
-    blocks = read_blocks(restore_markup(text, _MEANINGS))
     claims: dict[str, Incoming] = {}
     passed: list[PassedOver] = []
     deferrals: list[Incoming] = []
     remarks: list[_Remark] = []
-    for topic, block, below in _walk(blocks):
+    for topic, block, below in _walk(read_blocks(_restore_markup(text))):
         cells = _meant(block)
         where = f"{name}:{block.line}"
+        found: Incoming | PassedOver | None = None
         if "claim" in cells and "state" in cells:
             found = _claim(cells, where, base)
-            if isinstance(found, PassedOver):
-                passed.append(found)
-            else:
+            if isinstance(found, Incoming):
                 claims[_number(cells, block)] = found
         elif "verdict" in cells and ("feature" in cells or "deferred" in cells):
-            remarks += _disposition(cells, block)
+            feature = unmarked(cells.get("feature") or cells["deferred"])
+            reason = f" ({unmarked(cells['why'])})" if "why" in cells else ""
+            said = f"{feature}: {unmarked(cells['verdict'])}{reason}"
+            remarks.append(_Remark(kind="verdict", text=said, line=block.line))
         elif "reopen" in cells and ("deferred" in cells or "feature" in cells):
             what = cells.get("deferred") or cells["feature"]
-            deferrals.append(_deferral(what, cells.get("why", ""), cells["reopen"], where, base))
+            found = _deferral(what, cells.get("why", ""), cells["reopen"], where, base)
         elif "claim" in cells:
             title = split_lead(cells["claim"])[0]
-            passed.append(PassedOver(title=title, where=where, reason=_STATELESS))
+            found = PassedOver(title=title, where=where, reason=_STATELESS)
         elif topic == "yagni" and block.kind != ROW:
-            written = _written_deferral(block, below, where, base)
-            if isinstance(written, PassedOver):
-                passed.append(written)
-            elif written is not None:
-                deferrals.append(written)
+            found = _written_deferral(block, below, where, base)
         elif topic and block.kind == ITEM:
             pieces = _NEXT_QUESTION.split(unmarked(block.text))
             remarks += [_Remark(kind=topic, text=piece, line=block.line) for piece in pieces]
+        passed += [found] if isinstance(found, PassedOver) else []
+        deferrals += [found] if isinstance(found, Incoming) and "state" not in cells else []
     told, lost = _with_remarks(claims, remarks)
-    asked = [_question(one, f"{name}:{one.line}", base) for one in lost if _is_open(one)]
-    lost = [one for one in lost if not _is_open(one)]
-    deferrals += asked
-    nameless = [lesson for lesson in (*told, *deferrals) if not lesson.title]
+    found_all = [*told, *deferrals]
+    for one in lost:
+        where = f"{name}:{one.line}"
+        if _is_open(one):
+            found_all.append(_question(one, where, base))
+        else:
+            passed.append(PassedOver(title=one.text, where=where, reason=_LOST))
+    lessons = tuple(lesson for lesson in found_all if lesson.title)
+    nameless = [lesson for lesson in found_all if not lesson.title]
     passed += [PassedOver(title="", where=one.where, reason=_NAMELESS) for one in nameless]
-    told, deferrals = ([one for one in some if one.title] for some in (told, deferrals))
-    passed += [PassedOver(title=r.text, where=f"{name}:{r.line}", reason=_LOST) for r in lost]
-    notes = () if told or deferrals else (f"{name}: no table with the columns Claim and State",)
-    return Reading(lessons=(*told, *deferrals), passed_over=tuple(passed), notes=notes)
+    notes = () if lessons else (f"{name}: no table with the columns Claim and State",)
+    return Reading(lessons=lessons, passed_over=tuple(passed), notes=notes)
 
 
 _NAMELESS = "no words to build a title from"
@@ -262,10 +232,7 @@ def _walk(blocks: Sequence[Block]) -> Iterator[tuple[str, Block, Sequence[Block]
 
 
 def _topic(text: str) -> str:
-    for kind, words in (("yagni", _YAGNI), ("question", _QUESTIONS), ("verdict", _DISPOSITIONS)):
-        if words.search(text):
-            return kind
-    return ""
+    return next((kind for kind, words in _TOPICS.items() if words.search(text)), "")
 
 
 def _below(blocks: Sequence[Block], place: int) -> Sequence[Block]:
@@ -299,10 +266,25 @@ def _evidence(state: str) -> str | None:
     return next((word for word in EVIDENCE if folded.startswith(word)), None)
 
 
+def _named(text: str) -> list[str]:
+    """Return the numbers of the claims that a text names; C1 and 1 are one."""
+    return [f"{f[1] if f[1] != 'C' else ''}{int(f[2])}" for f in _NUMBERS.finditer(text)]
+
+
 def _number(cells: Mapping[str, str], block: Block) -> str:
-    found = _NUMBERS.search(unmarked(cells.get("number", "")))
-    number = f"{found[1] if found[1] != 'C' else ''}{int(found[2])}" if found else ""
-    return number or f"line {block.line}"
+    return next(iter(_named(unmarked(cells.get("number", "")))), f"line {block.line}")
+
+
+def _finding(
+    title: str, what: str, parts: Sequence[tuple[str, str]], where: str, base: str
+) -> Incoming:
+    return Incoming(
+        title=title,
+        where=where,
+        origin=make_origin("review", base, what),
+        kind="qa-finding",
+        sections=fit_sections(parts),
+    )
 
 
 def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | PassedOver:
@@ -311,58 +293,39 @@ def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | Passed
     evidence = _evidence(state)
     if evidence is None:
         return PassedOver(title=title, where=where, reason=f"its state is {state!r}")
-    remark = state[len(evidence) :].strip(" ()\u2014\u2013:;-→")
     facts = [f"A claim of the review {base}, {evidence}."]
-    if "maturity" in cells:
-        facts.append(f"Spec maturity: {unmarked(cells['maturity'])}.")
-    if "category" in cells:
-        facts.append(f"Category: {unmarked(cells['category'])}.")
-    if remark:
+    named = {"maturity": "Spec maturity", "category": "Category"}
+    facts += [f"{name}: {unmarked(cells[key])}." for key, name in named.items() if key in cells]
+    if remark := state[len(evidence) :].strip(" ()\u2014\u2013:;-→"):
         facts.append(f"{remark[0].upper()}{remark[1:].rstrip('.')}.")
     parts = [(SITUATION, " ".join(facts)), (MISTAKE, rest)]
-    return Incoming(
-        title=title,
-        where=where,
-        origin=make_origin("review", base, cells["claim"]),
-        kind="qa-finding",
-        sections=tuple(fit_sections(parts, SECTIONS)),
-        evidence=evidence,
-        supported_by=_supporters(cells.get("support", "")),
-    )
+    supporters = _supporters(cells.get("support", ""))
+    found = _finding(title, cells["claim"], parts, where, base)
+    return replace(found, evidence=evidence, supported_by=supporters)
 
 
 def _supporters(text: str) -> tuple[str, ...]:
     """Return what a cell names, cut at semicolons, else at commas outside brackets."""
     text = re.sub(r"(?:^|\s)(?:vs\.?|\+|&)\s", ", ", re.sub(r"^\([^()]*\)\s*", "", unmarked(text)))
     cut = ";" if ";" in text else ","
-    found, part, depth = [], "", 0
+    found, depth = [""], 0
     for char in text:
         depth += (char in "([") - (char in ")]")
         if char == cut and depth <= 0:
-            found.append(part)
-            part = ""
+            found.append("")
         else:
-            part += char
-    lines = (piece.strip() for piece in [*found, part])
+            found[-1] += char
+    lines = (piece.strip() for piece in found)
     return tuple(dict.fromkeys(line for line in lines if line.casefold() not in _NONE))
 
 
 def _deferral(what: str, why: str, reopen: str, where: str, base: str) -> Incoming:
     title, rest = split_lead(what)
-    parts = [
-        (SITUATION, f"Set aside for now by the review {base}."),
-        (MISTAKE, rest),
-        (CAUSE, why),
-    ]
-    return Incoming(
-        title=title,
-        where=where,
-        origin=make_origin("review", base, what),
-        kind="qa-finding",
-        sections=tuple(fit_sections(parts, SECTIONS)),
-        topics=("deferred",),
-        reopen_when=unmarked(reopen).rstrip(".") or None,
-    )
+    facts = f"Set aside for now by the review {base}."
+    parts = [(SITUATION, facts), (MISTAKE, rest), (CAUSE, why)]
+    found = _finding(title, what, parts, where, base)
+    reopen_when = unmarked(reopen).rstrip(".") or None
+    return replace(found, topics=("deferred",), reopen_when=reopen_when)
 
 
 def _written_deferral(
@@ -376,64 +339,46 @@ def _written_deferral(
     own = _LABELLED.split(block.text)
     what, decided, reason = own[0].rstrip(" (;\u2014"), _DECIDED.search(own[0]), ""
     if decided:
-        what, reason = own[0][: decided.start()].rstrip(), own[0][decided.end() :].strip()
+        what, reason = own[0][: decided.start()].rstrip(), own[0][decided.end() :].strip(" .")
         if not {*decided[1].split("/")}.intersection(_PUT_OFF):
             title = unmarked(what)
             return PassedOver(title=title, where=where, reason=f"decided: {decided[1].lower()}")
-    texts = [line for piece in (*own[1:], *(b.text for b in below)) for line in _labelled(piece)]
-    reopen = next((found[1] for text in texts if (found := _REOPEN.match(text))), "")
-    why = next((found[1] for text in texts if (found := _WHY.match(text))), _unwrapped(reason))
-    source = next((found[1] for text in texts if (found := _SOURCE.match(text))), "")
+        if reason[:1] == "(" and reason[-1:] == ")":
+            reason = reason[1:-1]
+    pieces = (*own[1:], *(one.text for one in below))
+    texts = [part.strip() for piece in pieces for part in re.split(r"\n(?=\s*\*\*)", piece)]
+    reopen, why, source = (
+        next((found[1] for text in texts if (found := label.match(text))), "")
+        for label in (_REOPEN, _WHY, _SOURCE)
+    )
+    why = why or reason
     if block.kind != ITEM and not (reopen or why):
         return None
     made = _deferral(what, why, reopen.rstrip(")"), where, base)
     return replace(made, supported_by=_supporters(source.rstrip(".")))
 
 
-def _unwrapped(text: str) -> str:
-    """Return a reason without the brackets around all of it."""
-    text = text.strip(" .")
-    return text[1:-1] if text[:1] == "(" and text[-1:] == ")" else text
-
-
-def _labelled(text: str) -> list[str]:
-    """Return the pieces of a text, each beginning at a line with a bold label."""
-    return [part.strip() for part in re.split(r"\n(?=\s*\*\*)", text) if part.strip()]
-
-
-def _disposition(cells: Mapping[str, str], block: Block) -> list[_Remark]:
-    feature = unmarked(cells.get("feature") or cells.get("deferred", ""))
-    reason = unmarked(cells.get("why", ""))
-    verdict = unmarked(cells["verdict"])
-    text = f"{feature}: {verdict}" + (f" ({reason})" if reason else "")
-    return [_Remark(kind="verdict", text=text, line=block.line)]
-
-
 def _with_remarks(
     claims: Mapping[str, Incoming], remarks: Sequence[_Remark]
 ) -> tuple[list[Incoming], list[_Remark]]:
     """Tell each remark with the claims it names; return the claims, and remarks of none."""
-    said: dict[str, list[tuple[str, str]]] = {}
+    said: dict[str, list[tuple[str, str]]] = {number: [] for number in claims}
     lost = []
     features = {number: _FEATURE.match(claim.title) for number, claim in claims.items()}
     for remark in remarks:
-        named = [n for n in _named(remark.text) if n in claims]
+        named = [number for number in _named(remark.text) if number in claims]
         if not named and remark.kind == "question" and not _is_open(remark):
             about = {*_FEATURE.findall(remark.text)}
             named = [n for n, found in features.items() if found and found[1] in about]
         if not named and not (_READY.search(remark.text) and not _BLOCKED.search(remark.text)):
             lost.append(remark)
         for number in dict.fromkeys(named):
-            said.setdefault(number, []).append(_tell(remark))
-    told = []
-    for number, claim in claims.items():
-        parts = [*claim.sections, *said.get(number, ())]
-        told.append(replace(claim, sections=tuple(fit_sections(parts, SECTIONS))))
+            said[number].append(_tell(remark))
+    told = [
+        replace(claim, sections=fit_sections([*claim.sections, *said[number]]))
+        for number, claim in claims.items()
+    ]
     return told, lost
-
-
-def _named(text: str) -> list[str]:
-    return [f"{f[1] if f[1] != 'C' else ''}{int(f[2])}" for f in _NUMBERS.finditer(text)]
 
 
 def _is_open(remark: _Remark) -> bool:
@@ -445,17 +390,11 @@ def _is_open(remark: _Remark) -> bool:
 def _question(remark: _Remark, where: str, base: str) -> Incoming:
     """Return a question that nobody has answered, and that names no claim, as a finding."""
     what, _arrow, state = re.split(r"\s*(→|->|=>)\s*", f"{remark.text} → ", maxsplit=1)
-    state = state.strip(" →")
-    facts = f"An open question of the review {base}: {state.rstrip('.')}." if state else ""
-    parts = [(SITUATION, facts or f"An open question of the review {base}.")]
-    return Incoming(
-        title=shorten(unmarked(what).rstrip(" .:")),
-        where=where,
-        origin=make_origin("review", base, what),
-        kind="qa-finding",
-        sections=tuple(fit_sections(parts, SECTIONS)),
-        topics=("open-question",),
-    )
+    state = state.strip(" →").rstrip(".")
+    facts = f"An open question of the review {base}{f': {state}' if state else ''}."
+    title = shorten(unmarked(what).rstrip(" .:"))
+    found = _finding(title, what, [(SITUATION, facts)], where, base)
+    return replace(found, topics=("open-question",))
 
 
 def _tell(remark: _Remark) -> tuple[str, str]:

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.learn.mining import Candidate
-from lessons_kb.learn.signs import FEEDBACK, REQUEST, error_excerpt, find_failing
+from lessons_kb.learn.signs import (
+    CHANGES,
+    FEEDBACK,
+    REQUEST,
+    RUNS,
+    error_excerpt,
+    find_failing,
+    one_line,
+)
 from lessons_kb.learn.triggers import (
     INTERRUPT,
     MISTAKES,
@@ -20,7 +28,7 @@ from lessons_kb.learn.triggers import (
     pick_turns,
 )
 from lessons_kb.model import Event, Pattern
-from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sanitize import clean
 
 SITUATION = "Situation"
 FIX = "Fix"
@@ -39,6 +47,8 @@ _UNQUOTED = re.compile(r"[\n\r]|--")
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
 _PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
 _ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
+_AT_HUNK = r"(?m)^(?=@@ )"
+_CHANGED = "What was changed:"
 _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
@@ -69,22 +79,26 @@ def sketch_trigger(
 
     ``propose`` finds how the mistake looks in code.
     """
-    files = trigger.files or tuple(filter(None, _names(diff)))
+    files = trigger.files or _names(diff)
     facts = [_asked(trigger.request), _headline(trigger)]
     if trigger.failure is not None and trigger.kind != REJECTION:
         passed = ", and later passed" if trigger.kind == RED_GREEN else ""
-        facts += [_failed(trigger.failure, passed), _failing(trigger.failure.output)]
-    facts.append(_changed(files))
+        facts += _failed(trigger.failure, passed)
+    sections = {SITUATION: _paragraphs([*facts, _changed(files)])}
     change = diff or "\n".join(trigger.changes)
-    sections = {SITUATION: _paragraphs(facts)}
     if change.strip():
-        sections[FIX] = _show_fix(_FIXES.get(trigger.kind, _CHANGED), change, propose)
+        how = "The change that made it pass:" if trigger.kind == RED_GREEN else _CHANGED
+        sections[FIX] = _show_fix(how, change, propose)
+    what = trigger.quote or trigger.cause.text or trigger.cause.tool or trigger.kind
+    if trigger.kind == RED_GREEN:
+        failing = find_failing(trigger.failure.output if trigger.failure else "")
+        what = f"{failing[0] if failing else trigger.cause.text} failed"
     return Sketch(
-        title=f"{UNNAMED} ({_hint(trigger)})",
+        title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
         sections=sections,
         paths=_guarded(files),
         stage=trigger.cause.stage,
-        example=_one_line(trigger.request or trigger.quote, _MAX_HINT),
+        example=one_line(trigger.request or trigger.quote, _MAX_HINT),
     )
 
 
@@ -98,17 +112,15 @@ def sketch_session(
     if title:
         events = pick_turns(events, title)
     asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
-    failures = [event for event in events if event.kind in _RUNS and event.outcome == "exec_error"]
-    files = _unique(path for event in events if event.kind in _CHANGES for path in event.targets)
+    failures = [event for event in events if event.kind in RUNS and event.outcome == "exec_error"]
+    files = _unique(path for event in events if event.kind in CHANGES for path in event.targets)
     # What was asked first is the task; what follows until it passed are its repetitions.
     request = (asked[0] if title else asked[-1]).text if asked else ""
     facts = [_asked(request)]
     if failures:
-        failed = (find_failure(events, title) if title else None) or failures[-1]
-        facts += [_failed(failed), _failing(failed.output)]
-    fixed = tuple(filter(None, _names(diff)))
-    facts.append(_changed(files or fixed))
-    sections = {SITUATION: _paragraphs(facts)}
+        facts += _failed((find_failure(events, title) if title else None) or failures[-1])
+    fixed = _names(diff)
+    sections = {SITUATION: _paragraphs([*facts, _changed(files or fixed)])}
     if diff.strip():
         sections[FIX] = _show_fix(_CHANGED, diff, propose)
     both = tuple(path for path in fixed if path in files)
@@ -116,7 +128,7 @@ def sketch_session(
         title=title or UNNAMED,
         sections=sections,
         paths=_guarded(both or fixed or files),
-        example=_one_line(request, _MAX_HINT),
+        example=one_line(request, _MAX_HINT),
     )
 
 
@@ -125,14 +137,9 @@ def sketch_diff(
 ) -> Sketch:
     """Return what a change of one file tells; ``line`` 0 means all of it."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
-    return Sketch(
-        title=title or UNNAMED,
-        sections={
-            SITUATION: f"Seen at {where}.",
-            FIX: _show_fix(f"The change of {where}:", hunks, propose),
-        },
-        paths=(path,),
-    )
+    fix = _show_fix(f"The change of {where}:", hunks, propose)
+    sections = {SITUATION: f"Seen at {where}.", FIX: fix}
+    return Sketch(title=title or UNNAMED, sections=sections, paths=(path,))
 
 
 def sketch_candidate(
@@ -154,21 +161,20 @@ def sketch_candidate(
     excerpt = _shorten(next((one.excerpt for one in candidate.sightings if one.excerpt), ""))
     facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
     for commit in candidate.commits[:3]:
-        facts.append(f"Commit {_code(commit.id[:10])}: {_one_line(commit.subject, _MAX_QUOTE)}")
+        facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
     causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
     if causes:
-        said = "\n".join(f"> {_one_line(cause, _MAX_QUOTE)}" for cause in causes)
+        said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
         facts.append(f"The fix explains itself:\n\n{said}")
     sections = {SITUATION: _paragraphs(dict.fromkeys(facts))}
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
     if change.strip():
         sections[FIX] = _show_fix("What fixed it:", change, propose)
-    request = next(iter(prompts), "")
     return Sketch(
-        title=f"{UNNAMED} ({_one_line(candidate.title, _MAX_HINT)})".replace("\n", " "),
+        title=f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})",
         sections=sections,
         paths=_guarded(candidate.paths),
-        example=_one_line(request, _MAX_HINT),
+        example=one_line(next(iter(prompts), ""), _MAX_HINT),
     )
 
 
@@ -179,14 +185,6 @@ def _show_fix(introduction: str, diff: str, propose: Propose) -> str:
     if patterns:
         shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
     return _paragraphs(shown)
-
-
-def _rows(pattern: Pattern) -> list[str]:
-    rows = [f"  - {pattern.kind}: {_single_quoted(pattern.text)}"]
-    rows += [f"    language: {pattern.language}"] if pattern.language else []
-    files = ", ".join(map(_single_quoted, pattern.files))
-    rows += [f"    files: [{files}]"] if files else []
-    return [*rows, f"    unless: {_single_quoted(pattern.unless)}"] if pattern.unless else rows
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -222,7 +220,17 @@ def find_diff(text: str) -> str:
 
 def format_patterns(patterns: Iterable[Pattern]) -> str:
     """Return patterns as the key of a card's header."""
-    return "\n".join(("detect:", *(row for one in patterns for row in _rows(one))))
+    rows = ["detect:"]
+    for one in patterns:
+        rows.append(f"  - {one.kind}: {_single_quoted(one.text)}")
+        rows += [f"    language: {one.language}"] if one.language else []
+        rows += [f"    files: [{', '.join(map(_single_quoted, one.files))}]"] if one.files else []
+        rows += [f"    unless: {_single_quoted(one.unless)}"] if one.unless else []
+    return "\n".join(rows)
+
+
+def _single_quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def pick_hunks(diff: str, path: str, line: int = 0) -> str:
@@ -232,20 +240,23 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
     """
     for part in split_files(diff):
         if path in names_of(part):
-            head, *hunks = re.split(r"(?m)^(?=@@ )", part)
-            if not line:
-                return part.rstrip("\n")
-            near = [hunk for hunk in hunks if _holds(hunk, line)]
-            return (head + "".join(near)).rstrip("\n") if near else ""
+            head, *hunks = re.split(_AT_HUNK, part)
+            near = [hunk for hunk in hunks if not line or _holds(hunk, line)]
+            return (head + "".join(near)).rstrip("\n") if near or not line else ""
     return ""
 
 
 def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
     """Return a file's part of a diff with the hunks that hold one of these runs of words."""
-    head, *hunks = re.split(r"(?m)^(?=@@ )", part)
+    head, *hunks = re.split(_AT_HUNK, part)
     runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
     kept = [hunk for hunk in hunks if any(run.search(hunk) for run in runs)]
     return "".join((head, *kept)) if kept else ""
+
+
+def _holds(hunk: str, line: int) -> bool:
+    match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
+    return match is not None and 0 <= line - int(match[1]) < max(int(match[2] or 1), 1)
 
 
 def split_files(diff: str) -> list[str]:
@@ -253,33 +264,24 @@ def split_files(diff: str) -> list[str]:
     return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part.strip()]
 
 
-def _single_quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _names(diff: str) -> tuple[str, ...]:
-    return _unique(names_of(part)[-1] for part in split_files(diff))
-
-
 def names_of(part: str) -> tuple[str, ...]:
     """Return the old and the new name of the file that a part of a diff is about, else ("",)."""
     head = part.split("\n@@ ", 1)[0]
     found = re.findall(r'(?m)^(?:---|\+\+\+) "?[ab]/(.+?)"?\t?$', head)
-    if not found:
-        found = re.findall(r"(?m)^(?:rename|copy) (?:from|to) (.+)$", head)
+    found = found or re.findall(r"(?m)^(?:rename|copy) (?:from|to) (.+)$", head)
     if not found and (match := re.match(r"diff --git a/(.+) b/(.+)", head)):
-        found = [match[1], match[2]]
+        found = list(match.groups())
     return _unique(found) or ("",)
 
 
-_FIXES: Mapping[str, str] = {RED_GREEN: "The change that made it pass:"}
-_CHANGED = "What was changed:"
-_RUNS = ("test", "command")
-_CHANGES = ("edit", "create", "remove")
+def _names(diff: str) -> tuple[str, ...]:
+    return _unique(filter(None, (names_of(part)[-1] for part in split_files(diff))))
 
 
 def _headline(trigger: Trigger) -> str:
-    said = _quoted(_complaint(trigger) or trigger.quote)
+    spoken = trigger.cause.text if trigger.kind in (FEEDBACK, REQUEST) else ""
+    # All that a user said beside a complaint, where it is short: what broke, and how.
+    said = _quoted(spoken if 0 < len(spoken) <= _MAX_QUOTE else trigger.quote)
     command = _code(trigger.cause.text or trigger.cause.tool)
     lines: Mapping[str, str] = {
         FEEDBACK: f"The user said it went wrong:\n\n{said}",
@@ -294,44 +296,23 @@ def _headline(trigger: Trigger) -> str:
     return lines[trigger.kind]
 
 
-def _complaint(trigger: Trigger) -> str:
-    """Return all that a user said beside a complaint, where it is short: what broke, and how."""
-    spoken = trigger.kind in (FEEDBACK, REQUEST) and trigger.cause.text
-    return spoken if spoken and len(spoken) <= _MAX_QUOTE else ""
-
-
-def _hint(trigger: Trigger) -> str:
-    if trigger.kind == RED_GREEN:
-        output = trigger.failure.output if trigger.failure else ""
-        failing = find_failing(output)
-        what = f"{failing[0]} failed" if failing else f"{trigger.cause.text} failed"
-    elif trigger.quote:
-        what = trigger.quote
-    else:
-        what = trigger.cause.text or trigger.cause.tool or trigger.kind
-    return _one_line(what, _MAX_HINT)
-
-
 def _asked(request: str) -> str:
     return f"The request:\n\n{_quoted(request)}" if request.strip() else ""
 
 
-def _failed(event: Event, passed: str = "") -> str:
+def _failed(event: Event, passed: str = "") -> list[str]:
+    """Return what failed with the error, and the names of the tests."""
     excerpt = error_excerpt(event.output, limit=MAX_EXCERPT)
     told = f"\n\n{fence(excerpt, 'text')}" if excerpt else ""
-    return f"What failed{passed}: {_code(event.text or event.tool)}{told}"
-
-
-def _failing(output: str) -> str:
-    names = find_failing(output)
-    return "Failing tests: " + ", ".join(map(_code, names)) if names else ""
+    names = ", ".join(map(_code, find_failing(event.output)))
+    what = f"What failed{passed}: {_code(event.text or event.tool)}{told}"
+    return [what, f"Failing tests: {names}" if names else ""]
 
 
 def _changed(files: Sequence[str]) -> str:
-    if not files:
-        return ""
     more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
-    return "Changed files: " + ", ".join(map(_code, files[:_MAX_FILES])) + more
+    names = ", ".join(map(_code, files[:_MAX_FILES]))
+    return f"Changed files: {names}{more}" if files else ""
 
 
 def _guarded(files: Sequence[str]) -> tuple[str, ...]:
@@ -342,7 +323,7 @@ def _guarded(files: Sequence[str]) -> tuple[str, ...]:
 
 
 def _quoted(text: str) -> str:
-    line = _one_line(text, _MAX_QUOTE)
+    line = one_line(text, _MAX_QUOTE)
     return f"> “{line}”" if line else ""
 
 
@@ -355,13 +336,8 @@ def _shorten(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    line = _one_line(text, _MAX_QUOTE).replace("`", "'")
+    line = one_line(text, _MAX_QUOTE).replace("`", "'")
     return f"`{line}`" if line else "(unknown)"
-
-
-def _one_line(text: str, limit: int) -> str:
-    line = clean_line(text[: 4 * limit])
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _paragraphs(texts: Iterable[str]) -> str:
@@ -370,14 +346,6 @@ def _paragraphs(texts: Iterable[str]) -> str:
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
-
-
-def _holds(hunk: str, line: int) -> bool:
-    match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
-    if not match:
-        return False
-    start, length = int(match[1]), int(match[2] or 1)
-    return start <= line < start + max(length, 1)
 
 
 MIN_SYMPTOMS = 2
@@ -429,19 +397,23 @@ def find_missing(
     ``cause`` is the text under Root Cause, ``items`` those of the Prevention Checklist;
     ``is_vague`` tells an attitude ("be careful") from a check.
     """
-    missing = []
-    if _is_open(title) or _NO_MISTAKE.match(title) or _words(title) < _MIN_TITLE:
-        missing.append(MISSING["title"])
     vague = _NO_CAUSE.search(cause) is not None and _words(cause) < _LONG_CAUSE
-    if _is_open(cause) or vague or is_vague(cause) or _words(cause) < _MIN_CAUSE:
-        missing.append(MISSING["cause"])
-    checks = [i for i in items if not _is_open(i) and not is_vague(i) and _words(i) >= _MIN_ITEM]
-    if not checks:
-        missing.append(MISSING["items"])
-    told = {_plain(symptom) for symptom in symptoms if not _is_open(symptom)}
-    if len(told) < MIN_SYMPTOMS:
-        missing.append(MISSING["symptom" if told else "symptoms"])
-    return tuple(missing)
+    told = {
+        " ".join(re.findall(r"\w+", symptom.casefold()))
+        for symptom in symptoms
+        if not _is_open(symptom)
+    }
+    lacks = {
+        "title": _is_open(title) or _NO_MISTAKE.match(title) or _words(title) < _MIN_TITLE,
+        "cause": _is_open(cause) or vague or is_vague(cause) or _words(cause) < _MIN_CAUSE,
+        "items": not any(
+            not _is_open(item) and not is_vague(item) and _words(item) >= _MIN_ITEM
+            for item in items
+        ),
+        "symptoms": not told,
+        "symptom": 0 < len(told) < MIN_SYMPTOMS,
+    }
+    return tuple(MISSING[part] for part, lacking in lacks.items() if lacking)
 
 
 def _is_open(text: str) -> bool:
@@ -451,7 +423,3 @@ def _is_open(text: str) -> bool:
 def _words(text: str) -> float:
     dense = len(re.findall(r"[\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]", text))
     return len(re.findall(r"[^\W\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]+", text)) + dense / 2
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))

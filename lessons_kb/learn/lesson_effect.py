@@ -9,7 +9,8 @@ belief that the share after it is smaller than the share before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, lgamma, log, log1p
@@ -41,6 +42,8 @@ SELDOM_ADDRESSED = 0.25
 """Items that are surely addressed in less than this share of the answers are to be rewritten."""
 MIN_RETURNS = 3
 """Sessions in which the mistake came back in spite of the lesson, before that is made louder."""
+_NOTHING = 1e-17
+"""Share of a sum that no longer changes it."""
 WEEKS = 26
 _TOP = 10
 
@@ -213,7 +216,7 @@ def probability_less(after: Rate, before: Rate) -> float:
     return min(max(total, 0.0), 1.0)
 
 
-def beta_quantile(share: float, a: float, b: float) -> float:
+def beta_quantile(share: float, a: int, b: int) -> float:
     """Return x with ``beta_cdf(x, a, b)`` = ``share``, to twelve places."""
     low, high = 0.0, 1.0
     for _ in range(40):
@@ -225,41 +228,24 @@ def beta_quantile(share: float, a: float, b: float) -> float:
     return (low + high) / 2
 
 
-def beta_cdf(x: float, a: float, b: float) -> float:
+def beta_cdf(x: float, a: int, b: int) -> float:
     """Return the regularised incomplete beta function I_x(a, b), for positive ``a`` and ``b``.
 
-    By its continued fraction (Lentz's method; Press et al., "Numerical Recipes", §6.4).
+    For whole numbers it is the probability of at least ``a`` successes in a + b - 1 trials.
     """
     if x <= 0 or x >= 1:
         return float(x >= 1)
-    front = exp(a * log(x) + b * log1p(-x) - _log_beta(a, b))
-    if x < (a + 1) / (a + b + 2):
-        return front * _fraction(x, a, b) / a
-    return 1 - front * _fraction(1 - x, b, a) / b
-
-
-_TINY, _CLOSE = 1e-300, 1e-14
-_STEPS = 10_000
-
-
-def _fraction(x: float, a: float, b: float) -> float:
-    c, d = 1.0, 1 / _nonzero(1 - (a + b) * x / (a + 1))
-    found = d
-    for m in range(1, _STEPS):
-        for term in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 / _nonzero(1 + term * d)
-            c = _nonzero(1 + term / c)
-            found *= c * d
-        if abs(c * d - 1) < _CLOSE:
+    if x > a / (a + b):
+        return 1 - beta_cdf(1 - x, b, a)  # so that the terms below become ever smaller
+    trials = a + b - 1
+    term = exp(a * log(x) + (b - 1) * log1p(-x) - _log_beta(a, b)) / a
+    total = 0.0
+    for successes in range(a, trials + 1):
+        total += term
+        term *= (trials - successes) / (successes + 1) * x / (1 - x)
+        if term < _NOTHING * total:
             break
-    return found
-
-
-def _nonzero(value: float) -> float:
-    return value if abs(value) > _TINY else _TINY
+    return total
 
 
 def _log_beta(a: float, b: float) -> float:
@@ -281,22 +267,21 @@ def weigh(
     ``first`` and ``last`` are the days (ISO) of its injections; ``idle`` says that a card never
     given has had its time.
     """
-    seen = counts.get
-    before = rate(seen(BEFORE_RECURRED, 0), seen(BEFORE, 0))
-    after = rate(seen(RECURRED, 0), seen(SESSIONS, 0))
-    addressed, unaddressed = seen(ADDRESSED, 0), seen(UNADDRESSED, 0)
+    seen = Counter(counts)
+    before = rate(seen[BEFORE_RECURRED], seen[BEFORE])
+    after = rate(seen[RECURRED], seen[SESSIONS])
     effect = Effect(
         card=card,
         brain=brain,
-        injections=seen(INJECTED, 0),
-        sessions=seen(SESSIONS, 0),
-        tokens=seen(TOKENS, 0),
-        checked=addressed + unaddressed,
-        addressed=addressed,
-        recurrences=seen(RECURRED, 0),
-        helpful=seen("helpful", 0),
-        harmful=seen("harmful", 0),
-        irrelevant=seen("irrelevant", 0),
+        injections=seen[INJECTED],
+        sessions=seen[SESSIONS],
+        tokens=seen[TOKENS],
+        checked=seen[ADDRESSED] + seen[UNADDRESSED],
+        addressed=seen[ADDRESSED],
+        recurrences=seen[RECURRED],
+        helpful=seen["helpful"],
+        harmful=seen["harmful"],
+        irrelevant=seen["irrelevant"],
         before=before,
         after=after,
         prevents=probability_less(after, before),
@@ -307,11 +292,10 @@ def weigh(
         last_injected=last,
     )
     verdict, why = _judge(effect)
-    effect = replace(effect, verdict=verdict)
-    proposal, what = _propose(effect, idle=idle)
+    proposal, what = _propose(effect, verdict, idle=idle)
     if what and verdict not in ("too early", "never used"):
         what = f"{why}; {what}"
-    return replace(effect, proposal=proposal, reason=what or why)
+    return replace(effect, verdict=verdict, proposal=proposal, reason=what or why)
 
 
 def may_harm(counts: Mapping[str, int]) -> bool:
@@ -325,7 +309,8 @@ def _judge(effect: Effect) -> tuple[str, str]:
     """Return the verdict and why, without a full stop."""
     helpful, harmful = effect.helpful, effect.harmful
     before, after = effect.before, effect.after
-    change = f"the mistake came back in {_of(after)} sessions with it, {_of(before)} before it"
+    with_it, without = (f"{one.times} of {one.of}" for one in (after, before))
+    change = f"the mistake came back in {with_it} sessions with it, {without} before it"
     if harmful >= MIN_HARMFUL and harmful > 2 * helpful:
         return "harms", f"marked harmful {harmful}×, helpful {helpful}×"
     if not effect.injections:
@@ -341,35 +326,35 @@ def _judge(effect: Effect) -> tuple[str, str]:
         worse = _percent(1 - effect.prevents)
         return "harms", f"{change}: it is more frequent with {worse} probability"
     if after.of >= MIN_SESSIONS and after.low > OFTEN:
-        return "no effect", f"the mistake came back in {_of(after)} sessions despite the card"
+        return "no effect", f"the mistake came back in {with_it} sessions despite the card"
     if after.of >= MIN_SESSIONS and before.of >= MIN_SESSIONS:
         return "no effect", f"{change}: no significant difference"
     if not after.of:
         return "too early", "only injected outside of sessions, where no outcome is observed"
     if not before.of:
         return "too early", (
-            f"the mistake came back in {_of(after)} sessions with it; "
+            f"the mistake came back in {with_it} sessions with it; "
             "no earlier session to compare with"
         )
     return "too early", f"{change}: too few sessions to tell"
 
 
-def _propose(effect: Effect, *, idle: bool) -> tuple[str, str]:
+def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     """Return what its human might do, and why, without a full stop."""
     card = effect.card
-    if effect.verdict == "harms":
+    if verdict == "harms":
         return "archive", "archive or rewrite it"
     if effect.injections and is_ignored(effect):
         return "edit", (
             f"{effect.addressed} of {effect.checked} items were addressed; reword the checklist"
         )
-    if effect.verdict != "helps" and effect.after.times >= MIN_RETURNS:
+    if verdict != "helps" and effect.after.times >= MIN_RETURNS:
         if card.severity != "high":
             return "promote", "it keeps coming back; raise its severity"
         if card.gate != "ask" and card.paths:
             return "promote", "it keeps coming back; require permission for its files (gate: ask)"
         return "edit", "it keeps coming back; improve its checklist"
-    if idle and effect.verdict == "never used":
+    if idle and verdict == "never used":
         return "archive", "no prompt has matched it for a long time"
     return "", ""
 
@@ -378,10 +363,6 @@ def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:
     """Return how many cards have each verdict, in the order of VERDICTS."""
     found = [effect.verdict for effect in effects]
     return {verdict: found.count(verdict) for verdict in VERDICTS}
-
-
-def _of(share: Rate) -> str:
-    return f"{share.times} of {share.of}"
 
 
 def _percent(share: float) -> str:
@@ -413,15 +394,12 @@ def find_marks(answer: str) -> list[tuple[str, str]]:
     low = answer[:_MAX_TEXT].lower()
     if "lesson" not in low and "교훈" not in low and ".md" not in low:
         return []
-    return list(dict.fromkeys(_marks(low)))
-
-
-def _marks(text: str) -> Iterator[tuple[str, str]]:
-    for sentence in split_sentences(text):
+    marks: dict[tuple[str, str], None] = {}
+    for sentence in split_sentences(low):
         if len(sentence) > _MAX_SENTENCE:
             continue
         for mark, patterns in PATTERNS.items():
-            for pattern in patterns:
-                for found in re.finditer(pattern, sentence):
-                    if not re.search(_NOT_SAID, sentence.replace(found[0], " ", 1)):
-                        yield found["number"] or found["name"], mark
+            for found in (each for one in patterns for each in re.finditer(one, sentence)):
+                if not re.search(_NOT_SAID, sentence.replace(found[0], " ", 1)):
+                    marks[found["number"] or found["name"], mark] = None
+    return list(marks)

@@ -7,15 +7,14 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cache
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, TypeVar
 
-from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
+from lessons_kb.learn.signs import one_line, shows
 from lessons_kb.learn.triggers import (
     AGREED,
     CAUSE,
@@ -29,6 +28,7 @@ from lessons_kb.learn.triggers import (
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.text.times import read_time
 
 MAX_FILE_BYTES = 400_000
 """Of one file's part of a patch; a longer one is data, or generated."""
@@ -86,27 +86,21 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
     causes: dict[str, str] = {}  # a file that is kept in several places says it once
     for part in (b"\n" + patch).split(_FILE)[1:]:
         name = _NAME.search(part[:2_000])
-        if name is None or len(part) > MAX_FILE_BYTES:
-            continue
-        path = name[1].decode("utf-8", "replace")
-        if not is_code(path):
+        path = name[1].decode("utf-8", "replace") if name else ""
+        if name is None or len(part) > MAX_FILE_BYTES or not is_code(path):
             continue
         lines = part[name.end() :].split(b"\n")
-        plus = [line for line in lines if line[:1] == b"+" and line.strip(_BLANK)]
+        plus = sum(line[:1] == b"+" and bool(line.strip(_BLANK)) for line in lines)
         if is_test(path):
-            test_lines += len(plus)
+            test_lines += plus
             tests[path] = None
             continue
         minus = sum(line[:1] == b"-" and bool(line.strip(_BLANK)) for line in lines)
-        changed[path] = len(plus) + minus
-        added += len(plus)
+        changed[path] = plus + minus
+        added += plus
         removed += minus
-        for place, line in enumerate(lines):
-            if line[:1] == b"+" and len(line) < _LONG_LINE and _may_comment(line):
-                comment = _COMMENT.search(line)
-                text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
-                if text and gives_cause(text.lower()):
-                    causes.setdefault(text.strip(), _read_sentence(lines, place) or text.strip())
+        for text, sentence in _find_causes(lines):
+            causes.setdefault(text, sentence)
     return CommitFacts(
         id=commit_id,
         at=at,
@@ -120,6 +114,19 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         causes=tuple(dict.fromkeys(causes.values()))[:_MAX_CAUSES],
         cause_count=len(causes),
     )
+
+
+def _find_causes(lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
+    """Yield each added comment that gives a cause, and its sentence, which may go over lines."""
+    for place, line in enumerate(lines):
+        if line[:1] != b"+" or len(line) >= _LONG_LINE:
+            continue
+        # Spelt out: this is asked of every added line of a history.
+        if b"#" in line or b"//" in line or b"* " in line or b"--" in line:
+            comment = _COMMENT.search(line)
+            text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
+            if text and shows("cause", text.lower()):
+                yield text.strip(), _read_sentence(lines, place) or text.strip()
 
 
 def _read_sentence(lines: Sequence[bytes], place: int) -> str:
@@ -145,48 +152,13 @@ def _comment_of(lines: Sequence[bytes], place: int) -> str:
 def is_code(path: str) -> bool:
     """Tell whether a file holds code that people wrote."""
     ending = path.rpartition(".")[2].lower().encode()
-    return ending in _CODE and not _matches("generated", path.lower())
+    return ending in _CODE and not shows("generated", path.lower())
 
 
 @cache
 def is_test(path: str) -> bool:
     """Tell whether a file holds tests."""
-    return _matches("tests", path.lower())
-
-
-def _may_comment(line: bytes) -> bool:
-    # Spelt out: this is asked of every added line of a history.
-    return b"#" in line or b"//" in line or b"* " in line or b"--" in line
-
-
-def is_noise(subject: str) -> bool:
-    """Tell whether a subject names upkeep: releases, syncs, formatting."""
-    return _matches("noise", subject.lower())
-
-
-def gives_cause(text: str) -> bool:
-    """Return whether a text in lower case says why something is done or must not be."""
-    return _matches("cause", text)
-
-
-def _matches(section: str, text: str) -> bool:
-    return _compiled(section).search(text) is not None
-
-
-@cache
-def _compiled(section: str) -> re.Pattern[str]:
-    patterns = read_patterns("mining_signals.txt")[section]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-
-
-def measure(facts: CommitFacts) -> dict[str, float]:
-    """Return the signals of a commit, on scales where a difference means the same everywhere."""
-    return {
-        "tests": math.log1p(facts.test_lines),
-        "test and removal": float(facts.test_lines > 0 and facts.removed > 0),
-        "causes": math.log1p(facts.cause_count),
-        "told": math.log1p(len(facts.body)),
-    }
+    return shows("tests", path.lower())
 
 
 def score(history: Sequence[CommitFacts]) -> list[float]:
@@ -196,13 +168,19 @@ def score(history: Sequence[CommitFacts]) -> list[float]:
     three repositories, with a penalty for large changes, reached a mean recall@20 of .31 on four
     that neither choice had seen, and equal weights .33.
     """
-    rows = [measure(facts) for facts in history]
+    rows = [  # on scales where a difference means the same everywhere
+        (
+            math.log1p(facts.test_lines),
+            float(facts.test_lines > 0 and facts.removed > 0),
+            math.log1p(facts.cause_count),
+            math.log1p(len(facts.body)),
+        )
+        for facts in history
+    ]
     total = [0.0] * len(rows)
-    for name in rows[0] if rows else ():
-        values = [row[name] for row in rows]
+    for values in zip(*rows, strict=True):
         mean, spread = fmean(values), pstdev(values) or 1.0
-        for place, value in enumerate(values):
-            total[place] += (value - mean) / spread
+        total = [sum_ + (value - mean) / spread for sum_, value in zip(total, values, strict=True)]
     return total
 
 
@@ -252,19 +230,25 @@ def find_candidates(
     sightings: Iterable[Sighting], commits: Sequence[CommitFacts], *, now: float
 ) -> list[Candidate]:
     """Return what may be worth a lesson, best first."""
-    groups = _group(_merge_copies(sightings))
-    code = _drop_copies(sorted(choose(commits), key=lambda facts: facts.at))
-    times = [facts.at for facts in code]
+    # Of each change the first commit: rebased or picked, it is in the history again.
+    first: dict[tuple[object, ...], CommitFacts] = {}
+    for one in sorted(choose(commits), key=lambda facts: facts.at):
+        size = (one.added, one.removed, one.test_lines)
+        first.setdefault((one.subject, one.paths, *size), one)
+    code = list(first.values())
     fixes = dict(zip([facts.id for facts in code], score(code), strict=True))
     taken: set[str] = set()
-    found = []
-    for group in groups:
-        own = _find_fixes(group, code, times, fixes)
+    found: list[Candidate] = []
+    for group in _group(_merge_copies(sightings)):
+        own = _find_fixes(group, code, fixes)
         taken.update(facts.id for facts in own)
-        if (made := _of_sightings(group, own, now)) is not None:
-            found.append(made)
+        found += _of_sightings(group, own, now)
     rest = [facts for facts in code if facts.id not in taken and fixes[facts.id] > 0]
-    found += [_of_commits(group, fixes, now) for group in _group_commits(rest, fixes)]
+    rest.sort(key=lambda facts: -fixes[facts.id])
+    # Alike in their subject, and in a file. "Minor cleanup" twice is no mistake.
+    noise = {facts.id for facts in rest if shows("noise", facts.subject.lower())}
+    alike = _join(rest, lambda one: "" if one.id in noise else one.subject, lambda one: one.paths)
+    found += [_of_commits(commits, fixes, now) for commits in alike]
     return sorted(found, key=lambda one: (-one.rank, -one.at, one.id))
 
 
@@ -277,12 +261,12 @@ def typed_before(candidate: Candidate) -> tuple[str, ...]:
     typed = list(dict.fromkeys(p for one in candidate.sightings for p in one.prompts))
     if len({one.session for one in candidate.sightings}) == 1 or len(typed) == 1:
         return tuple(typed)
-    terms = [frozenset(analyze(prompt)) for prompt in typed]
-    alike = [
-        any(_alike(one, other) for place, other in enumerate(terms) if place != number)
-        for number, one in enumerate(terms)
-    ]
-    return tuple(prompt for prompt, kept in zip(typed, alike, strict=True) if kept)
+    terms = {prompt: frozenset(analyze(prompt)) for prompt in typed}
+    return tuple(
+        prompt
+        for prompt in typed
+        if any(_alike(terms[prompt], terms[other]) for other in typed if other != prompt)
+    )
 
 
 def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
@@ -303,41 +287,41 @@ def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
     return kept
 
 
-def _drop_copies(commits: Iterable[CommitFacts]) -> list[CommitFacts]:
-    """Return the first commit of each change: rebased or picked, it is in the history again."""
-    found: dict[tuple[object, ...], CommitFacts] = {}
-    for one in commits:
-        size = (one.added, one.removed, one.test_lines)
-        found.setdefault((one.subject, one.paths, *size), one)
-    return list(found.values())
-
-
 def _group(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
     """Return sightings of one mistake together: by the error's signature, else by their words."""
-    by_signature: dict[str, list[Sighting]] = defaultdict(list)
-    spoken: list[Sighting] = []
-    for one in sightings:
-        if one.signature:
-            by_signature[one.signature].append(one)
-        else:
-            spoken.append(one)
-    groups = list(by_signature.values())
-    groups += [[one] for one in spoken]
-    merged: list[list[Sighting]] = []
-    index: dict[str, list[int]] = defaultdict(list)
+    groups: dict[object, list[Sighting]] = defaultdict(list)
+    for number, one in enumerate(sightings):
+        groups[one.signature or number].append(one)
+    # What only words tell comes behind the errors of as many points.
+    ranked = sorted(groups.values(), key=lambda group: not group[0].signature)
+    ranked.sort(key=lambda group: -sum(one.points for one in group))
+    joined = _join(ranked, lambda one: one[0].title, lambda one: analyze(one[0].title))
+    return [[one for group in groups for one in group] for groups in joined]
+
+
+_Item = TypeVar("_Item")
+
+
+def _join(
+    items: Iterable[_Item],
+    text_of: Callable[[_Item], str],
+    places_of: Callable[[_Item], Iterable[str]],
+) -> list[list[_Item]]:
+    """Return items together that share a place and whose words are alike those of the first."""
+    groups: list[list[_Item]] = []
     terms: list[frozenset[str]] = []
-    for group in sorted(groups, key=lambda group: -sum(one.points for one in group)):
-        words = frozenset(analyze(group[0].title))
-        near = {place for word in words for place in index[word]}
-        home = next((place for place in sorted(near) if _alike(words, terms[place])), None)
-        if home is None:
-            for word in words:
-                index[word].append(len(merged))
-            merged.append(list(group))
+    index: dict[str, set[int]] = defaultdict(set)
+    for item in items:
+        words, places = frozenset(analyze(text_of(item))), list(places_of(item))
+        near = sorted({group for place in places for group in index[place]})
+        home = next((group for group in near if _alike(words, terms[group])), len(groups))
+        if home == len(groups):
+            groups.append([])
             terms.append(words)
-        else:
-            merged[home] += group
-    return merged
+        groups[home].append(item)
+        for place in places:
+            index[place].add(home)
+    return groups
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -346,19 +330,20 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _find_fixes(
-    group: Sequence[Sighting],
-    code: Sequence[CommitFacts],
-    times: Sequence[float],
-    fixes: Mapping[str, float],
+    group: Sequence[Sighting], code: Sequence[CommitFacts], fixes: Mapping[str, float]
 ) -> list[CommitFacts]:
-    """Return commits soon after a sighting that change its files and speak its words."""
+    """Return commits soon after a sighting that change its files and speak its words.
+
+    ``code`` is in the order of time.
+    """
     found: dict[str, CommitFacts] = {}
     for one in group:
         if not one.at or not one.paths:
             continue
         words = frozenset(analyze(f"{one.title} {one.quote}"))
-        soon = slice(bisect_left(times, one.at), bisect_right(times, one.at + _FIXED_WITHIN))
-        for facts in code[soon]:
+        first = bisect_left(code, one.at, key=lambda facts: facts.at)
+        end = bisect_right(code, one.at + _FIXED_WITHIN, key=lambda facts: facts.at)
+        for facts in code[first:end]:
             touches = not set(one.paths).isdisjoint(facts.paths)
             if touches and len(words & frozenset(analyze(facts.subject))) > 1:
                 found[facts.id] = facts
@@ -367,16 +352,14 @@ def _find_fixes(
 
 def _of_sightings(
     group: Sequence[Sighting], fixes: Sequence[CommitFacts], now: float
-) -> Candidate | None:
+) -> Iterator[Candidate]:
+    """Yield the candidate of a group, if there is enough to it."""
     best = sorted(group, key=lambda one: (-one.points, -one.at))
     sessions = len({one.session for one in group})
-    signals = {signal for one in group for signal in one.signals}
-    points = max(one.points for one in group)
-    if sessions > 1:
-        points += 1.5 * math.log2(sessions)
-    points += bool(fixes)
+    points = best[0].points + 1.5 * math.log2(sessions) + bool(fixes)
     if points < SURE_POINTS / 2:
-        return None
+        return
+    signals = {signal for one in group for signal in one.signals}
     reasons = [signal for signal in POINTS if signal in signals]
     if sessions > 1:
         kinds = {one.agent == REVIEW for one in group}
@@ -384,15 +367,14 @@ def _of_sightings(
         reasons.insert(0, f"in {sessions} {places if True in kinds else 'sessions'}")
     reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
     at = max(one.at for one in group)
-    cost = sum(one.calls + 4 * one.turns for one in group)
     sure = _logistic(points - SURE_POINTS)
-    return Candidate(
+    yield Candidate(
         id=f"{best[0].session}:{best[0].signature or best[0].title}",
         title=best[0].title,
         occurrences=sessions,
         at=at,
         sure=sure,
-        rank=_rank(sure, sessions, cost, now - at),
+        rank=_rank(sure, sessions, sum(one.calls + 4 * one.turns for one in group), now - at),
         reasons=tuple(reasons),
         paths=tuple(dict.fromkeys(path for one in best for path in one.paths))[:5],
         sightings=tuple(best[:_MAX_EXAMPLES]),
@@ -400,39 +382,15 @@ def _of_sightings(
     )
 
 
-def _group_commits(
-    commits: Sequence[CommitFacts], fixes: Mapping[str, float]
-) -> list[list[CommitFacts]]:
-    """Return commits of one mistake together: alike in their subject, and in a file."""
-    groups: list[list[CommitFacts]] = []
-    terms: list[frozenset[str]] = []
-    index: dict[str, list[int]] = defaultdict(list)
-    for facts in sorted(commits, key=lambda facts: -fixes[facts.id]):
-        words = frozenset(analyze(facts.subject))
-        near = sorted({place for path in facts.paths for place in index[path]})
-        home = next((place for place in near if _alike(words, terms[place])), None)
-        if home is None or is_noise(facts.subject):  # "Minor cleanup" twice is no mistake
-            home = len(groups)
-            groups.append([])
-            terms.append(words)
-        groups[home].append(facts)
-        for path in facts.paths:
-            index[path].append(home)
-    return groups
-
-
 def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: float) -> Candidate:
     first = group[0]
-    sure = _logistic(fixes[first.id] - SURE_COMMIT)
-    reasons = []
-    if len(group) > 1:
-        reasons.append(f"{len(group)} commits alike")
+    reasons = [f"{len(group)} commits alike"] if len(group) > 1 else []
     if first.causes:
         count = first.cause_count
         reasons.append(f"{count} comment{'s' if count > 1 else ''} with a cause")
-    if first.test_lines:
-        reasons.append(f"{first.test_lines} lines of tests")
+    reasons += [f"{first.test_lines} lines of tests"] if first.test_lines else []
     at = max(facts.at for facts in group)
+    sure = _logistic(fixes[first.id] - SURE_COMMIT)
     return Candidate(
         id=first.id,
         title=first.subject,
@@ -474,6 +432,7 @@ _REQUESTED = "CHANGES_REQUESTED"
 _LEAST_WORDS = 4
 _MAX_DEPTH = 8
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
+_TIMES = ("created_at", "createdAt", "submitted_at", "submittedAt")
 _LATEST = 4e9
 """Seconds since the epoch; a date that no calendar of Python can show in every zone is none."""
 _MAX_QUOTE = 300
@@ -509,14 +468,11 @@ def read_comments(text: str, *, name: str) -> list[Sighting]:
     if not comments:
         raise InputError(f"{name}: no review comments; export them as GitHub or GitLab do")
     agreed = {one.parent for one in comments if one.parent and _AGREES.search(one.body)}
-    found = []
-    for one in comments:
-        if one.parent or (seen := _sighting(one)) is None:
-            continue
-        if one.id and one.id in agreed:
-            seen = replace(seen, signals=(*seen.signals, AGREED))
-        found.append(seen)
-    return found
+    return [
+        replace(seen, signals=(*seen.signals, AGREED)) if one.id and one.id in agreed else seen
+        for one in comments
+        if not one.parent and (seen := _sighting(one)) is not None
+    ]
 
 
 def _documents(text: str, name: str) -> Iterator[Any]:
@@ -558,18 +514,18 @@ def _comment(data: Mapping[str, Any], where: str) -> _Comment:
     position = data.get("position")
     place = position if isinstance(position, Mapping) else {}
     first, last = (data.get(key) for key in ("start_line", "line"))
-    lines = last - first + 1 if isinstance(first, int) and isinstance(last, int) else 1
     if data.get("noteable_id"):
         where = f"merge request {data['noteable_id']}"
+    times = map(read_time, map(data.get, _TIMES))
     return _Comment(
         id=_text(data.get("id")),
         parent=_text(data.get("in_reply_to_id")),
         body=data["body"],
         where=where,
-        at=_seconds(data),
+        at=next((at for at in times if 0 < at < _LATEST), 0.0),
         path=clean_line(_text(data.get("path") or place.get("new_path"))),
         hunk=_text(data.get("diff_hunk")),
-        lines=max(lines, 1),
+        lines=max(last - first + 1, 1) if isinstance(first, int) and isinstance(last, int) else 1,
         requested=data.get("state") == _REQUESTED,
     )
 
@@ -581,50 +537,36 @@ def _sighting(one: _Comment) -> Sighting | None:
     sentences = [line for line in map(clean_line, split_sentences(prose)) if line]
     if not sentences or _MINOR.match(prose) or len(prose.split()) < _LEAST_WORDS:
         return None
-    cause = gives_cause(prose.lower())
     suggestion = _SUGGESTION.search(one.body)
-    if not cause and not suggestion and not one.requested and prose.rstrip().endswith("?"):
+    signals = {
+        CAUSE: shows("cause", prose.lower()),
+        SUGGESTED: suggestion is not None,
+        REQUESTED: one.requested,
+    }
+    if not any(signals.values()) and prose.rstrip().endswith("?"):
         return None
-    signals = [REVIEWED]
-    signals += [CAUSE] if cause else []
-    signals += [SUGGESTED] if suggestion else []
-    signals += [REQUESTED] if one.requested else []
+    shown = [line[1:] for line in one.hunk.splitlines() if line[:1] in ("+", " ")]
+    before = "\n".join(shown[-one.lines :][:_MAX_CODE])
+    after = "\n".join(suggestion[1].splitlines()[:_MAX_CODE]) if suggestion else ""
     return Sighting(
         session=one.where,
         agent=REVIEW,
         at=one.at,
-        title=_shortened(sentences[0], _MAX_TITLE),
-        signals=tuple(signals),
-        quote=_shortened(clean_line(prose), _MAX_QUOTE),
+        title=one_line(sentences[0], _MAX_TITLE),
+        signals=(REVIEWED, *(signal for signal, given in signals.items() if given)),
+        quote=one_line(prose, _MAX_QUOTE),
         paths=(one.path,) if one.path else (),
-        diff=_change(one, suggestion[1]) if suggestion else "",
+        diff=show_replacement(one.path, before, after) if suggestion else "",
     )
 
 
-def _change(one: _Comment, suggestion: str) -> str:
-    """Return what a suggestion replaces as a diff without places."""
-    shown = [line[1:] for line in one.hunk.splitlines() if line[:1] in ("+", " ")]
-    before = shown[-one.lines :][:_MAX_CODE]
-    after = suggestion.splitlines()[:_MAX_CODE]
-    rows = [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
-    head = f"--- a/{one.path}\n+++ b/{one.path}\n@@ -1,{len(before)} +1,{len(after)} @@"
+def show_replacement(path: str, before: str, after: str) -> str:
+    """Return what replaced a part of a file as a diff without places."""
+    old, new = before.splitlines(), after.splitlines()
+    rows = [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+    head = f"--- a/{path}\n+++ b/{path}\n@@ -1,{len(old)} +1,{len(new)} @@"
     return "\n".join((head, *rows))
-
-
-def _shortened(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _text(value: Any) -> str:
     return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
-
-
-def _seconds(data: Mapping[str, Any]) -> float:
-    for key in ("created_at", "createdAt", "submitted_at", "submittedAt"):
-        try:
-            at = datetime.fromisoformat(str(data.get(key))).timestamp()
-        except (ValueError, OverflowError):
-            continue
-        if 0 <= at < _LATEST:
-            return at
-    return 0.0

@@ -1,4 +1,4 @@
-"""Which commands run tests, and which two of them run the same tests."""
+"""What shows that something went wrong: a complaint, an error, a rollback, a test that fails."""
 
 from __future__ import annotations
 
@@ -6,17 +6,39 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.model import CALLS, FAILURES, Card, Event
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import search_any
-from lessons_kb.text.sanitize import clean
+from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.shell import split_commands
 
-FEEDBACK = "feedback"
-REQUEST = "request"
+FEEDBACK, REQUEST = "feedback", "request"
+SPOKEN = ("prompt", "feedback")
+CHANGES = ("edit", "create", "remove")
+RUNS = ("test", "command")
+"""Kinds of events."""
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a text as one line of at most ``limit`` characters."""
+    line = clean_line(text[: 4 * limit])
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+@cache
+def _compiled(section: str) -> re.Pattern[str]:
+    patterns = read_patterns("mining_signals.txt")[section]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.MULTILINE)
+
+
+def shows(section: str, low: str) -> bool:
+    """Tell whether a pattern of a section of ``mining_signals.txt`` is in a lower-case text."""
+    return _compiled(section).search(low) is not None
 
 
 PHRASES = read_patterns("feedback_phrases.txt")
@@ -41,26 +63,19 @@ def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
     ``extra`` are further patterns for feedback, checked by ``text.sentence_patterns``. A request
     decides over a complaint. Takes time linear in the first and last sentences of the text.
     """
-    sentences = list(_sentences(text))
+    said = _INLINE.sub(" ", _FENCE.sub("\n", text[:20_000])).replace("\u2019", "'")
+    lines = [line for line in said.splitlines() if line.strip() and not _PASTED.match(line)]
+    sentences = [sentence[:MAX_SENTENCE] for line in lines for sentence in split_sentences(line)]
+    if len(sentences) > MAX_SENTENCES:
+        sentences = sentences[: MAX_SENTENCES // 2] + sentences[-MAX_SENTENCES // 2 :]
     for kind in (REQUEST, FEEDBACK):
-        patterns = PHRASES[kind]
         further = tuple(extra) if kind == FEEDBACK else ()
         for sentence in sentences:
             low = sentence.lower()
-            ours = any(re.search(pattern, low, re.IGNORECASE) for pattern in patterns)
+            ours = any(re.search(pattern, low, re.IGNORECASE) for pattern in PHRASES[kind])
             if ours or search_any(further, low):
                 return kind, sentence
     return None
-
-
-def _sentences(text: str) -> Iterator[str]:
-    said = _INLINE.sub(" ", _FENCE.sub("\n", text[:20_000])).replace("\u2019", "'")
-    lines = [line for line in said.splitlines() if line.strip() and not _PASTED.match(line)]
-    found = [sentence for line in lines for sentence in split_sentences(line)]
-    half = MAX_SENTENCES // 2
-    chosen = found if len(found) <= MAX_SENTENCES else [*found[:half], *found[-half:]]
-    for sentence in chosen:
-        yield sentence[:MAX_SENTENCE]
 
 
 MAX_FAILING = 20
@@ -92,10 +107,9 @@ def find_failing(output: str) -> tuple[str, ...]:
     for line in clean(output).splitlines():
         if len(line) > 1_000:  # noqa: PLR2004 no reporter writes such a line
             continue
-        for pattern in _FAILING:
-            if match := re.search(pattern, line):
-                found[match[1].strip()] = None
-                break
+        matches = (re.search(pattern, line) for pattern in _FAILING)
+        if match := next(filter(None, matches), None):
+            found[match[1].strip()] = None
     return tuple(found)[:MAX_FAILING]
 
 
@@ -110,31 +124,26 @@ def error_excerpt(output: str, *, limit: int = 2_000) -> str:
         return "\n".join(lines)
     naming = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line)]
     order = [n for line in reversed(naming) for n in range(line - _AROUND, line + _AROUND + 1)]
-    order += range(len(lines) - 1, -1, -1) if not naming else ()
     kept: set[int] = set()
-    room = limit
-    for number in order:
+    for number in order or range(len(lines) - 1, -1, -1):
         if 0 <= number < len(lines) and number not in kept:
-            room -= len(lines[number]) + 3  # and a mark for a gap before it
-            if room < 0:
+            limit -= len(lines[number]) + 3  # and a mark for a gap before it
+            if limit < 0:
                 break
             kept.add(number)
     excerpt: list[str] = []
-    last = -1
     for number in sorted(kept):
-        if number > last + 1:
-            excerpt.append("…")
+        excerpt += ["…"] if number and number - 1 not in kept else []
         excerpt.append(lines[number])
-        last = number
     return "\n".join(excerpt)
 
 
 _WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "-s", "--source", "-m", "--mainline")
 _EVERYTHING = (".", "./", ":/", "*", "-A", "--all")
 _LEADERS = ("sudo", "env", "time", "command", "then", "do", "!", "(")
-_STOPS = ("--abort", "--quit", "--skip", "--continue")
+_STOPS = {"--abort", "--quit", "--skip", "--continue"}
+_BRANCH = {"-b", "-B", "--orphan", "-t", "--track", "--detach"}
 _REMOTE = r"^(?:origin|upstream)/|^@\{u(?:pstream)?\}$|^FETCH_HEAD$"
-_SPLIT = r"&&|\|\||[;|\n]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,78 +172,42 @@ def find_rolled_back(command: str) -> RolledBack | None:
     A reset to what the remote has, and a checkout of a branch, take files back only where some
     were changed.
     """
-    for piece in re.split(_SPLIT, command[:20_000]):
+    for piece in re.split(r"&&|\|\||[;|\n]", command[:20_000]):
         words = piece.replace('"', " ").replace("'", " ").split()
-        place = next((n for n, word in enumerate(words) if not _leads(word)), len(words))
-        if words[place : place + 1] == ["git"]:
-            name, options, operands = _parse(words[place + 1 :])
-            rule = _RULES.get(name)
-            if rule and (found := rule(options, operands)):
-                return found
+        while words and (words[0] in _LEADERS or re.match(r"[^\W\d]\w*=", words[0])):
+            del words[0]
+        if words[:1] == ["git"] and (found := _taken_back(words[1:])):
+            return found
     return None
 
 
-def _leads(word: str) -> bool:
-    return word in _LEADERS or (word.partition("=")[0].isidentifier() and "=" in word)
-
-
-def _parse(words: Sequence[str]) -> tuple[str, list[str], list[str]]:
-    """Return subcommand, options and operands; what follows ``--`` is marked by a ``--`` before."""
-    name, options, operands = "", [], []
-    skip = plain = False
-    for word in words:
-        if skip:
-            skip = False
-        elif plain:
-            operands.append(word)
-        elif word == "--":
-            plain = True
-            operands.append(word)
+def _taken_back(words: Sequence[str]) -> RolledBack | None:
+    """Return what git takes back when it is called with these words."""
+    options: set[str] = set()
+    operands: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            operands += ("--", *rest)
         elif word.startswith("-"):
-            options.append(word)
-            skip = word in _WITH_VALUE
-        elif not name:
-            name = word
+            options.add(word)
+            if word in _WITH_VALUE:
+                next(rest, "")
         else:
             operands.append(word)
-    return name, options, operands
-
-
-def _reverted(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
-    stopped = any(option in _STOPS for option in options)
-    return None if stopped or not operands else RolledBack(always=True)
-
-
-def _reset(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
-    if not any(option in ("--hard", "--merge", "--keep") for option in options):
-        return None
-    remote = any(re.search(_REMOTE, operand) for operand in operands)
-    return RolledBack(always=not remote, files=(".",))
-
-
-def _restored(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
-    staged = any(option in ("--staged", "-S") for option in options)
-    if staged and not any(option in ("--worktree", "-W", "-SW") for option in options):
-        return None
-    files = tuple(operand for operand in operands if operand != "--")
-    return RolledBack(always=False, files=files) if files else None
-
-
-def _checked_out(options: Sequence[str], operands: Sequence[str]) -> RolledBack | None:
-    if any(option in ("-b", "-B", "--orphan", "-t", "--track", "--detach") for option in options):
-        return None
-    # Without a mark, a branch or commit among the operands touches no changed file.
-    start = operands.index("--") + 1 if "--" in operands else 0
-    files = tuple(operands[start:])
-    return RolledBack(always=False, files=files) if files else None
-
-
-_RULES = {
-    "revert": _reverted,
-    "reset": _reset,
-    "restore": _restored,
-    "checkout": _checked_out,
-}
+    name, operands = (operands[0], operands[1:]) if operands else ("", [])
+    if name == "revert" and operands and options.isdisjoint(_STOPS):
+        return RolledBack(always=True)
+    if name == "reset" and not options.isdisjoint({"--hard", "--merge", "--keep"}):
+        remote = any(re.search(_REMOTE, operand) for operand in operands)
+        return RolledBack(always=not remote, files=(".",))
+    staged = not options.isdisjoint({"--staged", "-S"})
+    in_place = not staged or not options.isdisjoint({"--worktree", "-W", "-SW"})
+    if (name == "restore" and in_place) or (name == "checkout" and options.isdisjoint(_BRANCH)):
+        # Without a mark, a branch or commit among the operands touches no changed file.
+        files = operands[operands.index("--") + 1 :] if "--" in operands else operands
+        return RolledBack(always=False, files=tuple(files)) if files else None
+    return None
 
 
 _TABLES = read_mapping("test_runners.txt")
@@ -257,15 +230,17 @@ change how a run looks, and are no part of its identity."""
 VALUED = _TABLES["valued"].keys()
 """Options that take a value and choose no tests."""
 
-_HINT = r"test|jest|spec|tox|nox|check|karma|cypress|mocha|\bava\b|\btap\b|behave|ward|trial|robot"
-_HINT += (
+_HINT = (
+    r"test|jest|spec|tox|nox|check|karma|cypress|mocha|\bava\b|\btap\b|behave|ward|trial|robot"
     r"|unit|prove|bats|busted|cucumber|kaocha|eunit|verify|e2e|ginkgo|pest|build|\b[cm]?\w* t\b"
 )
 _TEST_SCRIPT = r"(?:run[_-]?)?(?:\w+[_-])?tests?(?:[_-]\w+)?(?:\.(?:sh|py|bash|ps1|rb|js))?"
 _INTERPRETERS = r"python[\d.]*w?|py|pypy3?|php|ruby|node|tsx|ts-node|perl|uv"
 _SUFFIX = r"\.(?:exe|bat|cmd|phar)$"
 _ALIASES = {"py.test": "pytest", "pytest-3": "pytest"}
-_INTERPRETER_VALUED = ("-X", "-W", "-d", "-c", "-r", "--require", "--import", "--loader")
+_INTERPRETER_VALUED = "-X -W -d -c -r --require --import --loader"
+_DEEPEST = 3
+"""Shells in shells that are looked into."""
 
 
 def find_test_command(command: str, *, cwd: str = "") -> str | None:
@@ -299,39 +274,20 @@ def _find(command: str, cwd: str, *, depth: int) -> tuple[str, bool] | None:
             folder = posixpath.join(folder, words[1])
             continue
         for layer in _layers(words):
-            inner = _inner(layer)
+            inner = ""  # the command line that a shell is given
+            if posixpath.basename(layer[0]) in SHELLS:
+                given = (b for a, b in pairwise(layer[1:]) if re.fullmatch(r"-\w*c|-Command", a))
+                inner = next(given, "")
             found = _find(inner, cwd, depth=depth + 1) if inner else None
             identity, shows = found or (_identity(layer), True)
             if identity:
-                behind = [operator for operator, _ in commands[number:]]
-                shows = shows and not _is_hidden(behind, pipefail="pipefail" in command)
-                return _placed(identity, folder, cwd), shows
+                hiding = (";", "||", "&") if "pipefail" in command else (";", "||", "&", "|")
+                *between, last = [operator for operator, _ in commands[number:]]
+                shows = shows and last != "&" and not {*between}.intersection(hiding)
+                place = posixpath.normpath(folder) if folder else "."
+                here = place in (".", cwd and posixpath.normpath(cwd))
+                return identity if here else f"cd {place} && {identity}", shows
     return None
-
-
-def _is_hidden(operators: Sequence[str], *, pipefail: bool) -> bool:
-    """Tell whether what follows a command decides the exit code of the line in its stead."""
-    *between, last = operators
-    hiding = (";", "||", "&") if pipefail else (";", "||", "&", "|")
-    return last == "&" or any(operator in hiding for operator in between)
-
-
-def _placed(identity: str, folder: str, cwd: str) -> str:
-    place = posixpath.normpath(folder) if folder else "."
-    here = place in (".", cwd and posixpath.normpath(cwd))
-    return identity if here else f"cd {place} && {identity}"
-
-
-_DEEPEST = 3
-
-
-def _inner(words: Sequence[str]) -> str:
-    """Return the command line that a shell is given with ``-c``, "" when there is none."""
-    if words and posixpath.basename(words[0]) in SHELLS:
-        for number, word in enumerate(words[1:-1], 1):
-            if re.fullmatch(r"-\w*c", word) or word == "-Command":
-                return words[number + 1]
-    return ""
 
 
 def _layers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -380,46 +336,30 @@ def _identity(words: Sequence[str]) -> str:
     if re.fullmatch(_INTERPRETERS, program):
         if ALSO_BY_OPTION.get(program) in arguments:
             return " ".join((program, *arguments))
-        layers = _layers(_script_of(arguments))
-        return next((found for layer in layers if (found := _identity(layer))), "")
+        if "-m" in arguments:
+            script = arguments[arguments.index("-m") + 1 :]
+        else:
+            script = _after_options(arguments, 0, _INTERPRETER_VALUED)
+        return next((found for layer in _layers(script) if (found := _identity(layer))), "")
     is_script = "/" in words[0] and re.fullmatch(_TEST_SCRIPT, program)
     rule = RUNNERS.get(program, "" if is_script else None)
     if rule is None or not NOT_A_RUN.isdisjoint(arguments):
         return ""
-    operands, chosen = _parse_output(program, arguments)
-    return " ".join((program, *chosen)) if re.match(rule, operands) else ""
-
-
-def _script_of(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return what an interpreter runs: a module after ``-m``, else the first operand."""
-    if "-m" in arguments:
-        return tuple(arguments[arguments.index("-m") + 1 :])
-    return _after_options(arguments, 0, " ".join(_INTERPRETER_VALUED))
-
-
-def _parse_output(program: str, arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the operands as one text, and with them the options that choose tests, in order."""
     chooses = f"{SELECTORS['all']} {SELECTORS.get(program, '')}".split()
     operands: list[str] = []
     chosen: list[str] = []
-    place = 0
-    while place < len(arguments):
-        word = arguments[place]
-        place += 1
+    rest = iter(arguments)
+    for word in rest:
+        name, equals, _ = word.partition("=")
         if word == "--":
             continue
         if not word.startswith("-") or word == "-":
             operands.append(word)
             chosen.append(word)
-            continue
-        name, equals, _ = word.partition("=")
-        value = () if equals else arguments[place : place + 1]
-        if name in chooses:
-            chosen += (word, *value)
-            place += len(value)
-        elif name in VALUED:
-            place += len(value)
-    return " ".join(operands), tuple(chosen)
+        elif name in chooses or name in VALUED:
+            value = [] if equals else [one for one in (next(rest, None),) if one is not None]
+            chosen += (word, *value) if name in chooses else ()
+    return " ".join((program, *chosen)) if re.match(rule, " ".join(operands)) else ""
 
 
 TOLD = ("prompt", "feedback", "interrupt", "rollback", "stage")
@@ -428,7 +368,6 @@ COVERED = 0.6
 """Part of a title's or a symptom's terms that must stand in the text of one sign."""
 MIN_TERMS = 3
 """Terms that must: shorter phrases fit too much. Two characters of Hangul or Han are one term."""
-_SPOKEN = ("prompt", "feedback")
 _MAX_TEXT = 2_000
 
 Phrase = frozenset[str]
@@ -448,7 +387,16 @@ def find_signs(events: Iterable[Event]) -> list[Sign]:
     """Return failed calls and stages, complaints, interrupts and rollbacks with their words."""
     signs = []
     for event in events:
-        if text := _told(event):
+        failed = event.outcome in FAILURES and event.outcome != "permission_denied"
+        text = event.text[:_MAX_TEXT]
+        if event.kind in CALLS:
+            excerpt = error_excerpt(event.output, limit=_MAX_TEXT) if failed else ""
+            is_sign, text = failed, f"{text}\n{excerpt}"
+        elif event.kind in SPOKEN:
+            is_sign = find_phrase(event.text) is not None
+        else:
+            is_sign = event.kind in TOLD and (event.kind != "stage" or event.outcome in FAILURES)
+        if is_sign and text:
             spoken = event.kind not in CALLS
             signs.append(Sign(at=event.at, terms=frozenset(analyze(text)), spoken=spoken))
     return signs
@@ -467,18 +415,6 @@ def is_about(sign: Sign, phrases: Sequence[Phrase]) -> bool:
         if shown >= MIN_TERMS and shown >= COVERED * _weight(phrase):
             return True
     return False
-
-
-def _told(event: Event) -> str:
-    if event.kind in CALLS:
-        if event.outcome not in FAILURES or event.outcome == "permission_denied":
-            return ""
-        return f"{event.text[:_MAX_TEXT]}\n{error_excerpt(event.output, limit=_MAX_TEXT)}"
-    if event.kind in _SPOKEN:
-        return event.text[:_MAX_TEXT] if find_phrase(event.text) else ""
-    if event.kind not in TOLD or (event.kind == "stage" and event.outcome not in FAILURES):
-        return ""
-    return event.text[:_MAX_TEXT]
 
 
 def _weight(terms: Iterable[str]) -> float:

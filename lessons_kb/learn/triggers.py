@@ -1,7 +1,8 @@
-"""What hurt in a session that nobody watched: several weak signals, counted together.
+"""What a session's events call for: triggers of a watched one, sightings of one nobody watched.
 
-No signal decides alone. Errors are compared by their signature, the line that tells them without
-what differs each time; what users say is searched for complaints as they open a turn.
+A trigger decides alone, for the hooks saw its events. Of a transcript several weak signals are
+counted together: errors are compared by their signature, the line that tells them without what
+differs each time; what users say is searched for complaints as they open a turn.
 """
 
 from __future__ import annotations
@@ -10,22 +11,26 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import log
 
-from lessons_kb.data import read_patterns
 from lessons_kb.learn.signs import (
+    CHANGES,
     FEEDBACK,
     REQUEST,
+    RUNS,
+    SPOKEN,
     error_excerpt,
     find_failing,
     find_phrase,
     find_rolled_back,
     find_test_command,
+    one_line,
+    shows,
 )
 from lessons_kb.model import CALLS, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
-from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sanitize import clean
 from lessons_kb.text.sentences import split_sentences
 
 _RARE = 0.0005
@@ -34,7 +39,6 @@ _LEAST = 4.0
 """Nats of shared words below which a turn has nothing to do with a title."""
 _MAX_CHARS = 4_000
 """Of one event that are looked at."""
-_RUNS = ("test", "command")
 
 
 def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
@@ -43,55 +47,43 @@ def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
     That is the turn (a prompt and what follows it) that shares most with the title, the later one
     of two alike, and those after it until what failed in it has passed.
     """
-    turns = _split(events)
-    title_terms = {*analyze(title)}
-    scores = [_shared(turn, title_terms) for turn in turns]
-    best = max(scores, default=0.0)
-    if best < _LEAST:
-        return list(events)
-    first = len(turns) - 1 - scores[::-1].index(best)
-    last = first
-    if failed := find_failure(turns[first], title):
-        for place in range(first, len(turns)):
-            if _passes(turns[place], failed):
-                last = place
-                break
-    return [event for turn in turns[first : last + 1] for event in turn]
-
-
-def find_failure(events: Sequence[Event], title: str) -> Event | None:
-    """Return the failed command that shares most with a title, the latest of some alike."""
-    failures = [one for one in events if one.kind in _RUNS and one.outcome == "exec_error"]
-    title_terms = {*analyze(title)}
-    shared = [_shared([one], title_terms) for one in failures]
-    return max(zip(shared, range(len(failures)), failures, strict=True), default=(0, 0, None))[2]
-
-
-def _split(events: Sequence[Event]) -> list[list[Event]]:
     turns: list[list[Event]] = []
     for event in events:
         if not turns or (event.kind == "prompt" and event.text.strip()):
             turns.append([])
         turns[-1].append(event)
-    return turns
+    title_terms = {*analyze(title)}
+    scores = [_shared(turn, title_terms) for turn in turns]
+    best = max(scores, default=0.0)
+    if best < _LEAST:
+        return list(events)
+    first = last = len(turns) - 1 - scores[::-1].index(best)
+    if failed := find_failure(turns[first], title):
+        passed = (
+            place
+            for place in range(first, len(turns))
+            for event in turns[place]
+            if event.kind in RUNS
+            and (event.outcome, event.text) == ("ok", failed.text)
+            and event.at >= failed.at
+        )
+        last = next(passed, first)
+    return [event for turn in turns[first : last + 1] for event in turn]
 
 
-def _passes(turn: Sequence[Event], failed: Event) -> bool:
-    return any(
-        event.kind in _RUNS
-        and event.outcome == "ok"
-        and event.text == failed.text
-        and event.at >= failed.at
-        for event in turn
-    )
+def find_failure(events: Sequence[Event], title: str) -> Event | None:
+    """Return the failed command that shares most with a title, the latest of some alike."""
+    failures = [one for one in events if one.kind in RUNS and one.outcome == "exec_error"]
+    title_terms = {*analyze(title)}
+    return max(reversed(failures), key=lambda one: _shared([one], title_terms), default=None)
 
 
 def _shared(turn: Sequence[Event], title_terms: Collection[str]) -> float:
     """Return the nats of the words of a title that stand in a turn."""
     found: set[str] = set()
     for event in turn:
-        told = (event.text[:_MAX_CHARS], event.output[:_MAX_CHARS], *event.targets)
-        found.update(analyze(" ".join(told)))
+        texts = (event.text[:_MAX_CHARS], event.output[:_MAX_CHARS], *event.targets)
+        found.update(analyze(" ".join(texts)))
     return sum(-log(get_share(term) or _RARE) for term in found.intersection(title_terms))
 
 
@@ -105,32 +97,12 @@ MISTAKES = "mistakes"
 TRIGGERS = (REQUEST, RED_GREEN, FEEDBACK, STAGE, ROLLBACK, MISTAKES, INTERRUPT, REJECTION)
 """Strongest first: what is said of one turn becomes one draft, and the strongest names it."""
 
-_GO_ON = (
-    *("continue", "go on", "go ahead", "proceed", "carry on", "keep going", "resume", "ok", "okay"),
-    *("yes", "y", "stop", "wait", "thanks", "계속", "계속해", "계속해줘", "계속해 줘", "진행해"),
-    *(
-        "진행해줘",
-        "진행해 줘",
-        "이어서",
-        "이어서 해줘",
-        "응",
-        "네",
-        "ㅇㅇ",
-        "멈춰",
-        "잠깐",
-        "고마워",
-    ),
-)
-"""Said after an interrupt without saying why."""
 _PAUSE_SECONDS = 3_600
 """Events without prompts, such as captured runs, belong together until nothing is seen so long."""
 _OWN_TOOL = r"(?:\A|[^a-z])lessons_[a-z]+\Z"
 """Each agent puts the server's name in front in a form of its own."""
 _OWN_COMMAND = r"(?:\A|[;&|(\n]\s*)(?:[^\s;&|]*/)?lessons(?:\s|\Z)"
 """Who declines to work with lessons does not say that something went wrong."""
-_SPOKEN = ("prompt", "feedback")
-_CHANGES = ("edit", "create", "remove")
-_RUN_KINDS = ("test", "command")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,87 +141,74 @@ def find_triggers(
     other command, "" for tests whose outcome it hides; ``phrases`` are patterns for feedback
     beyond our own. Events of several sessions are kept apart, by session and scope.
     """
-    sessions: dict[tuple[str, str], _Session] = {}
+    sessions: dict[tuple[str, str], _Watched] = {}
     for event in sorted(events, key=lambda event: event.at):
         place = (event.session, event.scope)
-        if place not in sessions:
-            sessions[place] = _Session(identify, phrases)
-        sessions[place].see(event)
-    found = [trigger for session in sessions.values() for trigger in session.triggers()]
+        sessions.setdefault(place, _Watched(identify, phrases)).see(event)
+    turns = (turn for session in sessions.values() for turn in session.turns if turn)
+    found = [trigger for turn in turns for trigger in _fold(turn)]
     return sorted(found, key=lambda trigger: trigger.cause.at)
 
 
-class _Session:
+class _Watched:
     """What is known while the events of one session pass by."""
 
     def __init__(self, identify: Callable[[str], str | None], phrases: Sequence[str]) -> None:
         self._identify = identify
         self._phrases = phrases
-        self._turns: list[list[Trigger]] = [[]]
+        self.turns: list[list[Trigger]] = [[]]
         self._request = ""
         self._before = ""
         """The request of the turn before: what a complaint is about."""
         self._red: dict[str, list[Event]] = {}
         self._failed: Event | None = None
         self._edits: list[Event] = []
-        self._interrupted: Event | None = None
+        self._interrupted = False
         self._last = 0.0
 
     def see(self, event: Event) -> None:
         """Take in one event."""
         if event.kind == "prompt" or event.at - self._last > _PAUSE_SECONDS:
-            self._turns.append([])
+            self.turns.append([])
         self._last = event.at
         if event.kind == "prompt":
             self._before, self._request = self._request, event.text
-        self._turns[-1].extend(self._called_for(event))
-        if event.kind in _CHANGES and event.outcome in DONE:
+        self._listen(event)
+        if event.kind in RUNS:
+            self._ran(event)
+        if event.kind == "rollback" and event.outcome in DONE:
+            self._add(ROLLBACK, event, quote=event.text, files=event.targets)
+        is_own = re.search(_OWN_TOOL, event.tool) or re.search(_OWN_COMMAND, event.text)
+        if not is_own and (event.kind == "rejection" or event.outcome == "permission_denied"):
+            quote = _why_refused(event.output)
+            if quote or not event.record.get("asked"):  # whose question it was has its card
+                key = f"{event.tool}\n{event.text}\n{' '.join(event.targets)}"
+                self._add(REJECTION, event, key=key, failure=event, quote=quote)
+        if event.kind == "stage" and event.outcome in FAILURES:
+            self._add(STAGE, event, key=f"{event.stage}\n{event.text}", quote=event.text)
+        if _escalated(event.record):
+            self._add(MISTAKES, event, key=f"{event.tool}\n{event.text}", failure=event)
+        if event.kind in CHANGES and event.outcome in DONE:
             self._edits.append(event)
         if event.outcome in FAILURES and (event.kind in CALLS or event.tool):
             self._failed = event
 
-    def triggers(self) -> list[Trigger]:
-        """Return one trigger for each mistake of each turn."""
-        return [trigger for turn in self._turns for trigger in _fold(turn)]
-
-    def _called_for(self, event: Event) -> Iterator[Trigger]:
-        if event.kind in _SPOKEN:
-            yield from self._spoken(event)
-        elif event.kind == "interrupt":
-            if event.text.strip():
-                yield self._make(INTERRUPT, event, quote=event.text)
-            else:
-                self._interrupted = event
-        elif event.kind in CALLS and event.outcome == "cancelled":
-            self._interrupted = event
+    def _listen(self, event: Event) -> None:
+        """Add what the user says; the reason of an interrupt may come with the next prompt."""
+        if event.kind in SPOKEN:
+            if found := find_phrase(event.text, self._phrases):
+                self._add(found[0], event, quote=found[1])
+            elif self._interrupted and event.text.strip() and not shows("go on", _plain(event)):
+                self._add(INTERRUPT, event, quote=event.text)
+            self._interrupted = False
+        elif event.kind == "interrupt" and event.text.strip():
+            self._add(INTERRUPT, event, quote=event.text)
+        elif event.kind == "interrupt" or (event.kind in CALLS and event.outcome == "cancelled"):
+            self._interrupted = True
         elif event.kind in CALLS or (event.kind == "answer" and event.text):
-            self._interrupted = None  # the work went on, nobody said why
-        if event.kind in _RUN_KINDS:
-            yield from self._ran(event)
-        if event.kind == "rollback" and event.outcome in DONE:
-            yield self._make(ROLLBACK, event, quote=event.text, files=event.targets)
-        is_own = re.search(_OWN_TOOL, event.tool) or re.search(_OWN_COMMAND, event.text)
-        if not is_own and (event.kind == "rejection" or event.outcome == "permission_denied"):
-            key = f"{event.tool}\n{event.text}\n{' '.join(event.targets)}"
-            quote = _why_refused(event.output)
-            if quote or not event.record.get("asked"):  # whose question it was has its card
-                yield self._make(REJECTION, event, key=key, failure=event, quote=quote)
-        if event.kind == "stage" and event.outcome in FAILURES:
-            key = f"{event.stage}\n{event.text}"
-            yield self._make(STAGE, event, key=key, quote=event.text)
-        if _escalated(event.record):
-            key = f"{event.tool}\n{event.text}"
-            yield self._make(MISTAKES, event, key=key, failure=event)
+            self._interrupted = False  # the work went on, nobody said why
 
-    def _spoken(self, event: Event) -> Iterator[Trigger]:
-        interrupted, self._interrupted = self._interrupted, None
-        said = find_phrase(event.text, self._phrases)
-        if said:
-            yield self._make(said[0], event, quote=said[1])
-        elif interrupted and _is_reason(event.text):
-            yield self._make(INTERRUPT, event, quote=event.text)
-
-    def _ran(self, event: Event) -> Iterator[Trigger]:
+    def _ran(self, event: Event) -> None:
         known = self._identify(event.text)
         test = event.text if known is None and event.kind == "test" else known
         if test and event.outcome in FAILURES and event.outcome != "permission_denied":
@@ -257,37 +216,38 @@ class _Session:
         elif test and event.outcome == "ok" and (red := self._red.pop(test, None)):
             failing = find_failing("\n".join(run.output for run in red))
             key = f"{test}\n{' '.join(failing)}"
-            yield self._make(RED_GREEN, event, key=key, failure=red[-1], since=red[0])
+            self._add(RED_GREEN, event, key=key, failure=red[-1], since=red[0].at)
         elif event.outcome in DONE and (rolled := find_rolled_back(event.text)) is not None:
-            edited = {path for edit in self._edits for path in edit.targets}
-            if rolled.always or (edited and any(rolled.touches(path) for path in edited)):
-                yield self._make(ROLLBACK, event, quote=event.text)
+            edited = (path for edit in self._edits for path in edit.targets)
+            if rolled.always or any(map(rolled.touches, edited)):
+                self._add(ROLLBACK, event, quote=event.text)
 
-    def _make(
+    def _add(
         self,
         kind: str,
         cause: Event,
         *,
         key: str = "",
         failure: Event | None = None,
-        since: Event | None = None,
+        since: float = 0.0,
         quote: str = "",
         files: tuple[str, ...] = (),
-    ) -> Trigger:
-        edits = [e for e in self._edits if since is None or e.at >= since.at]
-        names = files or tuple(dict.fromkeys(path for edit in edits for path in edit.targets))
-        complaint = cause.kind == "prompt"
-        return Trigger(
+    ) -> None:
+        edits = [edit for edit in self._edits if edit.at >= since]
+        mark = cause.id or f"{cause.at:.6f} {cause.text[:60]}"
+        own = f"{kind}\n{cause.session}\n{mark}"
+        trigger = Trigger(
             kind=kind,
-            key=f"{kind}\n{key}" if key else f"{kind}\n{cause.session}\n{_mark(cause)}",
-            ids=(f"{kind}\n{cause.session}\n{_mark(cause)}",),
+            key=f"{kind}\n{key}" if key else own,
+            ids=(own,),
             cause=cause,
             failure=failure or self._failed,
-            request=self._before if complaint else self._request,
+            request=self._before if cause.kind == "prompt" else self._request,
             quote=quote,
-            files=names,
-            changes=tuple(shown for edit in edits if (shown := _show_edit(edit))),
+            files=files or tuple(dict.fromkeys(path for edit in edits for path in edit.targets)),
+            changes=tuple(filter(None, map(_show_edit, edits))),
         )
+        self.turns[-1].append(trigger)
 
 
 _PATCH = r"(?ms)^\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)"
@@ -307,29 +267,19 @@ def _show_edit(edit: Event) -> str:
 
 def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
     """Return the strongest trigger of a turn with the ids of the others; tests stay apart."""
-    if not turn:
-        return []
-    ranked = sorted(turn, key=lambda trigger: TRIGGERS.index(trigger.kind))
     tests: dict[str, Trigger] = {}
     for trigger in turn:
         if trigger.kind == RED_GREEN:
-            first = tests.get(trigger.key)
-            ids = (*first.ids, *trigger.ids) if first else trigger.ids
-            tests[trigger.key] = replace(trigger, ids=ids)
-    kept = list(tests.values()) or ranked[:1]
-    rest = [trigger for trigger in ranked if trigger.kind != RED_GREEN and trigger not in kept]
-    said = next((trigger.quote for trigger in rest if trigger.kind in (REQUEST, FEEDBACK)), "")
-    first = kept[0]
-    kept[0] = replace(
-        first,
-        ids=(*first.ids, *(name for trigger in rest for name in trigger.ids)),
-        quote=first.quote or said,
-    )
-    return kept
-
-
-def _mark(event: Event) -> str:
-    return event.id or f"{event.at:.6f} {event.text[:60]}"
+            known = tests[trigger.key].ids if trigger.key in tests else ()
+            tests[trigger.key] = replace(trigger, ids=(*known, *trigger.ids))
+    others = [trigger for trigger in turn if trigger.kind != RED_GREEN]
+    others.sort(key=lambda trigger: TRIGGERS.index(trigger.kind))
+    first, *kept = tests.values() or others
+    others = [trigger for trigger in others if trigger is not first]
+    said = next((one.quote for one in others if one.kind in (REQUEST, FEEDBACK)), "")
+    ids = (*first.ids, *(name for one in others for name in one.ids))
+    first = replace(first, ids=ids, quote=first.quote or said)
+    return [first, *kept] if tests else [first]
 
 
 def _why_refused(output: str) -> str:
@@ -340,8 +290,8 @@ def _why_refused(output: str) -> str:
     return "" if "doesn't want to proceed with this tool use" in output else output
 
 
-def _is_reason(text: str) -> bool:
-    return text.strip().strip(".!~ ").casefold() not in _GO_ON and bool(text.strip())
+def _plain(event: Event) -> str:
+    return event.text.strip().strip(".!~ ").casefold()
 
 
 def _escalated(record: object) -> bool:
@@ -352,17 +302,14 @@ def _escalated(record: object) -> bool:
     return isinstance(record, (list, tuple)) and any(map(_escalated, record))
 
 
-SAME_ERROR, PASTED, OPENER, COMPLAINT, SAID_SO = (
-    *("same error again", "pasted error", "turn opened with a complaint", "complaint"),
-    "said it broke again",
-)
-ADMISSION, THEN_GREEN, RETURNED = "agent admitted it", "red, then green", "error came back"
+SAME_ERROR, PASTED = "same error again", "pasted error"
+OPENER, COMPLAINT = "turn opened with a complaint", "complaint"
+SAID_SO, ADMISSION = "said it broke again", "agent admitted it"
+THEN_GREEN, RETURNED = "red, then green", "error came back"
 REVIEW = "review"
 """In place of the agent of a session: reviewers said it of a change."""
-REVIEWED, CAUSE, SUGGESTED, REQUESTED, AGREED = (
-    *("review comment", "gives a cause", "suggests a change", "changes requested"),
-    "the author agreed",
-)
+REVIEWED, CAUSE, SUGGESTED = "review comment", "gives a cause", "suggests a change"
+REQUESTED, AGREED = "changes requested", "the author agreed"
 POINTS: Mapping[str, float] = {
     SAME_ERROR: 3.0,
     SAID_SO: 2.5,
@@ -388,10 +335,13 @@ MAX_UNSURE = 50
 _MAX_ERRORS = 12
 """Signatures of one output."""
 _MAX_LINE = 300
-_SIGNATURE = 100
+_SHORTEST, _SIGNATURE = 8, 100
+"""Characters of a signature: "error" alone tells nothing."""
 _PROMPT_CHARS = 4_000
 _MAX_DIFF = 3_000
-_SENTENCE, _MAX_SENTENCES = 300, 20
+_MAX_TITLE = 160
+_PROSE, _SENTENCE, _MAX_SENTENCES = 600, 300, 20
+"""Characters of a line and of a sentence that somebody may have written; sentences looked at."""
 _EXCERPT = 800
 _OUTPUT_CHARS = 8_000
 """Of an output, its end: where programs say what was wrong."""
@@ -400,20 +350,10 @@ _MAX_RED = 50
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
 _HINTS = (
-    *(
-        "error",
-        "exception",
-        "fatal",
-        "panic",
-        "fault",
-        "dumped",
-        "denied",
-        "not found",
-        "undefined",
-    ),
-    *("is not ", "cannot", "could not", "no module", "unexpected", "no attribute", "timed out"),
-    *("timeout", "refused", "out of memory", "traceback", "externally", "no such file", "killed"),
-    *("abort", "오류", "에러", "실패"),
+    *("error", "exception", "fatal", "panic", "fault", "dumped", "denied", "not found"),
+    *("undefined", "is not ", "cannot", "could not", "no module", "unexpected", "no attribute"),
+    *("timed out", "timeout", "refused", "out of memory", "traceback", "externally", "killed"),
+    *("no such file", "abort", "오류", "에러", "실패"),
 )
 """Without any of these a line is not looked at."""
 _INSTALL = re.compile(
@@ -427,17 +367,12 @@ _ABSENT = re.compile(
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 _VARIES = (
-    (
-        re.compile(
-            r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))"
-        ),
-        "",
-    ),
-    (re.compile(r"\d{4}[-/]\d\d[-/]\d\d[t ][\d:.,]+z?"), ""),
-    (re.compile(r"(?:[\w.~-]*[/\\])+([\w.-]+)"), r"\1"),
-    (re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+"), "0"),
-    (re.compile(r"^[\W_0]+|[\s.:]+$"), ""),
-    (re.compile(r"\s+"), " "),
+    (r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))", ""),
+    (r"\d{4}[-/]\d\d[-/]\d\d[t ][\d:.,]+z?", ""),
+    (r"(?:[\w.~-]*[/\\])+([\w.-]+)", r"\1"),
+    (r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+", "0"),
+    (r"^[\W_0]+|[\s.:]+$", ""),
+    (r"\s+", " "),
 )
 
 
@@ -486,7 +421,7 @@ class _Error:
     began: float = 0.0
     at: float = 0.0
     turns: dict[int, None] = field(default_factory=dict)
-    typed: dict[int, None] = field(default_factory=dict)
+    typed: set[int] = field(default_factory=set)
     """Turns whose prompt holds it."""
     seen: int = 0
     changed: bool = False
@@ -516,15 +451,16 @@ class SessionReader:
         self._red: dict[str, list[str]] = {}
         self._calls = 0
         self._last_edit = -1
-        self._who = ("", "")
+        self._session = self._agent = ""
 
     def see(self, event: Event) -> None:
         """Take in one event."""
-        self._who = (event.session or self._who[0], event.agent or self._who[1])
+        self._session = event.session or self._session
+        self._agent = event.agent or self._agent
         if event.kind == "prompt":
             self._asked(event)
         elif event.kind == "answer":
-            self._answered(event)
+            self._answered(event.text[:_OPENING_CHARS])
         elif event.kind in CALLS:
             self._called(event)
 
@@ -539,10 +475,11 @@ class SessionReader:
 
     def _all(self) -> list[Sighting]:
         """Return errors, and what was said where it is about none of them."""
-        errors = {one.signature: one for one in self._of_errors()}
+        found = (self._sighting_of(signature) for signature in self._errors)
+        errors = {one.signature: one for one in found if one}
         spoken = []
         for turn, said in self._said:
-            near = [sign for sign in errors if {turn, turn - 1} & set(self._errors[sign].turns)]
+            near = [sign for sign in errors if {turn, turn - 1} & {*self._errors[sign].turns}]
             if not near:
                 spoken.append(said)
                 continue
@@ -552,112 +489,96 @@ class SessionReader:
             errors[host] = replace(errors[host], signals=tuple(signals), quote=quote)
         return [*errors.values(), *spoken]
 
-    def _turn(self) -> _Turn:
-        if not self._turns:
-            self._turns.append(_Turn(prompt="", at=0.0))
-        return self._turns[-1]
-
     def _asked(self, event: Event) -> None:
-        number = len(self._turns)
-        self._turns.append(_Turn(prompt=event.text[:_PROMPT_CHARS], at=event.at))
-        text = event.text[:_PROMPT_CHARS]
+        number, text = len(self._turns), event.text[:_PROMPT_CHARS]
+        self._turns.append(_Turn(prompt=text, at=event.at))
         for line in _find_errors(text):
-            error = self._note(line, text, "", event.at)
-            error.typed[number] = None
-        if _find("go on", text.lower()):
+            self._note(line, text, "", event.at).typed.add(number)
+        if shows("go on", text.lower()):
             return
-        told = {signal: said for signal, said in _judge(text, self._phrases) if said}
-        if number == 0:  # nothing had been done that could be wrong
-            told.pop(OPENER, None)
+        sentences = _sentences(text)
+        told: dict[str, str] = {}
+        if (found := find_phrase(text, self._phrases)) and found[0] == FEEDBACK:
+            told[SAID_SO] = found[1]
+        # In the first turn nothing had been done that could be wrong.
+        if number and sentences and shows("opener", sentences[0].lower()):
+            told |= {} if sentences[0].endswith("?") else {OPENER: sentences[0]}
+        if complaint := _find_said("complaint", sentences):
+            told[COMPLAINT] = complaint
         if told:
-            said = self._sighting(number, _quote(text, list(told.values())), list(told))
-            self._said.append((number, said))
+            clear = (one for one in told.values() if len(one.split()) >= FEW_WORDS)
+            self._speak(number, next(clear, " ".join(sentences[:3])), *told)
 
-    def _sighting(self, number: int, quote: str, signals: Sequence[str]) -> Sighting:
-        before = self._turns[number - 1] if number else self._turns[number]
-        return Sighting(
-            session=self._who[0],
-            agent=self._who[1],
-            at=self._turns[number].at,
-            began=self._turns[number].at,
-            title=_one_line(quote),
-            signals=tuple(dict.fromkeys(signals)),
-            quote=_one_line(quote, 500),
-            prompts=_prompts([before.prompt] if number else []),
-            paths=tuple(before.paths)[:5],
-        )
-
-    def _answered(self, event: Event) -> None:
-        turn = len(self._turns) - 1
-        opening = event.text[:_OPENING_CHARS]
-        if turn < 0 or not _find("admission", opening.lower()):
-            return
-        for sentence in _sentences(opening):
-            low = sentence.lower()
-            if _find("admission", low) and not _find("not said", low):
-                self._admit(turn, sentence)
-                return
-
-    def _admit(self, turn: int, sentence: str) -> None:
+    def _answered(self, opening: str) -> None:
         """Count an admission with what was said in this turn, for it has no words of its own."""
+        turn = len(self._turns) - 1
+        if turn < 0 or not (sentence := _find_said("admission", _sentences(opening))):
+            return
         for place, (number, one) in enumerate(self._said):
             if number == turn and ADMISSION not in one.signals:
                 self._said[place] = (turn, replace(one, signals=(*one.signals, ADMISSION)))
                 return
-        self._said.append((turn, self._sighting(turn, sentence, [ADMISSION])))
+        self._speak(turn, sentence, ADMISSION)
+
+    def _speak(self, number: int, quote: str, *signals: str) -> None:
+        turn, before = self._turns[number], self._turns[max(number - 1, 0)]
+        said = Sighting(
+            session=self._session,
+            agent=self._agent,
+            at=turn.at,
+            began=turn.at,
+            title=one_line(quote, _MAX_TITLE),
+            signals=signals,
+            quote=one_line(quote, 500),
+            prompts=_prompts([before.prompt] if number else []),
+            paths=tuple(before.paths)[:5],
+        )
+        self._said.append((number, said))
 
     def _called(self, event: Event) -> None:
         self._calls += 1
-        turn = self._turn()
+        if not self._turns:
+            self._turns.append(_Turn(prompt="", at=0.0))
+        turn = self._turns[-1]
         if event.kind in ("edit", "create") and event.outcome not in FAILURES:
             self._last_edit = self._calls
             turn.paths |= dict.fromkeys(event.targets)
-            if event.kind == "create":
-                turn.created.update(event.targets)
+            turn.created |= {*event.targets} if event.kind == "create" else set()
             change = event.record.get("change")
             if isinstance(change, str) and change:
-                turn.edits.append(change[:_MAX_DIFF])
-                del turn.edits[:-6]
-        if event.kind in ("command", "test"):
-            self._ran(event)
+                turn.edits = [*turn.edits, change[:_MAX_DIFF]][-6:]
+        if event.kind in RUNS:
+            self._ran(event, turn)
         elif event.outcome in FAILURES and event.outcome != "permission_denied":
             self._failed(event)
 
-    def _ran(self, event: Event) -> None:
-        failed, unknown = event.outcome in FAILURES, event.outcome == "unknown"
-        lines: list[str] = []
+    def _ran(self, event: Event, turn: _Turn) -> None:
         if _INSTALL.search(event.text):
             self._forget_absent(event.text)
-        if failed or unknown:
-            lines = self._failed(event)
-            failed = failed or bool(lines)
-        if not failed and not self._red:
+        red = event.outcome in FAILURES
+        signatures = self._failed(event) if red or event.outcome == "unknown" else []
+        red = red or bool(signatures)
+        if not red and not self._red:
             return
         test = _find_test(event.text[:_COMMAND_CHARS]) or event.text
-        if failed:
-            self._red.setdefault(test, []).extend(self._failing(event, lines))
+        if red:
+            names = find_failing(event.output[-_OUTPUT_CHARS:]) if turn.created else ()
+            if names and all(any(p in name or name in p for p in turn.created) for name in names):
+                signatures = []  # tests that this turn has just written
+            self._red.setdefault(test, []).extend(signatures)
             while len(self._red) > _MAX_RED:
                 del self._red[next(iter(self._red))]
         elif test in self._red and event.outcome in ("ok", "unknown"):
             for signature in self._red.pop(test):
-                error = self._errors.get(signature)
-                if error is not None and self._last_edit > error.first:
-                    error.fixed = True
-
-    def _failing(self, event: Event, lines: Sequence[str]) -> list[str]:
-        """Return signatures of a red run; none of tests that this turn has just written."""
-        created = self._turn().created
-        names = find_failing(event.output[-_OUTPUT_CHARS:]) if created else ()
-        fresh = [name for name in names if any(path in name or name in path for path in created)]
-        if names and len(fresh) == len(names):
-            return []
-        return [_sign(line) for line in lines]
+                error = self._errors[signature]
+                error.fixed = error.fixed or self._last_edit > error.first
 
     def _failed(self, event: Event) -> list[str]:
+        """Note the errors of an output; return their signatures."""
         lines = _find_errors(event.output[-_OUTPUT_CHARS:])
         for line in lines:
             self._note(line, event.output, event.text, event.at)
-        return lines
+        return [_sign(line) for line in lines]
 
     def _note(self, line: str, text: str, command: str, at: float) -> _Error:
         signature, turn = _sign(line), max(len(self._turns) - 1, 0)
@@ -682,73 +603,56 @@ class SessionReader:
                 if not stem or stem in command.lower() or " -r " in command or " -e" in command:
                     error.installed = True
 
-    def _of_errors(self) -> Iterator[Sighting]:
-        for signature, error in self._errors.items():
-            signals = []
-            if len(error.typed) > 1:
-                signals.append(SAME_ERROR)
-            elif error.typed:
-                signals.append(PASTED)
-            if error.seen > 1 and (error.changed or len(error.turns) > 1):
-                signals.append(RETURNED)
-            if error.fixed:
-                signals.append(THEN_GREEN)
-            if error.installed and not error.typed:
-                continue
-            turns = [self._turns[turn] for turn in error.turns if turn < len(self._turns)]
-            last = turns[-1] if turns else None
-            yield Sighting(
-                session=self._who[0],
-                agent=self._who[1],
-                at=error.at,
-                began=error.began,
-                title=_one_line(_LABEL.sub("", error.line)),
-                signature=signature,
-                signals=tuple(signals),
-                prompts=_prompts([turn.prompt for turn in turns]),
-                paths=tuple(dict.fromkeys(p for turn in turns for p in turn.paths))[:5],
-                command=_one_line(error.command),
-                excerpt=error.excerpt,
-                diff="\n".join(last.edits)[:_MAX_DIFF] if last and error.fixed else "",
-                turns=len(error.turns),
-                calls=error.last - error.first,
-            )
+    def _sighting_of(self, signature: str) -> Sighting | None:
+        error = self._errors[signature]
+        if error.installed and not error.typed:
+            return None
+        returned = error.seen > 1 and (error.changed or len(error.turns) > 1)
+        signals = {
+            SAME_ERROR: len(error.typed) > 1,
+            PASTED: len(error.typed) == 1,
+            RETURNED: returned,
+            THEN_GREEN: error.fixed,
+        }
+        turns = [self._turns[turn] for turn in error.turns if turn < len(self._turns)]
+        edits = turns[-1].edits if turns and error.fixed else []
+        return Sighting(
+            session=self._session,
+            agent=self._agent,
+            at=error.at,
+            began=error.began,
+            title=one_line(_LABEL.sub("", error.line), _MAX_TITLE),
+            signature=signature,
+            signals=tuple(signal for signal, shown in signals.items() if shown),
+            prompts=_prompts(turn.prompt for turn in turns),
+            paths=tuple(dict.fromkeys(p for turn in turns for p in turn.paths))[:5],
+            command=one_line(error.command, _MAX_TITLE),
+            excerpt=error.excerpt,
+            diff="\n".join(edits)[:_MAX_DIFF],
+            turns=len(error.turns),
+            calls=error.last - error.first,
+        )
 
 
-@lru_cache(maxsize=1_000)
-def _find_test(command: str) -> str | None:
-    return find_test_command(command)
-
-
-def _judge(text: str, phrases: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each signal of what a user typed, and the sentence that shows it."""
-    found = find_phrase(text, phrases)
-    yield SAID_SO, found[1] if found and found[0] == "feedback" else ""
-    sentences = _sentences(text)
-    first = sentences[0] if sentences else ""
-    opened = _find("opener", first.lower()) and not first.endswith("?")
-    yield OPENER, first if opened else ""
-    complaint = ""
-    for sentence in sentences:
-        low = sentence.lower()
-        if _find("complaint", low) and not _find("not said", low):
-            complaint = sentence
-            break
-    yield COMPLAINT, complaint
-
-
-def _quote(text: str, told: Sequence[str]) -> str:
-    """Return the first sentence that tells something, else how the prompt begins."""
-    meaningful = (sentence for sentence in told if len(sentence.split()) >= FEW_WORDS)
-    return next(meaningful, " ".join(_sentences(text)[:3]))
+_find_test = lru_cache(maxsize=1_000)(find_test_command)
 
 
 def _sentences(text: str) -> list[str]:
     """Return the first sentences that somebody wrote: no code, no lists, no log."""
-    prose = re.sub(r"```.*?(?:```|\Z)", " ", text[:_PROMPT_CHARS], flags=re.DOTALL)
-    lines = [line for line in prose.splitlines() if len(line) < 600]  # noqa: PLR2004 no prose
+    prose = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
+    lines = [line for line in prose.splitlines() if len(line) < _PROSE]
     found = [one.strip() for line in lines for one in split_sentences(line)]
     return [one for one in found if len(one) <= _SENTENCE][:_MAX_SENTENCES]
+
+
+def _find_said(section: str, sentences: Iterable[str]) -> str:
+    """Return the first sentence that says what a section of the table tells, "" if none does."""
+    low = ((sentence, sentence.lower()) for sentence in sentences)
+    return next((one for one, text in low if shows(section, text) and not _denies(text)), "")
+
+
+def _denies(low: str) -> bool:
+    return shows("not said", low)
 
 
 def _find_errors(text: str) -> list[str]:
@@ -757,31 +661,19 @@ def _find_errors(text: str) -> list[str]:
     if not _has_hint(text.lower()):
         return []
     for line in text.splitlines():
-        low = line.lower()
-        if len(line) > _MAX_LINE or not _has_hint(low):
+        if len(line) > _MAX_LINE or not _has_hint(line.lower()):
             continue
-        row = clean(line).strip() if not line.isprintable() else line.strip()
+        row = line.strip() if line.isprintable() else clean(line).strip()
         low = row.lower()
         if (
-            _find("error", low)
-            and not _find("not said", low)
-            and not _find("shell noise", low)
-            and len(_sign(row)) > 7  # noqa: PLR2004 "error" alone tells nothing
+            shows("error", low)
+            and not _denies(low)
+            and not shows("shell noise", low)
+            and len(_sign(row)) >= _SHORTEST
         ):
             found.setdefault(_sign(row), row)
     specific = [row for row in found.values() if not row.lower().startswith("traceback")]
     return specific[-_MAX_ERRORS:]
-
-
-def _find(section: str, low: str) -> bool:
-    """Tell whether a pattern of a section of the table is in a text in lower case."""
-    return _compiled(section).search(low) is not None
-
-
-@cache
-def _compiled(section: str) -> re.Pattern[str]:
-    patterns = read_patterns("mining_signals.txt")[section]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.MULTILINE)
 
 
 def _has_hint(low: str) -> bool:
@@ -791,21 +683,12 @@ def _has_hint(low: str) -> bool:
 def _sign(line: str) -> str:
     text = line.lower()
     for pattern, instead in _VARIES:
-        text = pattern.sub(instead, text)
+        text = re.sub(pattern, instead, text)
     return text[:_SIGNATURE]
 
 
 def _prompts(texts: Iterable[str]) -> tuple[str, ...]:
     """Return prompts that ask for something, as one line each; a complaint came after it."""
-    lines = (_one_line(text, 200) for text in texts)
-    told = (line for line in lines if line and not _is_reply(line.lower()))
-    return tuple(dict.fromkeys(told))[:3]
-
-
-def _is_reply(low: str) -> bool:
-    return _find("go on", low) or _find("opener", low)
-
-
-def _one_line(text: str, limit: int = 160) -> str:
-    line = clean_line(text[: 4 * limit])
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    found: Iterator[str] = filter(None, (one_line(text, 200) for text in texts))
+    asked = (one for one in found if not shows("go on", one.lower()))
+    return tuple(dict.fromkeys(one for one in asked if not shows("opener", one.lower())))[:3]

@@ -16,6 +16,7 @@ from lessons_kb.transcripts.entries import (
     OK,
     PROMPT,
     Entry,
+    mapping,
 )
 
 _ENDED = {"completed": OK, "error": FAILED}
@@ -23,35 +24,28 @@ _ENDED = {"completed": OK, "error": FAILED}
 
 def read_part(message: Mapping[str, Any], part: Mapping[str, Any], *, cwd: str) -> Iterator[Entry]:
     """Yield what one part tells; ``message`` is the stored message it belongs to."""
-    times = message.get("time")
     base = Entry(
         kind=PROMPT,
-        at=read_time(times.get("created")) if isinstance(times, dict) else 0.0,
+        at=read_time(mapping(message.get("time")).get("created")),
         session=str(message.get("sessionID") or part.get("sessionID") or ""),
         id=str(message.get("id") or ""),
         cwd=cwd,
     )
-    kind, text = part.get("type"), part.get("text")
+    kind, text, state = part.get("type"), part.get("text"), mapping(part.get("state"))
+    ended = _ENDED.get(str(state.get("status")))
     if kind == "text" and isinstance(text, str) and text.strip() and not part.get("synthetic"):
         asked = message.get("role") == "user"
         yield replace(base, kind=PROMPT if asked else ANSWER, text=text.strip())
     elif kind == "compaction":
         yield replace(base, kind=COMPACTION)
-    elif kind == "tool":
-        state = part.get("state")
-        state = state if isinstance(state, dict) else {}
-        ended = _ENDED.get(str(state.get("status")))
-        if ended is None:
-            return
-        details = state.get("metadata")
-        code = details.get("exit") if isinstance(details, dict) else None
-        arguments = state.get("input")
+    elif kind == "tool" and ended:
+        code = mapping(state.get("metadata")).get("exit")
         yield replace(
             base,
             kind=CALL,
             id=str(part.get("callID") or part.get("id") or ""),
             tool=str(part.get("tool") or ""),
-            arguments=arguments if isinstance(arguments, dict) else {},
+            arguments=mapping(state.get("input")),
             ended=FAILED if isinstance(code, int) and code else ended,
             output=str(state.get("error") or state.get("output") or "")[-MAX_OUTPUT:],
         )

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from lessons_kb.transcripts.claude_code import ClaudeReader
 from lessons_kb.transcripts.codex import CodexReader
 from lessons_kb.transcripts.copilot_cli import CopilotReader
-from lessons_kb.transcripts.entries import ANSWER, Entry
+from lessons_kb.transcripts.entries import ANSWER, Entry, RecordReader
 from lessons_kb.transcripts.gemini_cli import GeminiReader
-
-
-class Reader(Protocol):
-    """One agent's reader."""
-
-    steps: dict[str, str]
-    """Call → what the calls of one message have in common; {} where the record does not say."""
-
-    def read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
-        """Yield what one line of the record tells."""
-
-    def finish(self) -> Iterator[Entry]:
-        """Yield what is still open when the record ends."""
-
 
 CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini-cli", "copilot-cli"
 AGENTS = (CLAUDE, CODEX, GEMINI, COPILOT)
@@ -45,15 +31,12 @@ def detect_agent(data: Mapping[str, Any]) -> str:
     return CLAUDE if known and data.get("type") in _CLAUDE_TYPES else ""
 
 
-def open_reader(agent: str, *, subagent: bool = False) -> Reader:
+_READERS = {CODEX: CodexReader, GEMINI: GeminiReader, COPILOT: CopilotReader}
+
+
+def open_reader(agent: str, *, subagent: bool = False) -> RecordReader:
     """Return a fresh reader for one of AGENTS; ``subagent``: for the record of one, if known."""
-    if agent == CODEX:
-        return CodexReader()
-    if agent == GEMINI:
-        return GeminiReader()
-    if agent == COPILOT:
-        return CopilotReader()
-    return ClaudeReader(subagent=subagent)
+    return _READERS[agent]() if agent in _READERS else ClaudeReader(subagent=subagent)
 
 
 class Transcript:

@@ -95,12 +95,11 @@ def _read_call(kind: str, tool: str, body: str, base: Entry, quiet: str) -> Entr
     """Return a call between its tags: a summary, the command in backticks, the output fenced."""
     body = body.partition("</summary>")[2].strip().removesuffix("</details>").strip()
     top, language, inside, rest = _split_fence(body)
-    command, output = "", inside
+    command, output, ended = "", inside, OK
     if kind == "shell" and language in _SHELLS:
         command, output = inside, _split_fence(rest)[2]
     elif kind == "shell" and top.count("`") > 1:
         command = top[top.index("`") : top.rindex("`")].strip("`")
-    ended = UNKNOWN if kind == "shell" else OK
     if output.startswith(_REFUSED):
         ended = CANCELLED
     elif _FAILED.match(output):
@@ -109,14 +108,7 @@ def _read_call(kind: str, tool: str, body: str, base: Entry, quiet: str) -> Entr
         ended = quiet
     file = _FILE.search(body[:_HEAD]) if kind == "write" else None
     output = output.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-    return replace(
-        base,
-        kind=CALL,
-        tool="run_terminal_cmd" if command else tool,
-        arguments={"command": command.strip()} if command else _path(file),
-        ended=ended,
-        output=output[-MAX_OUTPUT:],
-    )
+    return _call(base, command, tool, file, ended, output)
 
 
 def _split_fence(text: str) -> tuple[str, str, str, str]:
@@ -132,51 +124,34 @@ def _split_fence(text: str) -> tuple[str, str, str, str]:
     return before, language, body.rstrip().removesuffix("```"), ""
 
 
-def _path(file: re.Match[str] | None) -> dict[str, str]:
-    return {"path": next(filter(None, file.groups()))} if file else {}
-
-
 def _read_prose(text: str, base: Entry) -> Iterator[Entry]:
-    for section in _RULE.split(text):
-        yield from _read_section(section.strip(), base)
+    for section in filter(None, map(str.strip, _RULE.split(text))):
+        tool = _TOOL.search(section)
+        fenced = _FENCE.finditer(section) if tool or section.startswith("```") else ()
+        fences = [(match[1].lower(), match[2]) for match in fenced]
+        shell = next((body for language, body in fences if language in _SHELLS), None)
+        if shell is not None:
+            # Without the lines in which the shell repeats the command.
+            first = shell.strip().splitlines()[0] if shell.strip() else "$"
+            printed = "\n".join(body for _language, body in fences if body is not shell)
+            output = "\n".join(line for line in printed.splitlines() if first not in line)
+            yield _call(base, shell, "", None, UNKNOWN, output)
+        elif tool or section.startswith(_DETAILS):
+            name = next(filter(None, tool.groups()), "") if tool else "tool"
+            output = section.partition("*Result*:")[2]
+            yield _call(base, "", name, _FILE.search(section), UNKNOWN, output)
+        else:
+            yield replace(base, kind=ANSWER, text=section)
 
 
-def _read_section(section: str, base: Entry) -> Iterator[Entry]:
-    if not section:
-        return
-    tool = _TOOL.search(section)
-    fences = []
-    if tool or section.startswith("```"):
-        fences = [(match[1].lower(), match[2]) for match in _FENCE.finditer(section)]
-    shell = next((body for language, body in fences if language in _SHELLS), None)
-    if shell is not None:
-        output = "\n".join(body for _language, body in fences if body is not shell)
-        yield replace(
-            base,
-            kind=CALL,
-            tool="run_terminal_cmd",
-            arguments={"command": shell.strip()},
-            ended=UNKNOWN,
-            output=_without_prompt(output, shell)[-MAX_OUTPUT:],
-        )
-    elif tool or section.startswith(_DETAILS):
-        name = next(filter(None, tool.groups()), "") if tool else "tool"
-        yield replace(
-            base,
-            kind=CALL,
-            tool=name,
-            arguments=_path(_FILE.search(section)),
-            ended=UNKNOWN,
-            output=section.partition("*Result*:")[2][-MAX_OUTPUT:],
-        )
-    else:
-        yield replace(base, kind=ANSWER, text=section)
-
-
-def _without_prompt(output: str, command: str) -> str:
-    """Return an output without the lines in which the shell repeats the command."""
-    first = command.strip().splitlines()[0] if command.strip() else "$"
-    return "\n".join(line for line in output.splitlines() if first not in line)
+def _call(
+    base: Entry, command: str, tool: str, file: re.Match[str] | None, ended: str, output: str
+) -> Entry:
+    arguments = {"path": next(filter(None, file.groups()))} if file else {}
+    if command:
+        tool, arguments = "run_terminal_cmd", {"command": command.strip()}
+    output = output[-MAX_OUTPUT:]
+    return replace(base, kind=CALL, tool=tool, arguments=arguments, ended=ended, output=output)
 
 
 def _when(text: str) -> float:
