@@ -12,7 +12,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from lessons_kb.brain.refresh import is_note
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import FIELDS, NOTE
 from lessons_kb.process.programs import install_command
-from lessons_kb.search.engine_protocol import Engine, Reader, order_hits, sum_up
+from lessons_kb.search.engine_protocol import CardTerms, Engine, Reader, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
@@ -256,21 +256,9 @@ class _ClusterReader:
         """Return in how many cards' ``body`` each term stands, 0 included."""
         return self._local.document_frequencies(terms)
 
-    def find_terms(
-        self, numbers: Iterable[int], terms: Iterable[str]
-    ) -> dict[int, dict[str, tuple[str, ...]]]:
-        """Return, for each number that exists, field → those of the terms that stand in it."""
-        return self._local.find_terms(numbers, terms)
-
-    def count_phrases(
-        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
-    ) -> dict[int, int]:
-        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
-        return self._local.count_phrases(numbers, pairs)
-
-    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
-        """Return, for each number that exists, field → how many terms it holds, if any."""
-        return self._local.lengths(numbers)
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
+        return self._local.documents(numbers)
 
     def size(self) -> int:
         """Return the number of live cards."""

@@ -11,7 +11,7 @@ from lessons_kb.learn.lesson_effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.search.engine_protocol import Reader
+from lessons_kb.search.engine_protocol import Reader, count_phrases, find_terms, plain_term
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
@@ -136,16 +136,19 @@ def _found_in(
     terms: Iterable[str],
 ) -> dict[str, dict[str, Any]]:
     """Return the gate's evidence about single cards; ``numbers`` maps their ids to numbers."""
-    asked = list(numbers.values())
-    by_number: dict[str, dict[int, Any]] = {
-        "found": engine.find_terms(asked, terms),
-        "lengths": engine.lengths(asked),
-        "phrases": engine.count_phrases(asked, pairs),
-        "background": layer.backgrounds(asked),
-    }
+    held = engine.documents(numbers.values())
+    backgrounds = layer.backgrounds(numbers.values())
+    documents = {card: held[n] for card, n in numbers.items() if n in held}
+    asked = [(term, plain) for term in terms if (plain := plain_term(term))]
+    beside = [(plain_term(first), plain_term(second)) for first, second in pairs]
     return {
-        name: {card: values[n] for card, n in numbers.items() if n in values}
-        for name, values in by_number.items()
+        "found": {card: find_terms(one, asked) for card, one in documents.items()},
+        "lengths": {
+            card: {field: length for field, (_words, length, _text) in one.items()}
+            for card, one in documents.items()
+        },
+        "phrases": {card: count_phrases(one, beside) for card, one in documents.items()},
+        "background": {card: backgrounds[n] for card, n in numbers.items() if n in backgrounds},
     }
 
 

@@ -30,7 +30,7 @@ from lessons_kb.relevance.background_prompts import (
     measure_rarity,
     share_of,
 )
-from lessons_kb.search.engine_protocol import K1
+from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
 
 # Set on the changes of commits that fixed what a lesson is about (one repository), held against
@@ -201,7 +201,7 @@ class _Query:
         rivals = max(min(evidence.rivals or evidence.size, sharing), _FEW)
         self.rivals = log(rivals / (_MANY + rivals))
         self.weights = {
-            term: weight * _idf(evidence.frequencies.get(term, 0), evidence.size)
+            term: weight * idf(evidence.frequencies.get(term, 0), evidence.size)
             for term, weight in evidence.terms.items()
         }
         self.length = log(max(len(evidence.terms), _FEWEST))
@@ -304,10 +304,6 @@ def _weigh_title(title: str) -> Mapping[str, float]:
 
 def _is_in_known_language(card: Card) -> bool:
     return is_known_language((card.title, card.why, *card.symptoms, *card.checklist))
-
-
-def _idf(n: int, size: int) -> float:
-    return log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
 
 
 def _put_into_words(

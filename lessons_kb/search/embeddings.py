@@ -18,7 +18,7 @@ from lessons_kb.config import Gate
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Hit
 from lessons_kb.search.embedding_model import Floats
-from lessons_kb.search.engine_protocol import K1
+from lessons_kb.search.engine_protocol import K1, idf
 
 FORMAT = 2
 """Version of what a file's vectors are made of; another one makes them anew."""
@@ -162,9 +162,7 @@ _FLOOR = 0.02
 def compute_most(terms: Mapping[str, float], frequencies: Mapping[str, int], size: int) -> float:
     """Return the BM25 score of a card that answers the query in full, again and again."""
     return (K1 + 1) * sum(
-        weight * log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
-        for term, weight in terms.items()
-        for n in (frequencies.get(term, 0),)
+        weight * idf(frequencies.get(term, 0), size) for term, weight in terms.items()
     )
 
 
