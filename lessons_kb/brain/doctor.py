@@ -19,7 +19,7 @@ from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.refresh import scan_brain
-from lessons_kb.brain.shared_server import explain, name_server, probe_server
+from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
@@ -369,8 +369,8 @@ def check_server(directory: str) -> Iterator[Health]:
     began = time.monotonic()
     try:
         stale = probe_server(settings)
-    except Exception as error:  # what a server may do to its client has no end: it is told
-        detail = f"{url} {explain(error)}; hooks give the local brain's lessons alone"
+    except Unanswered as error:
+        detail = f"{url} {error}; hooks give the local brain's lessons alone"
         fix = "see docs/server.md, or `lessons uninstall --server`"
         yield Health("warning", "server", detail, fix)
         return
