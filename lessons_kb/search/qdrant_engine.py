@@ -221,13 +221,10 @@ class QdrantEngine:
         removed: Iterable[int] = (),
         *,
         labels: Mapping[int, Mapping[str, Any]] | None = None,
-        means: Mapping[str, float] | None = None,
     ) -> None:
         """Commit these changes at once; a number that exists is replaced.
 
-        ``labels`` maps a number to what it is labelled with: LABELS and more. ``means`` are the
-        mean lengths of the fields as they will be after further changes, where they are known:
-        they are counted with from the first one on.
+        ``labels`` maps a number to what it is labelled with.
         """
         with self._writing():
             cards = {
@@ -235,7 +232,7 @@ class QdrantEngine:
                 for number, fields in added
             }
             with translating(self.location):
-                self._commit(cards, set(removed) - cards.keys(), labels or {}, means or {})
+                self._commit(cards, set(removed) - cards.keys(), labels or {})
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
@@ -307,7 +304,7 @@ class QdrantEngine:
     def compact(self) -> None:
         """Compute every vector anew, with the mean lengths as they are now."""
         with self._writing(), translating(self.location):
-            self._commit({}, set(), {}, {}, rewrite=True)
+            self._commit({}, set(), {}, rewrite=True)
 
     def stamp(self) -> str:
         """Return what names the last commit and what is stored with it."""
@@ -351,7 +348,6 @@ class QdrantEngine:
         added: Mapping[int, _Fields],
         removed: Collection[int],
         labels: Mapping[int, Mapping[str, Any]],
-        means: Mapping[str, float],
         *,
         rewrite: bool = False,
     ) -> None:
@@ -371,9 +367,10 @@ class QdrantEngine:
         size, digest = size - less[0] + more[0], digest - less[1] + more[1]
         lengths.subtract(less[2])
         lengths.update(more[2])
-        now = {field: means.get(field) or lengths[field] / size for field in FIELDS if size}
+        now = {field: lengths[field] / size for field in FIELDS if size}
         fixed = head["means"]
-        if rewrite or not fixed or any(_has_drifted(fixed.get(f, 0.0), now[f]) for f in now):
+        drift = [abs(now[f] - fixed.get(f, 0.0)) > _MOST_DRIFT * fixed.get(f, 0.0) for f in now]
+        if rewrite or cut_short or any(drift):
             fixed, rewrite = now, True
         if removed:
             gone: list[int | str | uuid.UUID] = [number % _WRAP for number in removed]
@@ -463,7 +460,3 @@ def _count(cards: Sequence[tuple[int, Mapping[str, Any]]]) -> tuple[int, int, Co
     for _number, payload in cards:
         lengths.update({field: len(text.split()) for field, text in payload["fields"].items()})
     return len(cards), sum_up({n: one.get("hash", "") for n, one in cards}), lengths
-
-
-def _has_drifted(fixed: float, now: float) -> bool:
-    return abs(now - fixed) > _MOST_DRIFT * fixed
