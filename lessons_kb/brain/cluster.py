@@ -292,13 +292,11 @@ def sync(
     expected, held = _find_expected(layer), engine.labels()
     todo = [number for number, one in expected.items() if _labels_of(held, number) != one]
     gone = sorted(held.keys() - expected.keys())
-    settings = layer.settings
     for start in range(0, len(todo) or int(bool(gone) or engine.is_changing()), BATCH):
         paths = [expected[number][0] for number in todo[start : start + BATCH]]
-        limit = settings.index.max_file_bytes
         entries = {
             number_card(entry.path, is_note=is_note(entry)): entry
-            for entry in digest_files(layer.root, paths, settings.folders, limit)
+            for entry in digest_files(layer.root, paths, layer.settings)
             if entry.card
         }
         engine.update(
