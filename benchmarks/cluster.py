@@ -134,9 +134,8 @@ def _compare(root: Path, place: Path, texts: Sequence[str]) -> Agreement:
 
 
 def _read(layer: Layer) -> Sequence[Any]:
-    settings = layer.settings
     paths = list(layer.read(lambda one: one.catalogue.numbers()))
-    return digest_files(layer.root, paths, settings.folders, settings.index.max_file_bytes)
+    return digest_files(layer.root, paths, layer.settings)
 
 
 def _as_dict(one: Agreement) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,9 @@ from lessons_kb.brain.index import Index, digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import is_note
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
-from lessons_kb.model import FIELDS, NOTE
+from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
-from lessons_kb.search.engine_protocol import Engine, Reader, order_hits, sum_up
+from lessons_kb.search.engine_protocol import CardTerms, Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
@@ -36,7 +36,14 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "LESSONS_SYNC_KEY"
 """Of the environment; an argument would be seen by every process of the machine."""
+RETRY_SECONDS = 30.0
+"""After a failure the local index answers alone for so long."""
+ENGINE = "qdrant"
+BATCH = 200
+"""Files a commit: a run that is killed repeats at most these."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+Hits = list[tuple[int, float]]
 
 
 def open_cluster(index: Index, location: str, *, key: str = "", create: bool) -> QdrantEngine:
@@ -46,8 +53,21 @@ def open_cluster(index: Index, location: str, *, key: str = "", create: bool) ->
     InputError for an address that may not be used and without the extra, EngineUnreachable,
     IndexBroken without ``create``, StorageError.
     """
-    check_location(location)
-    name = _find_name(index, location)
+    is_remote = "://" in location
+    if is_remote:
+        parse_address(location, instead=f"set {KEY_VARIABLE} instead")
+    name = index.settings.index.collection
+    if name and not _NAME.fullmatch(name):
+        raise InputError(
+            f"lessons.toml: index.collection {name!r} must be letters, digits, `.`, `_` and `-`"
+        )
+    if not name and is_remote:  # what tells brains apart here differs from clone to clone
+        raise InputError(
+            'name this brain for the cluster: `collection = "…"` under [index] in lessons.toml'
+        )
+    if not name:
+        identity = identify(index.root).key.encode()
+        name = f"brain-{hashlib.blake2b(identity, digest_size=8).hexdigest()}"
     if find_spec("qdrant_client") is None:
         command = install_command(CLUSTER_EXTRA)
         raise InputError(f"a cluster needs an extra; run `{command}` and try again")
@@ -68,13 +88,6 @@ def open_cluster(index: Index, location: str, *, key: str = "", create: bool) ->
         raise StorageError(f"{error}; delete {location} and run this again") from None
 
 
-def check_location(location: str) -> None:
-    """Raise InputError for an address that a card's text, or a key, must not be sent to."""
-    if "://" not in location:
-        return
-    parse_address(location, instead=f"set {KEY_VARIABLE} instead")
-
-
 def number_card(path: str, *, is_note: bool) -> int:
     """Return the number of a card in a cluster, the same on every machine; notes are below zero.
 
@@ -85,36 +98,14 @@ def number_card(path: str, *, is_note: bool) -> int:
     return -number if is_note else number
 
 
-def _find_name(index: Index, location: str) -> str:
-    name = index.settings.index.collection
-    if name and not _NAME.fullmatch(name):
-        raise InputError(
-            f"lessons.toml: index.collection {name!r} must be letters, digits, `.`, `_` and `-`"
-        )
-    if name:
-        return name
-    if "://" in location:  # what tells brains apart here differs from clone to clone
-        raise InputError(
-            'name this brain for the cluster: `collection = "…"` under [index] in lessons.toml'
-        )
-    return f"brain-{hashlib.blake2b(identify(index.root).key.encode(), digest_size=8).hexdigest()}"
-
-
-RETRY_SECONDS = 30.0
-"""After a failure the local index answers alone for so long."""
-ENGINE = "qdrant"
-
-Hits = list[tuple[int, float]]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Local:
     """What the local index held at one commit."""
 
-    stamp: str
-    numbers: dict[int, int]
+    stamp: str = ""
+    numbers: Mapping[int, int] = field(default_factory=dict)
     """Number in a cluster → number here."""
-    digest: int
+    digest: int = 0
 
 
 class ClusterSearch:
@@ -124,7 +115,7 @@ class ClusterSearch:
         self._index = index
         self._settings: ClusterSettings | None = None
         self._engine: QdrantEngine | None = None
-        self._local = _Local(stamp="", numbers={}, digest=0)
+        self._local = _Local()
         self._asking = threading.Lock()
         """Held by the thread that asks."""
         self._retry_at = 0.0
@@ -133,15 +124,16 @@ class ClusterSearch:
 
     def begin(self) -> None:
         """Let searches of this brain ask the cluster from here on."""
-        self._index.search_elsewhere = self._put_before
+        self._index.search_elsewhere = lambda local: (
+            _ClusterReader(local, self) if self._find_settings() else local
+        )
         self._index.elsewhere_trouble = lambda: self.trouble
 
     def find_trouble(self) -> str:
         """Return what keeps the cluster from answering now, "" if nothing does; no deadline."""
-        if not self._may_ask() or self._settings is None:
+        settings = self._find_settings()
+        if settings is None:
             return self.trouble or "your settings name no cluster"
-        settings = self._settings
-
         try:
             self._search(settings, self._read_local().digest, {}, {}, 0)
         except LessonsError as error:
@@ -152,18 +144,17 @@ class ClusterSearch:
                 self._engine = None
         return ""
 
-    def _put_before(self, local: Engine) -> Reader:
-        return _ClusterReader(local, self) if self._may_ask() else local
-
-    def _may_ask(self) -> bool:
+    def _find_settings(self) -> ClusterSettings | None:
+        """Return the user's settings, None where no cluster is to be asked now."""
         if self._index.settings.index.engine != ENGINE:
-            return False
+            return None
         if self._settings is None:
             try:
                 self._settings = read_cluster_settings()
             except LessonsError as error:
                 self._settings, self.trouble = ClusterSettings(), str(error)
-        return bool(self._settings.url) and time.monotonic() >= self._retry_at
+        is_open = self._settings.url and time.monotonic() >= self._retry_at
+        return self._settings if is_open else None
 
     def ask(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
@@ -176,16 +167,15 @@ class ClusterSearch:
         settings = self._settings
         if settings is None or not self._asking.acquire(blocking=False):
             return None
-        answers: queue.SimpleQueue[Hits | Exception] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[Hits | LessonsError] = queue.SimpleQueue()
 
         def work() -> None:
-            found: Hits | Exception
             try:
-                found = self._search(settings, local.digest, terms, weights, limit)
-            except Exception as error:  # a thread's outermost line: whoever waits is told
-                found = error
-            self._asking.release()
-            answers.put(found)
+                answers.put(self._search(settings, local.digest, terms, weights, limit))
+            except LessonsError as error:
+                answers.put(error)
+            finally:
+                self._asking.release()
 
         try:
             local = self._read_local()
@@ -198,8 +188,8 @@ class ClusterSearch:
         except queue.Empty:
             self.trouble = f"{settings.url} took longer than {settings.seconds} s"
             return None
-        if isinstance(found, Exception):
-            self.trouble = str(found) or type(found).__name__
+        if isinstance(found, LessonsError):
+            self.trouble = str(found)
             self._retry_at = time.monotonic() + RETRY_SECONDS
             return None
         if any(number not in local.numbers for number, _score in found):
@@ -231,11 +221,11 @@ class ClusterSearch:
         stamp = f"{state.generation} {state.engine}" if state else ""
         if stamp != self._local.stamp:
             rows = self._index.catalogue.usable()
-            found = [(number_card(p, is_note=n < 0), n, digest) for n, p, digest in rows]
+            found = {number_card(p, is_note=n < 0): (n, digest) for n, p, digest in rows}
             self._local = _Local(
                 stamp=stamp,
-                numbers={there: here for there, here, _digest in found},
-                digest=sum_up({there: digest for there, _here, digest in found}),
+                numbers={there: here for there, (here, _digest) in found.items()},
+                digest=sum_up({there: digest for there, (_here, digest) in found.items()}),
             )
         return self._local
 
@@ -244,8 +234,7 @@ class _ClusterReader:
     """A local engine whose searches are asked of a cluster first; see ``Reader``."""
 
     def __init__(self, local: Engine, cluster: ClusterSearch) -> None:
-        self._local = local
-        self._cluster = cluster
+        self._local, self._cluster = local, cluster
 
     def search(self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int) -> Hits:
         """Return the best ``limit`` numbers with scores, best first."""
@@ -256,31 +245,13 @@ class _ClusterReader:
         """Return in how many cards' ``body`` each term stands, 0 included."""
         return self._local.document_frequencies(terms)
 
-    def find_terms(
-        self, numbers: Iterable[int], terms: Iterable[str]
-    ) -> dict[int, dict[str, tuple[str, ...]]]:
-        """Return, for each number that exists, field → those of the terms that stand in it."""
-        return self._local.find_terms(numbers, terms)
-
-    def count_phrases(
-        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
-    ) -> dict[int, int]:
-        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
-        return self._local.count_phrases(numbers, pairs)
-
-    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
-        """Return, for each number that exists, field → how many terms it holds, if any."""
-        return self._local.lengths(numbers)
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
+        return self._local.documents(numbers)
 
     def size(self) -> int:
         """Return the number of live cards."""
         return self._local.size()
-
-
-BATCH = 200
-"""Files a commit: a run that is killed repeats at most these."""
-_ASKED = 5
-"""Words of each file of a batch by which the local index tells a mean: it wants one it knows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -310,16 +281,6 @@ class Difference:
         return bool(self.missing or self.changed or self.extra)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Expected:
-    path: str
-    digest: str
-    kind: str
-
-    def is_held(self, labels: Mapping[str, Any] | None) -> bool:
-        return labels is not None and (labels["hash"], labels["kind"]) == (self.digest, self.kind)
-
-
 def sync(
     layer: Layer, engine: QdrantEngine, *, progress: Callable[[int, int], None] | None = None
 ) -> Synced:
@@ -329,27 +290,24 @@ def sync(
     there. ``progress`` is told (files done, files to do).
     """
     expected, held = _find_expected(layer), engine.labels()
-    todo = [number for number, one in expected.items() if not one.is_held(held.get(number))]
+    todo = [number for number, one in expected.items() if _labels_of(held, number) != one]
     gone = sorted(held.keys() - expected.keys())
-    settings = layer.settings
-    means: dict[str, float] = {}
-    for start in range(0, len(todo) or len(gone[:1]), BATCH):
-        entries = digest_files(
-            layer.root,
-            [expected[number].path for number in todo[start : start + BATCH]],
-            settings.folders,
-            settings.index.max_file_bytes,
-        )
-        usable = {_number_of(entry): entry for entry in entries if entry.card}
-        means = means or _find_means(layer, usable.values())
+    for start in range(0, len(todo) or int(bool(gone) or engine.is_changing()), BATCH):
+        paths = [expected[number][0] for number in todo[start : start + BATCH]]
+        entries = {
+            number_card(entry.path, is_note=is_note(entry)): entry
+            for entry in digest_files(layer.root, paths, layer.settings)
+            if entry.card
+        }
         engine.update(
-            ((number, entry.terms) for number, entry in usable.items()),
+            ((number, entry.terms) for number, entry in entries.items()),
             gone if start == 0 else (),
-            labels={number: _label(entry) for number, entry in usable.items()},
-            means=means,
+            labels={number: _label(entry) for number, entry in entries.items()},
         )
         if progress is not None:
             progress(min(start + BATCH, len(todo)), len(todo))
+    if len(todo) > BATCH:
+        engine.compact()  # the first batch told other mean lengths than all of them do
     added = sum(number not in held for number in todo)
     return Synced(cards=engine.size(), added=added, changed=len(todo) - added, removed=len(gone))
 
@@ -359,27 +317,26 @@ def compare(layer: Layer, engine: QdrantEngine) -> Difference:
     expected, held = _find_expected(layer), engine.labels()
     engine.verify(engine.stamp())
     both = expected.keys() & held.keys()
+    changed = (expected[n][0] for n in both if _labels_of(held, n) != expected[n])
     return Difference(
         cards=len(expected),
         held=len(held),
-        missing=_ids(expected[number].path for number in expected.keys() - both),
-        changed=_ids(expected[n].path for n in both if not expected[n].is_held(held[n])),
-        extra=_ids(held[number]["id"] for number in held.keys() - both),
+        missing=tuple(sorted(expected[number][0] for number in expected.keys() - both)),
+        changed=tuple(sorted(changed)),
+        extra=tuple(sorted(held[number]["id"] for number in held.keys() - both)),
     )
 
 
-def _ids(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(paths))
+def _find_expected(layer: Layer) -> dict[int, tuple[str, str, str]]:
+    """Return id, kind and hash of what a cluster should hold, by number, at the last commit."""
 
-
-def _find_expected(layer: Layer) -> dict[int, _Expected]:
-    """Return what a cluster should hold, by number, as of the last commit."""
-
-    def read(one: Layer) -> dict[int, _Expected]:
+    def read(one: Layer) -> dict[int, tuple[str, str, str]]:
         digests = one.catalogue.numbers()
         return {
-            number_card(card.id, is_note=card.kind == NOTE): _Expected(
-                path=card.id, digest=digests[card.id][1], kind=card.kind
+            number_card(card.id, is_note=card.kind == NOTE): (
+                card.id,
+                card.kind,
+                digests[card.id][1],
             )
             for card in one.catalogue.all_cards()
         }
@@ -387,24 +344,13 @@ def _find_expected(layer: Layer) -> dict[int, _Expected]:
     return layer.read(read)
 
 
-def _find_means(layer: Layer, entries: Iterable[Entry]) -> dict[str, float]:
-    """Return the mean lengths of fields in all files: those of the first batch would mislead."""
-    some = list(entries)
-    terms = {f: {t for entry in some for t in entry.terms.get(f, ())[:_ASKED]} for f in FIELDS}
-
-    def read(one: Layer) -> dict[str, float]:
-        local = one.engine
-        return {f: local.statistics(f, terms[f])[1] for f in FIELDS if local and terms[f]}
-
-    return layer.read(read)
-
-
-def _number_of(entry: Entry) -> int:
-    return number_card(entry.path, is_note=is_note(entry))
+def _labels_of(held: Mapping[int, Mapping[str, Any]], number: int) -> tuple[str, str, str] | None:
+    labels = held.get(number)
+    return (labels["id"], labels["kind"], labels["hash"]) if labels else None
 
 
 def _label(entry: Entry) -> dict[str, Any]:
-    """Return what a server may filter by, and what the gate needs beside the terms."""
+    """Return what a server may filter by."""
     card = entry.card
     if card is None:
         return {}
@@ -416,5 +362,4 @@ def _label(entry: Entry) -> dict[str, Any]:
         "severity": card.severity,
         "status": card.status,
         "hash": entry.digest,
-        "background": entry.background,
     }

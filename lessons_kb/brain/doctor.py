@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 import re
@@ -18,7 +19,7 @@ from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.refresh import scan_brain
-from lessons_kb.brain.shared_server import explain, name_server, probe_server
+from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
@@ -46,9 +47,18 @@ from lessons_kb.text.sanitize import counted
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
 FIX = "`lessons doctor --fix`"
 _STEP, _ROUND = 1_000, 10
+_DAY_SECONDS = 86_400
+_GRACE_DAYS = 2
+"""What is old is forgotten once a day, by whoever writes next."""
+_OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
+_RECENT_DAYS = 7
+_SHOWN = 5
+_MAX_CHARS = 240
+_LITTLE = 200_000_000
+"""Bytes: an index, a journal and a trash grow within this."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Health:
     """One line of the doctor's report."""
 
@@ -69,26 +79,19 @@ def size_of(count: float) -> str:
     return f"{count:.{digits}f} {units[0]}"
 
 
-_DAY_SECONDS = 86_400
-_GRACE_DAYS = 2
-"""What is old is forgotten once a day, by whoever writes next."""
-
-
 def check_trust(layer: Layer) -> Iterator[Health]:
     """Tell on what ground the brain is trusted."""
     record = read_record(layer.root)
     if not is_trusted(layer.root):
         detail = "not trusted; hooks are silent here, and it is read only because you named it"
-        fix = f"`lessons trust {layer.root}` allows it in agents"
-        yield Health(level="ok", what="trust", detail=detail, fix=fix)
+        yield Health("ok", "trust", detail, f"`lessons trust {layer.root}` allows it in agents")
     elif record is not None and record.get("made") is True:
-        yield Health(level="ok", what="trust", detail="created by you")
+        yield Health("ok", "trust", "created by you")
     else:
-        detail = f"trusted; a change of {CONFIG_NAME} needs new trust"
-        yield Health(level="ok", what="trust", detail=detail)
+        yield Health("ok", "trust", f"trusted; a change of {CONFIG_NAME} needs new trust")
     if goes_by_path(layer.root):
         detail = "tied to the path, because the brain is read-only; any folder there is trusted"
-        yield Health(level="warning", what="trust", detail=detail, fix="get write access to it")
+        yield Health("warning", "trust", detail, "get write access to it")
 
 
 def check_settings(layer: Layer) -> Iterator[Health]:
@@ -98,7 +101,7 @@ def check_settings(layer: Layer) -> Iterator[Health]:
     keys = counted(len(origins), "key")
     where = f"{keys} set in {CONFIG_NAME}" if there else f"no {CONFIG_NAME}, all defaults"
     detail = f"engine {settings.index.engine}, language {settings.language}; {where}"
-    yield Health(level="ok", what="settings", detail=detail)
+    yield Health("ok", "settings", detail)
 
 
 def check_index(layer: Layer) -> Iterator[Health]:
@@ -107,26 +110,27 @@ def check_index(layer: Layer) -> Iterator[Health]:
     done = layer.refresh()
     if done.stale:
         fix = "run `lessons index`, which waits for it and indexes the rest"
-        yield Health(level="warning", what="index", detail=done.stale, fix=fix)
+        yield Health("warning", "index", done.stale, fix)
     count = take_census(layer)
     engine, state = layer.engine, layer.state
     if engine is None or state is None:
         return
-    size = layer.read(lambda one: one.engine.size() if one.engine else 0)
-    expected = state.cards + state.notes
+    size, expected = _measure_index(layer), state.cards + state.notes
     if size != expected and not done.stale:
-        fix = f"`lessons index --rebuild`, or {FIX}"
         detail = f"the index holds {size} of {expected} files"
-        yield Health(level="error", what="index", detail=detail, fix=fix)
+        yield Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
     room = size_of(cleanup.measure_folder(layer.cache))
-    detail = f"{format_census(count)}; {room}, "
-    yield Health(level="ok", what="index", detail=detail + (when if known else "built just now"))
+    when = when if known else "built just now"
+    yield Health("ok", "index", f"{format_census(count)}; {room}, {when}")
     if left := cleanup.find_old_generations(layer.cache, layer.engine_directory(state)):
         folders = counted(len(left), "folder of an old index", "folders of old indexes")
-        detail = f"{folders} in {layer.cache}"
-        yield Health(level="warning", what="index", detail=detail, fix=f"{FIX} removes them")
+        yield Health("warning", "index", f"{folders} in {layer.cache}", f"{FIX} removes them")
+
+
+def _measure_index(layer: Layer) -> int:
+    return layer.read(lambda one: one.engine.size() if one.engine else 0)
 
 
 def check_cluster(layer: Layer) -> Iterator[Health]:
@@ -134,37 +138,29 @@ def check_cluster(layer: Layer) -> Iterator[Health]:
     if layer.settings.index.engine != ENGINE:
         return
     cluster = ClusterSearch(layer)
-    trouble = layer.read(lambda _layer: cluster.find_trouble())
-    if trouble:
-        detail = f"the local index answers: {trouble}"
+    if trouble := layer.read(lambda _layer: cluster.find_trouble()):
         fix = "see docs/cluster.md, or set another engine"
-        yield Health(level="warning", what="cluster", detail=detail, fix=fix)
+        yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
         detail = "holds what is here; the daemon and the MCP server search it"
-        yield Health(level="ok", what="cluster", detail=detail)
+        yield Health("ok", "cluster", detail)
 
 
 def check_semantic(layer: Layer) -> Iterator[Health]:
     """Tell whether cards are found by their meaning, and what keeps that off."""
-    what, meaning = "semantic", layer.meaning
+    meaning = layer.meaning
     if meaning is None:
-        absent = find_absent_libraries()
-        detail = (
-            f"off, {', '.join(absent)} not installed ({install_command(EXTRA)})"
-            if absent
-            else "off"
-        )
-        yield Health(level="ok", what=what, detail=f"{detail}: cards are found by words only")
+        absent = ", ".join(find_absent_libraries())
+        why = f", {absent} not installed ({install_command(EXTRA)})" if absent else ""
+        yield Health("ok", "semantic", f"off{why}: cards are found by words only")
     elif meaning.trouble:
         detail, _, fix = meaning.trouble.partition("; ")
-        yield Health(level="warning", what=what, detail=f"off: {detail}", fix=fix)
-    else:
-        left = meaning.refresh(limit=0)
-        fix = "run `lessons index` to encode them" if left else ""
+        yield Health("warning", "semantic", f"off: {detail}", fix)
+    elif left := meaning.refresh(limit=0):
         missing = counted(left, "file is not encoded yet", "files are not encoded yet")
-        detail = f"on, {missing}" if left else "on, all files are encoded"
-        level = "warning" if left else "ok"
-        yield Health(level=level, what=what, detail=detail, fix=fix)
+        yield Health("warning", "semantic", f"on, {missing}", "run `lessons index` to encode them")
+    else:
+        yield Health("ok", "semantic", "on, all files are encoded")
 
 
 def check_files(layer: Layer) -> Iterator[Health]:
@@ -176,45 +172,42 @@ def check_files(layer: Layer) -> Iterator[Health]:
     findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
     for finding in findings:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
-        detail = f"{where}: {finding.message}"
-        yield Health(level="error", what="file", detail=detail, fix=finding.fix)
+        yield Health("error", "file", f"{where}: {finding.message}", finding.fix)
     if not findings:
-        yield Health(level="ok", what="files", detail="all files are readable")
+        yield Health("ok", "files", "all files are readable")
 
 
 def check_write_access(layer: Layer) -> Iterator[Health]:
     """See whether cards, cache and state can be written, and by whom else."""
-    what = "write access"
     if os.access(layer.root, os.W_OK):
-        yield Health(level="ok", what=what, detail=layer.root)
+        yield Health("ok", "write access", layer.root)
     else:
         fix = "cards cannot be created or bumped here; get write access if you need to"
-        yield Health(level="warning", what=what, detail=f"{layer.root} is read-only", fix=fix)
+        yield Health("warning", "write access", f"{layer.root} is read-only", fix)
     for folder in (layer.cache, state_dir(layer.root)):
         if not os.access(folder, os.W_OK | os.X_OK):
             fix = "give yourself write access to the folder"
-            yield Health(level="error", what=what, detail=f"no write access to {folder}", fix=fix)
+            yield Health("error", "write access", f"no write access to {folder}", fix)
     for folder in find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
             detail = f"other users can read {folder}"
-            yield Health(level="warning", what=what, detail=detail, fix=f"{FIX} closes it")
+            yield Health("warning", "write access", detail, f"{FIX} closes it")
     for missing in cleanup.find_missing_ignores(layer.root, layer.cache):
         detail = f"{missing} is missing, so the cache could be committed"
-        yield Health(level="warning", what="cache", detail=detail, fix=f"{FIX} writes it again")
+        yield Health("warning", "cache", detail, f"{FIX} writes it again")
     if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
-        yield Health(level="ok", what="cache", detail=f"stored in {layer.cache}")
+        yield Health("ok", "cache", f"stored in {layer.cache}")
 
 
 def check_watcher(layer: Layer) -> Iterator[Health]:
     """Tell whether somebody keeps the index fresh, and what a killed watcher left."""
     if is_leased(layer.cache, layer.root):
-        detail = "running; searches skip the check for changed files"
+        yield Health("ok", "watcher", "running; searches skip the check for changed files")
     else:
-        detail = "not running; each search checks for changed files itself"
-    yield Health(level="ok", what="watcher", detail=detail)
+        yield Health("ok", "watcher", "not running; each search checks for changed files itself")
     for path in cleanup.find_stale_leases(layer.cache):
         detail = f"{path} is left over from a watcher that ended"
-        yield Health(level="warning", what="watcher", detail=detail, fix=f"{FIX} removes it")
+        yield Health("warning", "watcher", detail, f"{FIX} removes it")
 
 
 def check_journal(layer: Layer) -> Iterator[Health]:
@@ -222,60 +215,55 @@ def check_journal(layer: Layer) -> Iterator[Health]:
     journal = layer.journal
     journal.upkeep.write_test()
     girth = journal.upkeep.measure()
-    days = layer.settings.journal.retention_days
-    rows = f"{counted(girth.rows, 'event')}, {size_of(girth.size)}"
-    detail = f"writable; {rows}, kept for {counted(days, 'day')}"
+    retention = layer.settings.journal.retention_days
+    days = counted(retention, "day")
+    detail = f"writable; {counted(girth.rows, 'event')}, {size_of(girth.size)}, kept for {days}"
     if girth.oldest:
         detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(girth.oldest))}"
-    yield Health(level="ok", what="journal", detail=detail)
-    late = time.time() - (days + _GRACE_DAYS) * _DAY_SECONDS
+    yield Health("ok", "journal", detail)
+    late = time.time() - (retention + _GRACE_DAYS) * _DAY_SECONDS
     if old := journal.upkeep.count_older(late):
         are = counted(old, "row is", "rows are")
-        detail = f"{are} older than {counted(days, 'day')}"
-        yield Health(level="warning", what="journal", detail=detail, fix=f"{FIX} removes them")
+        yield Health("warning", "journal", f"{are} older than {days}", f"{FIX} removes them")
     for damaged in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
         fix = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
-        yield Health(level="warning", what="journal", detail=f"{damaged} is damaged", fix=fix)
+        yield Health("warning", "journal", f"{damaged} is damaged", fix)
 
 
 def check_drafts(layer: Layer) -> Iterator[Health]:
     """Tell how many drafts wait for a human."""
     count = len(DraftFolder(layer.root).ids())
-    fix = "run `lessons review`" if count else ""
-    wait = counted(count, "draft") if count else "none"
-    yield Health(level="ok", what="drafts", detail=wait, fix=fix)
+    wait, fix = (counted(count, "draft"), "run `lessons review`") if count else ("none", "")
+    yield Health("ok", "drafts", wait, fix)
 
 
 def check_trash(layer: Layer) -> Iterator[Health]:
     """Tell how much lies in the trash, and how long it is kept."""
     settings = layer.settings.trash
     trashed = entries(layer.root)
-    limits = (
-        f"kept for {counted(settings.retention_days, 'day')}, up to {size_of(settings.max_bytes)}"
-    )
+    days, most = counted(settings.retention_days, "day"), size_of(settings.max_bytes)
     held = f"{counted(len(trashed), 'file')}, {size_of(sum(one.size for one in trashed))}"
-    yield Health(level="ok", what="trash", detail=f"{held if trashed else 'empty'}; {limits}")
+    detail = f"{held if trashed else 'empty'}; kept for {days}, up to {most}"
+    yield Health("ok", "trash", detail)
     if beyond := find_beyond(trashed, settings):
-        detail = f"{counted(len(beyond), 'file')} beyond these limits"
         fix = f"{FIX} removes them permanently; `lessons restore` brings one back"
-        yield Health(level="warning", what="trash", detail=detail, fix=fix)
+        detail = f"{counted(len(beyond), 'file')} beyond these limits"
+        yield Health("warning", "trash", detail, fix)
 
 
 def check_git(layer: Layer) -> Iterator[Health]:
     """Tell how git merges the cards of a brain in a work tree."""
-    found = find_sharing(layer.root)
-    if found is None:
-        return
-    named, driven = found
-    if named and driven:
-        yield Health(level="ok", what="git", detail="merges cards key by key")
-    elif named:
-        detail = "this repository merges cards key by key, but your git has no merge driver for it"
-        yield Health(level="warning", what="git", detail=detail, fix="`lessons install git`")
-    else:
-        detail = "merges cards as plain text"
-        fix = "run `lessons install git`, so that counts add up instead of conflicting"
-        yield Health(level="ok", what="git", detail=detail, fix=fix)
+    match find_sharing(layer.root):
+        case (True, True):
+            yield Health("ok", "git", "merges cards key by key")
+        case (True, False):
+            detail = (
+                "this repository merges cards key by key, but your git has no merge driver for it"
+            )
+            yield Health("warning", "git", detail, "`lessons install git`")
+        case (False, _):
+            fix = "run `lessons install git`, so that counts add up instead of conflicting"
+            yield Health("ok", "git", "merges cards as plain text", fix)
 
 
 BRAIN_CHECKS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
@@ -294,23 +282,15 @@ BRAIN_CHECKS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
 )
 
 
-_OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
-_RECENT_DAYS = 7
-_SHOWN = 5
-_MAX_CHARS = 240
-_LITTLE = 200_000_000
-"""Bytes: an index, a journal and a trash grow within this."""
-
-
 def check_found_brains(directory: str) -> Iterator[Health]:
     """Name the brains that were found and are silent."""
     found = look(directory)
     if found.missing:
         detail, _, fix = found.missing.partition("; ")
-        yield Health(level="error", what="trust", detail=detail, fix=fix)
+        yield Health("error", "trust", detail, fix)
     for root in found.untrusted:
         fix = f"read its cards, then run `lessons trust {root}`"
-        yield Health(level="warning", what="trust", detail=f"{root} is not trusted", fix=fix)
+        yield Health("warning", "trust", f"{root} is not trusted", fix)
 
 
 def check_hooks(_directory: str) -> Iterator[Health]:
@@ -321,7 +301,7 @@ def check_hooks(_directory: str) -> Iterator[Health]:
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)
     if not found:
-        yield Health(level="ok", what="hooks", detail="no errors logged")
+        yield Health("ok", "hooks", "no errors logged")
         return
     newest = sorted(found.items(), key=lambda item: item[1][-1].at, reverse=True)
     log = os.path.join(state_home(), LOG_NAME)
@@ -331,128 +311,114 @@ def check_hooks(_directory: str) -> Iterator[Health]:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
         fix = f"the agent continued without an answer; fix the cause, then delete {log}"
-        yield Health(level="warning", what="hooks", detail=detail, fix=fix)
-    if len(newest) > len(recent[:_SHOWN]):
-        more = sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :])
+        yield Health("warning", "hooks", detail, fix)
+    if more := sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :]):
         errors = counted(more, "further error" if recent else "error")
         detail = errors if recent else f"{errors}, none in the last week"
-        yield Health(level="ok", what="hooks", detail=f"{detail}, in {log}")
+        yield Health("ok", "hooks", f"{detail}, in {log}")
 
 
 def check_state(_directory: str) -> Iterator[Health]:
     """See whether the state folder can be written, and by this user alone."""
     home = state_home()
     for folder in find_open_folders():
-        detail = f"other users can read {folder}"
-        yield Health(level="warning", what="state", detail=detail, fix=f"{FIX} closes it")
+        yield Health("warning", "state", f"other users can read {folder}", f"{FIX} closes it")
     if os.path.lexists(home) and not os.path.isdir(home):
         fix = "move it away; journal, drafts and trust need a folder there"
-        yield Health(level="error", what="state", detail=f"{home} is not a folder", fix=fix)
+        yield Health("error", "state", f"{home} is not a folder", fix)
     elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
         fix = "grant yourself write access; journal, drafts and trash are stored there"
-        yield Health(level="error", what="state", detail=f"{home} cannot be written", fix=fix)
+        yield Health("error", "state", f"{home} cannot be written", fix)
     else:
-        yield Health(level="ok", what="state", detail=home)
+        yield Health("ok", "state", home)
 
 
 def check_disk(directory: str) -> Iterator[Health]:
     """See whether there is room, once for each file system."""
-    seen: set[int] = set()
-    for place in (directory, _existing(state_home())):
-        device = os.stat(place).st_dev
-        if device in seen:
-            continue
-        seen.add(device)
+    home = state_home()
+    while not os.path.isdir(home):
+        home = os.path.dirname(home)
+    places = {os.stat(place).st_dev: place for place in (home, directory)}
+    for place in reversed(places.values()):
         free = shutil.disk_usage(place).free
-        detail = f"{size_of(free)} free at {place}"
-        if free < _LITTLE:
-            fix = "free some space; on a full disk, cards and journal cannot be changed"
-            yield Health(level="warning", what="disk", detail=detail, fix=fix)
-        else:
-            yield Health(level="ok", what="disk", detail=detail)
+        fix = "free some space; on a full disk, cards and journal cannot be changed"
+        level, fix = ("warning", fix) if free < _LITTLE else ("ok", "")
+        yield Health(level, "disk", f"{size_of(free)} free at {place}", fix)
 
 
 def check_extras(_directory: str) -> Iterator[Health]:
     """Tell which optional parts are installed, and their versions."""
-
-    def told(package: str) -> str:
-        try:
-            return f"{package} {version(package)}"
-        except PackageNotFoundError:
-            return ""
-
-    parts = [part for part in map(told, ("lessons-kb", "tantivy", "mcp", "onnxruntime")) if part]
-    detail = ", ".join(parts)
-    if not told("mcp"):
-        detail += f"; no MCP server (`{install_command('mcp')}`)"
-    yield Health(level="ok", what="versions", detail=detail)
-
-
-def _existing(folder: str) -> str:
-    while not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    return folder
-
-
-ENVIRONMENT_CHECKS = (check_found_brains, check_hooks, check_state, check_disk, check_extras)
+    parts = {}
+    for package in ("lessons-kb", "tantivy", "mcp", "onnxruntime"):
+        with contextlib.suppress(PackageNotFoundError):
+            parts[package] = f"{package} {version(package)}"
+    absent = "" if "mcp" in parts else f"; no MCP server (`{install_command('mcp')}`)"
+    yield Health("ok", "versions", ", ".join(parts.values()) + absent)
 
 
 def check_server(directory: str) -> Iterator[Health]:
     """Tell whether the server that hooks ask answers, and what it says of its index."""
     settings = read_server_settings()
-    if not settings.url:
-        return
     url = settings.url
+    if not url:
+        return
     if is_settings_moved(directory):
         detail = "your settings lie in this project because of a variable; hooks do not use them"
-        yield Health(level="warning", what="server", detail=detail, fix="unset XDG_CONFIG_HOME")
+        yield Health("warning", "server", detail, "unset XDG_CONFIG_HOME")
         return
     began = time.monotonic()
     try:
         stale = probe_server(settings)
-    except Exception as error:
-        detail = f"{url} {explain(error)}; hooks give the local brain's lessons alone"
+    except Unanswered as error:
+        detail = f"{url} {error}; hooks give the local brain's lessons alone"
         fix = "see docs/server.md, or `lessons uninstall --server`"
-        yield Health(level="warning", what="server", detail=detail, fix=fix)
+        yield Health("warning", "server", detail, fix)
         return
     forget_failure()
     where = f" from {', '.join(settings.folders)}" if settings.folders else ""
-    told = f"{name_server(url)} at {url}, {1_000 * (time.monotonic() - began):.0f} ms"
-    told += f"; prompts{where} are sent there, without secrets"
+    detail = f"{name_server(url)} at {url}, {1_000 * (time.monotonic() - began):.0f} ms"
+    detail += f"; prompts{where} are sent there, without secrets"
     if stale:
-        fix = "tell whoever runs the server"
-        yield Health(level="warning", what="server", detail=f"{told}; {stale}", fix=fix)
+        yield Health("warning", "server", f"{detail}; {stale}", "tell whoever runs the server")
     else:
-        yield Health(level="ok", what="server", detail=told)
+        yield Health("ok", "server", detail)
 
 
-_SECONDS_A_DAY = 86_400
+ENVIRONMENT_CHECKS: tuple[Callable[[str], Iterator[Health]], ...] = (
+    check_found_brains,
+    check_hooks,
+    check_state,
+    check_disk,
+    check_extras,
+    check_server,
+)
 
 
 def fix_state(_about: object) -> Iterator[Health]:
     """Close the state folders that others may look into."""
     for folder in find_open_folders():
         close_folder(folder)
-        yield _fixed("state", f"{folder} is private again")
+        yield Health("fixed", "state", f"{folder} is private again")
 
 
 def fix_folders(layer: Layer) -> Iterator[Health]:
     """Close the state folders of a brain, and keep its cache out of git."""
     for folder in find_open_folders(layer.root):
         close_folder(folder)
-        yield _fixed("state", f"{folder} is private again")
+        yield Health("fixed", "state", f"{folder} is private again")
     for path in cleanup.find_missing_ignores(layer.root, layer.cache):
         cleanup.write_ignore(path)
-        yield _fixed("cache", f"wrote {path}")
+        yield Health("fixed", "cache", f"wrote {path}")
 
 
 def fix_watcher(layer: Layer) -> Iterator[Health]:
     """Remove the leases of watchers that are gone, and end what killed processes left running."""
     for path in cleanup.find_stale_leases(layer.cache):
         os.unlink(path)
-        yield _fixed("watcher", f"removed {path}")
+        yield Health("fixed", "watcher", f"removed {path}")
     if ended := layer.journal.runs.end_abandoned():
-        yield _fixed("journal", f"ended {counted(ended, 'command')} whose process no longer exists")
+        detail = f"ended {counted(ended, 'command')} whose process no longer exists"
+        yield Health("fixed", "journal", detail)
 
 
 def fix_index(layer: Layer) -> Iterator[Health]:
@@ -463,37 +429,33 @@ def fix_index(layer: Layer) -> Iterator[Health]:
     if state is None or done.stale:
         return
     if before is None:
-        yield _fixed("index", "built; the old one was missing or unusable")
+        yield Health("fixed", "index", "built; the old one was missing or unusable")
     elif before.generation != state.generation:
-        yield _fixed("index", "rebuilt")
-    size = layer.read(lambda one: one.engine.size() if one.engine else 0)
-    if size != state.cards + state.notes:
+        yield Health("fixed", "index", "rebuilt")
+    size, expected = _measure_index(layer), state.cards + state.notes
+    if size != expected:
         layer.refresh(rebuild=True)
-        yield _fixed("index", f"rebuilt; it held {size} of {state.cards + state.notes}")
+        yield Health("fixed", "index", f"rebuilt; it held {size} of {expected}")
         state = layer.state or state
     for folder in cleanup.find_old_generations(layer.cache, layer.engine_directory(state)):
         shutil.rmtree(folder)
-        yield _fixed("index", f"removed {folder}")
+        yield Health("fixed", "index", f"removed {folder}")
 
 
 def fix_journal(layer: Layer) -> Iterator[Health]:
     """Forget what is older than the journal's retention."""
     days = layer.settings.journal.retention_days
-    if gone := layer.journal.upkeep.prune(time.time() - days * _SECONDS_A_DAY):
-        yield _fixed("journal", f"removed {counted(gone, 'row')} older than {counted(days, 'day')}")
+    if gone := layer.journal.upkeep.prune(time.time() - days * _DAY_SECONDS):
+        detail = f"removed {counted(gone, 'row')} older than {counted(days, 'day')}"
+        yield Health("fixed", "journal", detail)
 
 
 def fix_trash(layer: Layer) -> Iterator[Health]:
     """Remove deleted cards that are older or more than the settings keep."""
     if gone := prune(layer.root, layer.settings.trash):
-        yield _fixed("trash", f"removed {counted(len(gone), 'file')} beyond the limits")
+        yield Health("fixed", "trash", f"removed {counted(len(gone), 'file')} beyond the limits")
 
 
-def _fixed(what: str, detail: str) -> Health:
-    return Health(level="fixed", what=what, detail=detail)
-
-
-AROUND: tuple[Callable[[object], Iterator[Health]], ...] = (fix_state,)
 FIXES: tuple[Callable[[Layer], Iterator[Health]], ...] = (
     fix_folders,
     fix_watcher,
@@ -508,33 +470,25 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
 
     Indexes are brought up to date on the way, as any search does.
     """
-    lines = collect((*ENVIRONMENT_CHECKS, check_server), directory)
+    lines = collect(ENVIRONMENT_CHECKS, directory)
+    for layer in brain.layers if brain else ():
+        lines.append(Health("ok", "brain", f"{layer.root} ({layer.alias})"))
+        told: set[tuple[str, str]] = set()
+        for line in collect(BRAIN_CHECKS, layer):
+            # An error that an earlier check has told, such as one of the settings, is left out.
+            if line.level != "error" or (line.detail, line.fix) not in told:
+                lines.append(line)
+                told |= {(line.detail, line.fix)} if line.level == "error" else set()
     if brain is None:
-        waits = any(line.what == "trust" for line in lines)
-        return [*lines, _no_brain(directory, waits=waits)]
-    for layer in brain.layers:
-        lines.append(Health(level="ok", what="brain", detail=f"{layer.root} ({layer.alias})"))
-        lines += _without_echo(collect(BRAIN_CHECKS, layer))
+        if any(line.what == "trust" for line in lines):  # which has been named, with its fix
+            detail, fix = "none that you trust", ""
+        elif hint := tell_unclaimed(directory):
+            detail, _, fix = hint.partition("; ")
+        else:
+            detail = "none here"
+            fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
+        lines.append(Health("error", "brain", detail, fix))
     return lines
-
-
-def _no_brain(directory: str, *, waits: bool) -> Health:
-    """Say that none can be used; one that ``waits`` for trust has been named, with its fix."""
-    if waits:
-        return Health(level="error", what="brain", detail="none that you trust")
-    if hint := tell_unclaimed(directory):
-        detail, _, fix = hint.partition("; ")
-        return Health(level="error", what="brain", detail=detail, fix=fix)
-    fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
-    return Health(level="error", what="brain", detail="none here", fix=fix)
-
-
-def _without_echo(lines: Sequence[Health]) -> list[Health]:
-    """Leave out an error that an earlier check has told already, such as one of the settings."""
-    told: dict[object, Health] = {}
-    for place, line in enumerate(lines):
-        told.setdefault((line.detail, line.fix) if line.level == "error" else place, line)
-    return list(told.values())
 
 
 def apply_fixes(brain: Layers | None) -> list[Health]:
@@ -543,7 +497,7 @@ def apply_fixes(brain: Layers | None) -> list[Health]:
     Caches, leases, permissions of state folders, the age of journal and trash. Never a card, never
     what a damaged journal left. Done twice, the second finds nothing to do.
     """
-    done = collect(AROUND, None)
+    done = collect((fix_state,), None)
     for layer in brain.layers if brain is not None else ():
         done += collect(FIXES, layer)
     return done
@@ -558,8 +512,8 @@ def collect(checks: Sequence[Callable[..., Iterator[Health]]], about: object) ->
             lines += check(about)
         except LessonsError as error:
             detail, _, fix = str(error).partition("; ")
-            lines.append(Health(level="error", what=what, detail=detail, fix=fix))
+            lines.append(Health("error", what, detail, fix))
         except (OSError, sqlite3.Error) as error:
             fix = "check the disk and the permissions of the folder"
-            lines.append(Health(level="error", what=what, detail=str(error), fix=fix))
+            lines.append(Health("error", what, str(error), fix))
     return lines

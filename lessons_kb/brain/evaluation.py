@@ -198,16 +198,10 @@ class _OtherEngine(Layer):
         copy = cls(layer.root, alias=layer.alias, cache=layer.cache)
         os.makedirs(directory)
         copy._other = open_engine(name, directory, create=True)
-        settings = layer.settings
         numbers = copy.catalogue.numbers()
         paths = list(numbers)
         for start in range(0, len(paths), BATCH):
-            entries = digest_files(
-                layer.root,
-                paths[start : start + BATCH],
-                settings.folders,
-                settings.index.max_file_bytes,
-            )
+            entries = digest_files(layer.root, paths[start : start + BATCH], layer.settings)
             copy._other.update(
                 (numbers[entry.path][0], entry.terms) for entry in entries if entry.card
             )

@@ -7,7 +7,6 @@ lie and which folders they map. So this is a use case of a brain, beside making 
 from __future__ import annotations
 
 import difflib
-import hashlib
 import os
 import re
 import shlex
@@ -44,11 +43,12 @@ def build_patterns(brain: str, folders: Sequence[str]) -> tuple[str, ...]:
     ``brain`` is its POSIX path relative to the work tree, "" for the work tree itself; a folder
     counts wherever it lies inside, as for ``kind_of``.
     """
-    start = f"/{_GLOB.sub(_escaped_glob, brain)}/" if brain else ""
     names = [folder.strip("/") for folder in folders]
     # A folder inside another one is named with it: ``.ai/lessons`` with ``lessons``.
     names = [n for n in names if not any(f"/{m}/" in f"/{n}/" for m in names if m != n)]
-    paths = [f"{start}**/{_GLOB.sub(_escaped_glob, name)}/**" for name in names]
+    brain, *names = [_GLOB.sub(lambda found: "\\" + found[0], one) for one in (brain, *names)]
+    start = f"/{brain}/" if brain else ""
+    paths = [f"{start}**/{name}/**" for name in names]
     return tuple(_quoted(f"{path}/*.{ending}") for path in paths for ending in _ENDINGS)
 
 
@@ -79,20 +79,16 @@ def find_patterns(text: str) -> tuple[str, ...]:
     return tuple(line.removesuffix(suffix) for line in lines if line.endswith(suffix))
 
 
-def _escaped_glob(match: re.Match[str]) -> str:
-    return "\\" + match[0]
-
-
 def _quoted(pattern: str) -> str:
     """Return a pattern as the file takes it: in quotes where it holds blanks or the like."""
     if _PLAIN.fullmatch(pattern) and pattern[0] not in "#!":
         return pattern
-    shown = (_ESCAPES.get(c) or (c if c.isprintable() else _octal(c)) for c in pattern)
-    return f'"{"".join(shown)}"'
 
+    def escape(character: str) -> str:
+        octal = (f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
+        return _ESCAPES.get(character) or (character if character.isprintable() else "".join(octal))
 
-def _octal(character: str) -> str:
-    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
+    return f'"{"".join(map(escape, pattern))}"'
 
 
 TITLE = "lessons_kb: cards are merged key by key"
@@ -131,21 +127,24 @@ def share(
     found = _by_work_tree(roots, scope, shared=shared)
     plans = []
     for top, brains in found.items():
-        patterns = _patterns(top, brains)
-        if not shared:
-            named = _committed(top)
-            patterns = tuple(pattern for pattern in patterns if pattern not in named)
-        if patterns:
-            plans.append(_plan(_attributes_file(top, shared=shared), patterns))
+        patterns: dict[str, None] = {}
+        for brain in brains:
+            inside = "" if brain == top else relative(top, brain)
+            folders = tuple(read_settings(brain)[0].folders)
+            patterns |= dict.fromkeys(build_patterns(inside, folders))
+        # Nothing is named again that the repository names itself.
+        named = () if shared else _committed(top)
+        if new := [pattern for pattern in patterns if pattern not in named]:
+            plans.append(_plan(top, new, shared=shared))
     return _carry_out(plans, found, build_command(program), scope, dry_run=dry_run)
 
 
 def unshare(
     roots: Sequence[str], *, scope: str = "user", shared: bool = False, dry_run: bool = False
 ) -> list[SharingChange]:
-    """Take out what ``share`` wrote. A file that nobody else changed gets its former bytes."""
+    """Take out what ``share`` wrote; a file that holds nothing else is removed."""
     found = _by_work_tree(roots, scope, shared=shared)
-    plans = [_plan(_attributes_file(top, shared=shared), None) for top in found]
+    plans = [_plan(top, None, shared=shared) for top in found]
     return _carry_out(plans, found, None, scope, dry_run=dry_run)
 
 
@@ -201,15 +200,6 @@ def _by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str
     return found
 
 
-def _patterns(top: str, brains: Sequence[str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for brain in brains:
-        inside = "" if brain == top else relative(top, brain)
-        folders = read_settings(brain)[0].folders
-        found.update(dict.fromkeys(build_patterns(inside, tuple(folders))))
-    return tuple(found)
-
-
 def _committed(top: str) -> tuple[str, ...]:
     """Return the patterns that the repository itself names; () where its file is unusable."""
     try:
@@ -219,45 +209,33 @@ def _committed(top: str) -> tuple[str, ...]:
     return find_patterns(data.decode("utf-8", "replace"))
 
 
-def _attributes_file(top: str, *, shared: bool) -> str:
-    path = os.path.join(top, COMMITTED) if shared else git_merge.find_attributes_file(top)
-    if os.path.islink(path):
-        raise StorageError(
-            f"{shown(path)}: a symbolic link, which git does not read; replace it with a file"
-        )
-    return path
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Plan:
     path: str
     before: bytes | None
     after: bytes | None
-    original: bytes | None
-    """What the file is to hold once our block is gone."""
 
 
-def _plan(path: str, patterns: tuple[str, ...] | None) -> _Plan:
+def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
     """Plan the block with ``patterns``, those that stand there kept; None takes the block out."""
+    path = os.path.join(top, COMMITTED) if shared else git_merge.find_attributes_file(top)
+    if os.path.islink(path):
+        raise StorageError(
+            f"{shown(path)}: a symbolic link, which git does not read; replace it with a file"
+        )
     before = agent_settings.read_settings_file(path)
-    record, original = agent_settings.read_change(path)
     try:
         text = (before or b"").decode()
     except UnicodeDecodeError:
         raise InputError(
             f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
         ) from None
-    if record.get("after") != _hash(before):
-        # Others have edited the file since: what they left is what will be given back.
-        bare = take_block(text)
-        original = bare.encode() if bare or not text else None
-        original = original if before is not None else None
     if patterns is None:
-        after = original
+        after = take_block(text).encode() or None
     else:
         kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
         after = put_block(text, (*kept, *patterns)).encode()
-    return _Plan(path=path, before=before, after=after, original=original)
+    return _Plan(path=path, before=before, after=after)
 
 
 def _carry_out(
@@ -266,70 +244,39 @@ def _carry_out(
     """Write the driver first: attributes that name none would do no harm, but no good either."""
     places = list(tops) if scope == "project" else [os.getcwd()]
     drivers = [_drive(place, command, scope, dry_run=dry_run) for place in places]
-    if not dry_run:
-        for plan in plans:
-            _write(plan)
-    files = [SharingChange(path=p.path, action=_action(p), diff=_diff(p)) for p in plans]
+    files = []
+    for plan in plans:
+        action = "changed" if plan.before != plan.after else "unchanged"
+        if action == "changed":
+            if not dry_run:
+                agent_settings.check_writable(plan.path)
+                agent_settings.replace_settings_file(plan.path, plan.after, expected=plan.before)
+            action = "removed" if plan.after is None else action if plan.before else "created"
+        old, new = ((data or b"").decode().splitlines() for data in (plan.before, plan.after))
+        diff = difflib.unified_diff(old, new, plan.path, plan.path, lineterm="", n=2)
+        files.append(SharingChange(path=plan.path, action=action, diff="\n".join(diff)))
     return [*files, *drivers]
-
-
-def _write(plan: _Plan) -> None:
-    made = [str(folder) for folder in agent_settings.read_change(plan.path)[0].get("made", [])]
-    if plan.before != plan.after:
-        agent_settings.check_writable(plan.path)
-        made += agent_settings.replace_settings_file(plan.path, plan.after, expected=plan.before)
-    if plan.after == plan.original:
-        agent_settings.forget_change(plan.path)
-        agent_settings.remove_empty(made)
-    else:
-        record = {"after": _hash(plan.after), "made": made}
-        agent_settings.remember_change(plan.path, record, plan.original)
-
-
-def _action(plan: _Plan) -> str:
-    if plan.before == plan.after:
-        return "unchanged"
-    if plan.before is None:
-        return "created"
-    return "removed" if plan.after is None else "changed"
-
-
-def _diff(plan: _Plan) -> str:
-    old, new = ((data or b"").decode().splitlines() for data in (plan.before, plan.after))
-    return "\n".join(difflib.unified_diff(old, new, plan.path, plan.path, lineterm="", n=2))
 
 
 def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> SharingChange:
     """Configure the driver, or take it out with None."""
     before, file = git_merge.read_driver(cwd, DRIVER, scope)
-    where = f"driver, git config {git_merge.SCOPES[scope]}"
+    action = "created" if before is None else "changed" if command else "removed"
+    lines = [
+        f"{sign}merge.{DRIVER}.driver = {value}"
+        for sign, value in (("-", before), ("+", command))
+        if value and before != command
+    ]
     if before == command:
-        return SharingChange(path=where, action="unchanged")
-    key = f"merge.{DRIVER}.driver"
-    lines = [f"{sign}{key} = {value}" for sign, value in (("-", before), ("+", command)) if value]
-    if command is None:
-        if not dry_run:
-            git_merge.unset_driver(cwd, DRIVER, scope=scope)
-            _remove_if_made(file)
-        return SharingChange(path=where, action="removed", diff="\n".join(lines))
-    if not dry_run:
-        first = not git_merge.has_config(cwd, scope)
+        action = "unchanged"
+    elif command is not None and not dry_run:
         git_merge.set_driver(cwd, DRIVER, command, title=TITLE, scope=scope)
-        if first:
-            agent_settings.remember_change(git_merge.read_driver(cwd, DRIVER, scope)[1], {}, None)
-    action = "created" if before is None else "changed"
+    elif not dry_run:
+        git_merge.unset_driver(cwd, DRIVER, scope=scope)
+        if not agent_settings.read_settings_file(file):  # git leaves an empty file behind
+            agent_settings.replace_settings_file(file, None, expected=b"")
+    where = f"driver, git config {git_merge.SCOPES[scope]}"
     return SharingChange(path=where, action=action, diff="\n".join(lines))
-
-
-def _remove_if_made(file: str) -> None:
-    """Remove a configuration that git made for our driver and that holds nothing now."""
-    if agent_settings.read_change(file)[0] and not agent_settings.read_settings_file(file):
-        agent_settings.replace_settings_file(file, None, expected=b"")
-        agent_settings.forget_change(file)
-
-
-def _hash(data: bytes | None) -> str:
-    return hashlib.sha256(data).hexdigest() if data is not None else "-"
 
 
 def merge_files(

@@ -6,8 +6,10 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from threading import RLock
+from typing import TypeVar
 
 from lessons_kb.cards import read_header as origins
 from lessons_kb.cards.links import normal_title
@@ -30,11 +32,9 @@ from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 
 
-def digest_files(
-    root: str, paths: list[str], folders: Mapping[str, str], max_bytes: int
-) -> list[Entry]:
+def digest_files(root: str, paths: list[str], settings: Settings) -> list[Entry]:
     """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
-    return [_digest_file(root, path, folders, max_bytes) for path in paths]
+    return [_digest_file(root, path, settings) for path in paths]
 
 
 def read_document(
@@ -43,24 +43,6 @@ def read_document(
     """Read and parse one file of a brain; StorageError when it cannot be read."""
     data = read_bytes(root, path, limit=max_bytes)
     return data, parse_bytes(data, path=path, folders=folders)
-
-
-def read_body(root: str, path: str, folders: Mapping[str, str], max_bytes: int) -> str:
-    """Return the text of a file behind its header, "" if it vanished meanwhile."""
-    try:
-        return read_document(root, path, folders, max_bytes)[1].body
-    except StorageError:
-        return ""
-
-
-def read_sources(root: str, path: str, max_bytes: int) -> frozenset[str]:
-    """Return the names of the files that a card was imported from; none where it vanished."""
-    try:
-        return origins.read_sources(
-            read_bytes(root, path, limit=max_bytes).decode(errors="replace")
-        )
-    except StorageError:
-        return frozenset()
 
 
 def check_globs(document: Document) -> list[Finding]:
@@ -86,39 +68,42 @@ def build_detectors(card: Card) -> tuple[Detector, ...]:
     )
 
 
-def _digest_file(root: str, path: str, folders: Mapping[str, str], max_bytes: int) -> Entry:
+def _digest_file(root: str, path: str, settings: Settings) -> Entry:
     try:
-        data, document = read_document(root, path, folders, max_bytes)
+        data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
     except StorageError as error:
-        fix = "grant yourself read access, or remove the file"
-        finding = Finding(
-            path=path, line=0, rule="unreadable", message=str(error), fix=fix, level="error"
+        return Entry(
+            path=path, digest="", card=None, terms={}, findings=(report_unreadable(path, error),)
         )
-        return Entry(path=path, digest="", card=None, terms={}, findings=(finding,))
-    findings = list(document.findings)
-    card = document.card
-    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    if card is None:
-        return Entry(path=path, digest=digest, card=None, terms={}, findings=tuple(findings))
-    globs: tuple[tuple[str, bool], ...] = ()
-    if bad := check_globs(document):
-        findings += bad
-    else:
-        globs = compile_globs(card.paths)
-    terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
-    return Entry(
+    card, bad = document.card, check_globs(document)
+    entry = Entry(
         path=path,
-        digest=digest,
+        digest=hashlib.blake2b(data, digest_size=16).hexdigest(),
         card=card,
+        terms={},
+        findings=(*document.findings, *bad),
+    )
+    if card is None:
+        return entry
+    terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
+    return replace(
+        entry,
         title_key="" if card.kind == NOTE else normal_title(card.title),
-        globs=globs,
+        globs=() if bad else compile_globs(card.paths),
         detectors=build_detectors(card),
         terms=terms,
         background=measure_background(terms.get("body", ())),
-        findings=tuple(findings),
     )
 
 
+def report_unreadable(path: str, error: StorageError) -> Finding:
+    """Return the finding for a file that cannot be read."""
+    fix = "grant yourself read access, or remove the file"
+    message = str(error)
+    return Finding(path=path, line=0, rule="unreadable", message=message, fix=fix, level="error")
+
+
+T = TypeVar("T")
 CATALOGUE_NAME = "catalogue.db"
 _SMALL_BYTES = 500_000
 """A catalogue or index up to this size, some 1,000 files, is verified by hooks too: 3 ms."""
@@ -169,17 +154,19 @@ class Index:
         if self._reading and self._settings is not None:
             return self._settings
         state = self.state
-        if state is not None and state.manifest.startswith(settings_signature(self.root)):
-            if self._settings is None:
-                self._settings = settings_from_dict(state.settings)
-            return self._settings
+        if state is None or not self._knows_settings(state):
+            return read_settings(self.root)[0]
+        if self._settings is None:
+            self._settings = settings_from_dict(state.settings)
+        return self._settings
 
-        return read_settings(self.root)[0]
+    def _knows_settings(self, state: State) -> bool:
+        return state.manifest.startswith(settings_signature(self.root))
 
     def find_fault(self) -> str:
         """Return path, line and fault of a settings file that cannot be used, "" if all can be."""
         state = self.state
-        if state is not None and state.manifest.startswith(settings_signature(self.root)):
+        if state is not None and self._knows_settings(state):
             return ""
         try:
             read_settings(self.root)
@@ -210,22 +197,18 @@ class Index:
         if self._reading:
             return self._state
         with self.lock:
-            self._follow()
+            if self._is_replaced():
+                self._let_go()
+            try:
+                version = self.catalogue.version()
+                if self._state is None or version != self._seen:
+                    if self.catalogue.size() <= _SMALL_BYTES:
+                        self.verify_catalogue()
+                    self._seen = version
+                    self._accept(self.catalogue.state())
+            except (sqlite3.DatabaseError, IndexBroken) as error:
+                self._discard_after(error)
         return self._state
-
-    def _follow(self) -> None:
-        """Take over what another process has committed; throw away what is damaged."""
-        if self._is_replaced():
-            self._let_go()
-        try:
-            version = self.catalogue.version()
-            if self._state is None or version != self._seen:
-                if self.catalogue.size() <= _SMALL_BYTES:
-                    self.verify_catalogue()
-                self._seen = version
-                self._accept(self.catalogue.state())
-        except (sqlite3.DatabaseError, IndexBroken) as error:
-            self._discard_after(error)
 
     def verify_catalogue(self) -> None:
         """Raise IndexBroken where the catalogue is damaged; it is looked for once in a process."""
@@ -239,7 +222,13 @@ class Index:
         state = self.state
         if self._engine is None and state is not None:
             directory = self.engine_directory(state)
-            _check_generation(directory, state.generation)
+            name = os.path.join(directory, GENERATION_NAME)
+            try:
+                found = read_regular(name, limit=99, name=directory)
+            except (OSError, StorageError):
+                found = b""
+            if found != b"%d" % state.generation:
+                raise IndexBroken(f"{directory} is not the index of this catalogue")
             engine = open_engine(
                 local_engine(state.settings["index"]["engine"]), directory, create=False
             )
@@ -268,13 +257,10 @@ class Index:
         edited: dict[int, Entry] = {}
         for entry in entries:
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
-            if number == 0 or entry.card is None or (number < 0) != (entry.card.kind == NOTE):
-                continue
-            if digest != entry.digest:
+            same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)
+            if number and same_kind and digest != entry.digest:
                 edited[number] = entry
-        if edited.keys() != self._edited.keys() or any(
-            edited[number] is not self._edited[number] for number in edited
-        ):
+        if {n: id(e) for n, e in edited.items()} != {n: id(e) for n, e in self._edited.items()}:
             self._edited, self._matcher = edited, None
 
     def engine_directory(self, state: State) -> str:
@@ -283,14 +269,8 @@ class Index:
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers as of the last commit; called within ``read``."""
-        wanted = list(numbers)
-        if missing := [number for number in wanted if number not in self._cards]:
-            if len(self._cards) > _CACHED_CARDS:
-                self._cards.clear()
-                missing = wanted
-            self._cards |= self.catalogue.cards(missing)
-        found = {number: self._cards[number] for number in wanted if number in self._cards}
-        edited = {number: self._edited[number].card for number in wanted if number in self._edited}
+        found = _look_up(self._cards, self.catalogue.cards, numbers)
+        edited = {number: self._edited[number].card for number in found if number in self._edited}
         return found | {number: card for number, card in edited.items() if card}
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
@@ -317,17 +297,28 @@ class Index:
             )
         return self._matcher
 
-    def backgrounds(self, numbers: Iterable[int]) -> dict[int, float]:
+    def backgrounds(self, numbers: Collection[int]) -> dict[int, float]:
         """Return number → the background of its card, as `cards` does the cards."""
-        wanted = list(numbers)
-        if missing := [number for number in wanted if number not in self._backgrounds]:
-            if len(self._backgrounds) > _CACHED_CARDS:
-                self._backgrounds.clear()
-                missing = wanted
-            self._backgrounds |= self.catalogue.backgrounds(missing)
-        found = {n: self._backgrounds[n] for n in wanted if n in self._backgrounds}
-        edited = {n: self._edited[n].background for n in wanted if n in self._edited}
+        found = _look_up(self._backgrounds, self.catalogue.backgrounds, numbers)
+        edited = {n: self._edited[n].background for n in numbers if n in self._edited}
         return found | {n: background for n, background in edited.items() if background is not None}
+
+    def read_body(self, path: str) -> str:
+        """Return the text of a file behind its header, "" if it vanished meanwhile."""
+        settings = self.settings
+        limit = settings.index.max_file_bytes
+        try:
+            return read_document(self.root, path, settings.folders, limit)[1].body
+        except StorageError:
+            return ""
+
+    def read_sources(self, path: str) -> frozenset[str]:
+        """Return the names of the files that a card was imported from; none where it vanished."""
+        try:
+            data = read_bytes(self.root, path, limit=self.settings.index.max_file_bytes)
+        except StorageError:
+            return frozenset()
+        return origins.read_sources(data.decode(errors="replace"))
 
     def _discard_after(self, error: Exception) -> None:
         """Throw a damaged cache away, unless another process has just begun a new one."""
@@ -378,10 +369,14 @@ class Index:
         self._settings = None
 
 
-def _check_generation(directory: str, generation: int) -> None:
-    try:
-        found = read_regular(os.path.join(directory, GENERATION_NAME), limit=99, name=directory)
-    except (OSError, StorageError):
-        found = b""
-    if found != b"%d" % generation:
-        raise IndexBroken(f"{directory} is not the index of this catalogue")
+def _look_up(
+    known: dict[int, T], fetch: Callable[[list[int]], Mapping[int, T]], numbers: Iterable[int]
+) -> dict[int, T]:
+    """Return what is known of these numbers; what is missing is fetched and kept."""
+    wanted = list(numbers)
+    if missing := [number for number in wanted if number not in known]:
+        if len(known) > _CACHED_CARDS:
+            known.clear()
+            missing = wanted
+        known |= fetch(missing)
+    return {number: known[number] for number in wanted if number in known}

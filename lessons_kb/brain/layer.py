@@ -7,12 +7,12 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.index import Index, digest_files
-from lessons_kb.brain.refresh import Refresh, is_current, refresh, scan_brain
+from lessons_kb.brain.index import Index, T, digest_files
+from lessons_kb.brain.refresh import Refresh, Refreshing, is_current, refresh, scan_brain
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
@@ -25,7 +25,6 @@ from lessons_kb.store.scan import (
     cache_dir,
     count_files,
     find_signature,
-    settings_signature,
     tell_beyond,
 )
 from lessons_kb.store.user_state import state_dir
@@ -33,9 +32,6 @@ from lessons_kb.text.sanitize import counted
 
 if TYPE_CHECKING:
     from lessons_kb.brain.embeddings import Meaning
-
-
-T = TypeVar("T")
 
 
 REFRESHED_FILES = 64
@@ -118,54 +114,31 @@ class Layer(Index):
             self._meaning = Meaning(self, Semantic(**settings))
         return self._meaning
 
-    def refresh(
-        self,
-        *,
-        limit: int | None = None,
-        first: int | None = None,
-        patience: float = 10.0,
-        workers: int = 1,
-        progress: Callable[[int, int], None] | None = None,
-        rebuild: bool = False,
-        leased: bool = True,
-        only: Collection[str] | None = None,
-        waiting: Callable[[str], None] | None = None,
-    ) -> Refresh:
-        """Bring the index up to date with the files.
+    def refresh(self, *, first: int | None = None, **how: Unpack[Refreshing]) -> Refresh:
+        """Bring the index up to date with the files; see `brain.refresh.refresh`.
 
-        ``limit`` bounds the files read (``first`` does where nothing is indexed, or nothing that
-        can be used: only what is read will be found), ``patience`` the seconds waited for another
-        writer; ``progress`` is told (files done, files to do), and ``leased`` takes a watcher's
-        word that nothing changed; ``only`` names all files that did, where a watcher knows them;
-        ``waiting`` is told which writer is waited for. Where either
-        bound cuts, ``stale`` says so, and so it does where the disk refuses what nobody asked for
-        by ``rebuild`` or ``progress``: the last commit stays.
-        Damage found on the way leads to a rebuild, never to an error; without ``limit`` it is
-        looked for, once in a process, before the first search.
+        ``first`` is the limit where nothing is indexed, or nothing that can be used: only what is
+        read will be found. The last commit stays, and ``stale`` says why, where the disk refuses
+        what nobody asked for by ``rebuild`` or ``progress``. Damage found on the way leads to a
+        rebuild, never to an error; without a limit it is looked for, once in a process, before
+        the first search.
         """
+        limit = how.get("limit")
+        how["leased"] = how.get("leased", True) and not self._touched
 
         def work() -> Refresh:
             if limit is None and self.state is not None:
                 self.verify_catalogue()
             usable = self.state is not None and is_current(self.state)
-            return refresh(
-                self,
-                limit=limit if usable or first is None else first,
-                patience=patience,
-                workers=workers,
-                progress=progress,
-                rebuild=rebuild,
-                leased=leased and not self._touched,
-                only=only,
-                waiting=waiting,
-            )
+            how["limit"] = limit if usable or first is None else first
+            return refresh(self, **how)
 
         with self.lock:
             self._limit = limit
             try:
                 done = self._rebuilding(work)
             except StorageError as error:
-                if self._state is None or rebuild or progress is not None:
+                if self._state is None or how.get("rebuild") or how.get("progress") is not None:
                     raise
                 done = Refresh(files=count_files(self._state.manifest), stale=str(error))
             self._touched = self._touched if done.stale else 0
@@ -217,36 +190,31 @@ class Layer(Index):
 
         A new card, and that one is gone, is seen when the watcher commits it, a moment later.
         """
+
+        def work() -> Refresh | None:
+            edited = self._find_edited() if self._find_edited is not None else None
+            state = self.state
+            if not edited or state is None or self._touched:
+                return None
+            if not (self._knows_settings(state) and is_current(state)):
+                return None
+            read: dict[str, tuple[str, Entry]] = {}
+            for path in edited:
+                if signature := find_signature(self.root, path):
+                    known = self._read_edits.get(path)
+                    if known is None or known[0] != signature:
+                        known = signature, digest_files(self.root, [path], self.settings)[0]
+                    read[path] = known
+            self._read_edits = read
+            self.show(entry for _signature, entry in read.values())
+            self.silent, self.stale = state.silent, ""
+            return Refresh(files=count_files(state.manifest), changed=len(read))
+
         with self.lock:
-            shown = self._rebuilding(self._show_edits)
+            shown = self._rebuilding(work)
             if shown is None:
                 self.show(())
             return shown
-
-    def _show_edits(self) -> Refresh | None:
-        edited = self._find_edited() if self._find_edited is not None else None
-        state = self.state
-        if not edited or state is None or self._touched:
-            return None
-        known = state.manifest.startswith(settings_signature(self.root)) and is_current(state)
-        if not known:
-            return None
-        signatures = ((path, find_signature(self.root, path)) for path in edited)
-        found = {path: signature for path, signature in signatures if signature}
-
-        # Only a process that stays comes here, and a watcher has loaded the parsers.
-
-        settings, read = self.settings, self._read_edits
-        for path, signature in found.items():
-            if path not in read or read[path][0] != signature:
-                (entry,) = digest_files(
-                    self.root, [path], settings.folders, settings.index.max_file_bytes
-                )
-                read[path] = signature, entry
-        self._read_edits = {path: read[path] for path in found}
-        self.show(entry for _signature, entry in self._read_edits.values())
-        self.silent, self.stale = state.silent, ""
-        return Refresh(files=count_files(state.manifest), changed=len(found))
 
     def touch(self) -> None:
         """Note that this process has just written a card: no watcher knows of it yet."""
@@ -511,18 +479,16 @@ class _Watcher:
             self.indexing = True
             self.tell_behind()
         failed: int | None = 1
-        try:
-            with contextlib.suppress(OSError):  # no process can be started: it is done here
-                process = begin_index(self.layer.root)
-                while process.poll() is None and not self.watch.stopped:
-                    time.sleep(_FOLLOW_SECONDS)
-                    with contextlib.suppress(LessonsError):
-                        self.layer.follow()
-                failed = process.returncode
-                threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
-        finally:
-            with self.guard:
-                self.indexing = False
+        with contextlib.suppress(OSError):  # no process can be started: it is done here
+            process = begin_index(self.layer.root)
+            while process.poll() is None and not self.watch.stopped:
+                time.sleep(_FOLLOW_SECONDS)
+                with contextlib.suppress(LessonsError):
+                    self.layer.follow()
+            failed = process.returncode
+            threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
+        with self.guard:
+            self.indexing = False
         return self.writer.refresh(leased=False, limit=None if failed else REFRESHED_FILES)
 
     def idle(self) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from lessons_kb.brain.discovery import discover, name_roots
-from lessons_kb.brain.index import read_body, read_sources
 from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer, Watching
-from lessons_kb.brain.refresh import Refresh
+from lessons_kb.brain.refresh import Refresh, Refreshing
 from lessons_kb.brain.retrieve import files_to_guard, find, find_guarding, merge_hits
 from lessons_kb.check.item_states import REQUEST
-from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
@@ -62,8 +59,7 @@ class Layers:
         if not roots:
             raise BrainNotFound("no brain given; use Brain.discover() to find one")
         aliases = name_roots([follow(os.fspath(root)) for root in roots])
-        layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
-        return cls._of(layers, directory, project)
+        return cls._of(aliases, directory, project)
 
     @classmethod
     def discover(
@@ -78,54 +74,28 @@ class Layers:
         there is none at all.
         """
         found = discover(os.fspath(directory or os.getcwd()))
-        return cls._of(
-            [Layer.open(root, alias=alias) for root, alias in found.trusted.items()],
-            directory,
-            project,
-        )
+        return cls._of(found.trusted, directory, project)
 
     @classmethod
     def _of(
         cls,
-        layers: Sequence[Layer],
+        aliases: Mapping[str, str],
         directory: str | os.PathLike[str] | None,
         project: str | None,
     ) -> Self:
+        layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
         here = os.path.realpath(directory or os.getcwd())
         return cls(layers, directory=locate.git_top(here) or here, project=project)
 
     @property
     def project(self) -> str | None:
         """The current project: given, from ``lessons.toml``, the git folder's name, or None."""
-        if self._project:
-            return self._project
-        for layer in self.layers:
-            if layer.settings.project:
-                return layer.settings.project
-        return self._git_name
+        named = (layer.settings.project for layer in self.layers)
+        return self._project or next(filter(None, named), None) or self._git_name
 
-    def refresh(
-        self,
-        *,
-        limit: int | None = None,
-        patience: float = 10.0,
-        workers: int = 1,
-        progress: Callable[[int, int], None] | None = None,
-        rebuild: bool = False,
-        waiting: Callable[[str], None] | None = None,
-    ) -> tuple[Refresh, ...]:
+    def refresh(self, **how: Unpack[Refreshing]) -> tuple[Refresh, ...]:
         """Bring each brain's index up to date; see ``Layer.refresh``. Searches do it themselves."""
-        return tuple(
-            layer.refresh(
-                limit=limit,
-                patience=patience,
-                workers=workers,
-                progress=progress,
-                rebuild=rebuild,
-                waiting=waiting,
-            )
-            for layer in self.layers
-        )
+        return tuple(layer.refresh(**how) for layer in self.layers)
 
     def watch(self) -> None:
         """Watch the files from a thread of its own until ``close``: calls need not scan them.
@@ -146,12 +116,7 @@ class Layers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     @cached_property
@@ -235,16 +200,21 @@ class Layers:
         """
         if fresh:
             self.refresh_soon()
-        settings = self._preflight_settings(budget, context)
+        settings = self.layers[0].settings.preflight
+        if budget is not None:
+            settings = replace(settings, budget=max(budget, 0))
+        if context is not None:
+            settings = replace(settings, context=context)
         query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
         hits, frequencies, size = self._find(query, served)
         notes: list[tuple[Layer, Hit]] = []
         if settings.context:
             notes = self._find(replace(query, kinds=(NOTE,)))[0]
         memory = Memory(self.layers, session, counting=remember)
+        homes = {hit.card.id: layer for layer, hit in reversed(hits)}
         block = pack(
             [hit for _layer, hit in hits],
-            [(hit, _body(layer, hit) if hit.passed else "") for layer, hit in notes],
+            [(hit, layer.read_body(hit.card.id) if hit.passed else "") for layer, hit in notes],
             query=prompt,
             frequencies=frequencies,
             size=size,
@@ -252,9 +222,9 @@ class Layers:
             counter=counter,
             max_chars=max_chars,
             in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
-            closings=_closings(self.layers[0]),
+            closings=REQUEST if self.layers[0].settings.check.closings else "",
             alone=bool(context) if alone is None else alone,
-            sources=_sources({hit.card.id: layer for layer, hit in reversed(hits)}),
+            sources=lambda hit: homes[hit.card.id].read_sources(hit.card.id),
         )
         if remember:
             memory.record(hits, block)
@@ -272,7 +242,10 @@ class Layers:
         tags: Sequence[str] = (),
         limit: int = HIT_LIMIT,
     ) -> Query:
-        text, mentioned = files_to_guard(_cut_middle(text))
+        if len(text) > _MOST_CHARS:  # a question stands before a log or after it
+            half = _MOST_CHARS // 2
+            text = f"{text[:half]}\n{text[-half:]}"
+        text, mentioned = files_to_guard(text)
         named = [_relative(path, self.directory) for path in (*paths, *mentioned)]
         return Query(
             text=text,
@@ -295,52 +268,12 @@ class Layers:
         hits = merge_hits(found, served() if served is not None else ())
         return hits, frequencies, sum(answer.size for _layer, answer in found)
 
-    def _preflight_settings(self, budget: int | None, context: bool | None) -> PreflightSettings:
-        settings = self.layers[0].settings.preflight
-        if budget is not None:
-            settings = replace(settings, budget=max(budget, 0))
-        if context is not None:
-            settings = replace(settings, context=context)
-        return settings
-
-
-def _cut_middle(text: str) -> str:
-    """Return a text, or its two ends if it is longer: a question stands before a log or after."""
-    if len(text) <= _MOST_CHARS:
-        return text
-    return f"{text[: _MOST_CHARS // 2]}\n{text[-(_MOST_CHARS // 2) :]}"
-
 
 def _relative(path: str, directory: str) -> str:
     """Return ``path`` relative to the project root where it lies below it."""
     full = os.path.normpath(os.path.join(directory, path))
     inside = full == directory or full.startswith(directory + os.sep)
     return (full[len(directory) + 1 :] or os.curdir if inside else full).replace(os.sep, "/")
-
-
-def _closings(layer: Layer) -> str:
-    if not layer.settings.check.closings:
-        return ""
-
-    return REQUEST
-
-
-def _sources(homes: Mapping[str, Layer]) -> Callable[[Hit], Collection[str]]:
-    """Return what names the files that a lesson was imported from."""
-
-    def sources(hit: Hit) -> Collection[str]:
-
-        layer = homes[hit.card.id]
-        return read_sources(layer.root, hit.card.id, layer.settings.index.max_file_bytes)
-
-    return sources
-
-
-def _body(layer: Layer, hit: Hit) -> str:
-
-    settings = layer.settings
-
-    return read_body(layer.root, hit.card.id, settings.folders, settings.index.max_file_bytes)
 
 
 def freshen(brain: Layers) -> tuple[Layers, str]:

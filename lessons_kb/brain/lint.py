@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.detection import find_in_tree
-from lessons_kb.brain.index import check_globs, read_document
+from lessons_kb.brain.index import check_globs, read_document, report_unreadable
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.cards.lint import check_card
@@ -48,7 +48,7 @@ def lint(layer: Layer, directory: str = "") -> list[Finding]:
         try:
             document = read_document(layer.root, path, settings.folders, limit)[1]
         except StorageError as error:
-            findings.append(_unreadable(path, str(error)))
+            findings.append(report_unreadable(path, error))
             continue
         findings += check_document(document)
         if document.card is not None and document.card.detect:
@@ -141,8 +141,3 @@ def _config_finding(error: ConfigError) -> Finding:
         fix="correct or remove the line",
         level="error",
     )
-
-
-def _unreadable(path: str, message: str) -> Finding:
-    fix = "grant yourself read access, or remove the file"
-    return Finding(path=path, line=0, rule="unreadable", message=message, fix=fix, level="error")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from lessons_kb.brain.index import Index, digest_files
 from lessons_kb.config import Settings, settings_from_dict
@@ -51,19 +52,38 @@ class Refresh:
     """How many of them the limit has cut off."""
 
 
+class Refreshing(TypedDict, total=False):
+    """How to refresh; see `refresh`."""
+
+    limit: int | None
+    patience: float
+    workers: int
+    progress: Callable[[int, int], None] | None
+    rebuild: bool
+    leased: bool
+    only: Collection[str] | None
+    waiting: Callable[[str], None] | None
+
+
 def refresh(
     index: Index,
     *,
-    limit: int | None,
-    patience: float,
-    workers: int,
-    progress: Callable[[int, int], None] | None,
-    rebuild: bool,
-    leased: bool,
-    only: Collection[str] | None,
-    waiting: Callable[[str], None] | None,
+    limit: int | None = None,
+    patience: float = 10.0,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    rebuild: bool = False,
+    leased: bool = True,
+    only: Collection[str] | None = None,
+    waiting: Callable[[str], None] | None = None,
 ) -> Refresh:
-    """Refresh ``index``; see ``Layer.refresh``."""
+    """Bring the index up to date with the files.
+
+    ``limit`` bounds the files read, ``patience`` the seconds waited for another writer, and
+    ``waiting`` is told which; where either bound cuts, ``stale`` says so. ``progress`` is told
+    (files done, files to do). ``leased`` takes a watcher's word that nothing changed; ``only``
+    names all files that did, where a watcher knows them.
+    """
     began = time.monotonic()
     state = index.state
     if state is not None and not rebuild and is_current(state):
@@ -138,7 +158,9 @@ class _Run:
         state = self.index.state
         if state is not None:
             self.index.verify_catalogue()  # what is built upon must be whole
-        if rebuild or state is None or not _reusable(state, settings):
+        old = settings_from_dict(state.settings) if state else settings
+        same_rules = old.index == settings.index and old.folders == settings.folders
+        if rebuild or state is None or not (same_rules and is_current(state)):
             state = self._new_generation(state, settings)
         state = replace(state, settings=as_data(settings), ignored=ignored)
 
@@ -172,7 +194,6 @@ class _Run:
         return self._apply(state, seen, settings, started, named=True, only=paths)
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
-
         # Never one that was used before: other processes may still read the folder of that name.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
         fresh = State(
@@ -186,8 +207,7 @@ class _Run:
             os.makedirs(directory)
             with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
                 file.write(b"%d" % generation)
-            name = local_engine(settings.index.engine)
-            with contextlib.closing(open_engine(name, directory, create=True)) as engine:
+            with contextlib.closing(self._engine(fresh, create=True)) as engine:
                 fresh = replace(fresh, engine=engine.stamp())
             fresh = self.index.catalogue.commit(fresh, afresh=True)
         except BaseException:
@@ -234,7 +254,12 @@ class _Run:
             entries: list[tuple[int, Entry]] = []
             replaced = list(gone.values())
             uncommitted = 0
-            for batch in self._digested(todo, settings):
+            jobs = [
+                (self.index.root, todo[start : start + _JOB], settings)
+                for start in range(0, len(todo), _JOB)
+            ]
+            workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
+            for batch in map_batches(digest_files, jobs, workers=workers):
                 for entry in batch:
                     number, digest = numbers.get(entry.path, (0, ""))
                     signature = seen.files[entry.path]
@@ -253,7 +278,11 @@ class _Run:
                 self.progress(len(done), len(seen.files))
             state = self._commit(state, seen, entries, replaced, done)
             if self.limit is None:
-                self._compact(state)
+                with contextlib.closing(self._engine(state)) as engine:
+                    if engine.needs_compaction():
+                        engine.compact()
+                        state = catalogue.commit(replace(state, engine=engine.stamp()))
+                        self.index.accept(state)
         return Refresh(
             files=len(seen.files),
             changed=len(todo),
@@ -261,22 +290,6 @@ class _Run:
             stale=stale,
             left=waiting,
         )
-
-    def _digested(self, paths: list[str], settings: Settings) -> Iterator[list[Entry]]:
-
-        # An event that finds nothing changed, its usual case, need not load the parsers.
-
-        workers = self.workers if len(paths) >= WORTH_A_WORKER else 1
-        jobs = [
-            (
-                self.index.root,
-                paths[start : start + _JOB],
-                settings.folders,
-                settings.index.max_file_bytes,
-            )
-            for start in range(0, len(paths), _JOB)
-        ]
-        return map_batches(digest_files, jobs, workers=workers)
 
     def _commit(
         self,
@@ -299,24 +312,11 @@ class _Run:
         self.index.accept(after)
         return after
 
-    def _compact(self, state: State) -> None:
-        with contextlib.closing(self._engine(state)) as engine:
-            if engine.needs_compaction():
-                engine.compact()
-                state = self.index.catalogue.commit(replace(state, engine=engine.stamp()))
-                self.index.accept(state)
-
-    def _engine(self, state: State) -> Engine:
+    def _engine(self, state: State, *, create: bool = False) -> Engine:
         name = local_engine(state.settings["index"]["engine"])
-        return open_engine(name, self.index.engine_directory(state), create=False)
+        return open_engine(name, self.index.engine_directory(state), create=create)
 
 
 def is_note(entry: Entry) -> bool:
     """Tell notes, which have numbers below zero so that a search can part the two cheaply."""
     return entry.card is not None and entry.card.kind == "note"
-
-
-def _reusable(state: State, settings: Settings) -> bool:
-    """Tell whether what is indexed was read under the same rules."""
-    old = settings_from_dict(state.settings)
-    return is_current(state) and old.index == settings.index and old.folders == settings.folders

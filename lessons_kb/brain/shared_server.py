@@ -6,21 +6,19 @@ and made harmless where a block is packed. What it may ask for and look for is t
 
 from __future__ import annotations
 
-import http.client
 import json
 import math
 import os
 import queue
 import re
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lessons_kb.brain.discovery import is_settings_moved
@@ -40,6 +38,10 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.server_address import parse_address
 from lessons_kb.version import __version__
+
+if TYPE_CHECKING:
+    import http.client
+    import ssl
 
 Told = dict[str, Any]
 """A lesson as a server told it, bounded: what ``read_card`` takes."""
@@ -61,11 +63,14 @@ def take_card(lesson: Mapping[str, Any], *, name: str, gate: bool, detect: bool)
     named = {**lesson, "id": f"{name}{SERVED}{_line(lesson['id'])}", "detect": ()}
     hit = read_hit(named)
     told: Told = {**as_data(hit.card), "score": hit.score, "confidence": hit.confidence}
-    if not gate or not _is_usable(hit.card.paths):
+    try:
+        compile_globs(hit.card.paths)
+    except InputError:
+        gate = False
+    if not gate:
         told.update(gate="none", paths=[])
     if detect:
-        patterns = lesson.get("detect")
-        told["detect"] = [data for data, _pattern in _patterns(patterns)]
+        told["detect"] = [data for data, _pattern in _patterns(lesson.get("detect"))]
     return {key: told[key] for key in _USED}
 
 
@@ -127,14 +132,6 @@ def _patterns(value: object) -> Iterator[tuple[object, Pattern]]:
             yield one, parse_pattern(one)
 
 
-def _is_usable(globs: Sequence[str]) -> bool:
-    try:
-        compile_globs(globs)
-    except InputError:
-        return False
-    return True
-
-
 def find_in_call(
     cards: Sequence[Card], files: Sequence[str], changes: Iterable[Change], commands: Sequence[str]
 ) -> tuple[list[tuple[Card, tuple[str, ...]]], list[tuple[Card, tuple[Match, ...]]]]:
@@ -168,7 +165,7 @@ _MAX_LESSONS = 8
 _MAX_STALE = 300
 _PROBE_SECONDS = 5.0
 _GARBAGE = "gives no answer that is understood"
-_TOO_MUCH = (RecursionError, OverflowError)
+_NO_LESSONS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 _EXPLAINED: Mapping[int, str] = {
     401: "does not accept the token",
     403: "does not let this token read",
@@ -177,29 +174,40 @@ _EXPLAINED: Mapping[int, str] = {
 }
 
 
+class Unanswered(LessonsError):
+    """What a server did wrong, to stand behind its name."""
+
+
 class Asking:
     """A question to a server that is being answered. Never raises: ``trouble`` says what failed."""
 
-    def __init__(self, settings: ServerSettings, prompt: str, project: str, seconds: float) -> None:
+    def __init__(
+        self,
+        settings: ServerSettings,
+        prompt: str,
+        project: str,
+        seconds: float,
+        *,
+        trouble: str = "",
+    ) -> None:
         self._settings = settings
         self._seconds = seconds
         self._until = time.monotonic() + seconds
-        self._answers: queue.SimpleQueue[list[Told] | Exception] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[list[Told] | Unanswered] = queue.SimpleQueue()
         self._open: list[http.client.HTTPConnection] = []
         self.told: list[Told] = []
         """The lessons that came, for the session to remember."""
-        self.trouble = read_backoff(settings.url)
-        self.is_new = not self.trouble
+        backoff = read_backoff(settings.url) if settings.url else ""
+        self.trouble = trouble or backoff
+        self.is_new = not backoff
         """Whether ``trouble`` came up just now."""
-        self._host = urlsplit(settings.url).hostname
         if not self.trouble:
-            work = threading.Thread(
-                target=self._work, args=(prompt, project), name="server", daemon=True
-            )
+            asked = (prompt, project)
+            work = threading.Thread(target=self._work, args=asked, name="server", daemon=True)
             try:
                 work.start()
             except RuntimeError as error:  # no more threads
-                self.trouble = explain(error)
+                self.trouble = f"cannot be asked ({error})"
 
     def collect(self) -> tuple[Hit, ...]:
         """Return the server's lessons, best first; waits for what is left of its time."""
@@ -208,10 +216,13 @@ class Asking:
         try:
             found = self._answers.get(timeout=max(self._until - time.monotonic(), 0.0))
         except queue.Empty:
-            found = TimeoutError()
-            self._abandon()
-        if isinstance(found, Exception):
-            self.trouble = explain(found)
+            found = Unanswered("does not answer in time")
+            # A connection that goes on for ever, byte by byte, is ended, and with it the thread.
+            for connection in self._open:
+                with suppress(OSError, AttributeError):  # not connected yet: that ends by itself
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+        if isinstance(found, Unanswered):
+            self.trouble = str(found)
             note_failure(self._settings.url, self.trouble)
             return ()
         self.told = found
@@ -221,33 +232,19 @@ class Asking:
         """Return the line for the user, "" where there is no trouble."""
         if not self.trouble:
             return ""
-        return f"Lessons: {self._host} {self.trouble}; your local lessons answer alone"
+        if not self._settings.url:
+            return f"Lessons: no server was asked: {self.trouble}"
+        host = urlsplit(self._settings.url).hostname
+        return f"Lessons: {host} {self.trouble}; your local lessons answer alone"
 
     def _work(self, prompt: str, project: str) -> None:
-        answer: list[Told] | Exception
         try:
             answer = _ask(self._settings, prompt, project, self._seconds, self._open)[0]
-        except Exception as error:  # a thread's outermost line: whoever waits is told
-            answer = error
+        except Unanswered as error:
             _trust.cache_clear()  # its certificates may be new ones by the next time
-        self._answers.put(answer)
-
-    def _abandon(self) -> None:
-        """End a connection that goes on for ever, byte by byte, and with it the thread."""
-        for connection in self._open:
-            with suppress(OSError, AttributeError):  # not connected yet: that ends by itself
-                connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-class Unusable(Asking):
-    """What stands in for a question where the settings cannot be used."""
-
-    def __init__(self, trouble: str) -> None:
-        self.told, self.trouble, self.is_new = [], trouble, True
-
-    def tell(self) -> str:
-        """Return the line for the user."""
-        return f"Lessons: no server was asked: {self.trouble}"
+            self._answers.put(error)
+        else:
+            self._answers.put(answer)
 
 
 def ask_server(
@@ -267,7 +264,7 @@ def ask_server(
             return None
         name_server(settings.url)
     except (ConfigError, InputError) as error:
-        return Unusable(str(error))
+        return Asking(ServerSettings(), "", "", 0, trouble=str(error))
     return Asking(settings, prompt, project or "", min(settings.seconds, seconds))
 
 
@@ -286,39 +283,9 @@ def name_server(url: str) -> str:
 def probe_server(settings: ServerSettings) -> str:
     """Ask a server for lessons once; return why what it holds may be old, "" where it is not.
 
-    Raises whatever asking raises; see `explain`.
+    Raises Unanswered.
     """
-    name_server(settings.url)
     return _ask(settings, "lesson", "", _PROBE_SECONDS, [])[1]
-
-
-def explain(error: Exception) -> str:
-    """Return what a server did wrong, to stand behind its name."""
-    if isinstance(error, _Refused):
-        return str(error)
-    if isinstance(error, LessonsError):
-        return f"was not asked: {error}"
-    if type(error).__name__ == "SSLCertVerificationError":
-        why = getattr(error, "verify_message", "")
-        return f"has a certificate that is not trusted ({why})"
-    if isinstance(error, TimeoutError):
-        return "does not answer in time"
-    if isinstance(error, OSError):
-        return f"does not answer ({error.strerror or error})"
-    if type(error).__module__ == "http.client":
-        return _GARBAGE
-    return f"cannot be asked ({type(error).__name__}: {error})"
-
-
-class _Refused(Exception):
-    """An answer that holds no lessons."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    status: int
-    stale: str
-    body: bytes
 
 
 def _ask(
@@ -328,41 +295,69 @@ def _ask(
     seconds: float,
     connections: list[http.client.HTTPConnection],
 ) -> tuple[list[Told], str]:
-    """Return the lessons for a prompt, and why they may be old.
+    """Return the lessons for a prompt, and why they may be old; raises Unanswered.
 
     The connection is put among ``connections``, so that another thread can end it.
     """
-    key = read_key(settings.token_file) or (
-        read_keychain(settings.url) if settings.keychain else ""
-    )
-    body = json.dumps({"prompt": prompt, "directory": f"/{project}"}).encode()
-    connection = _connect(settings, seconds)
-    connections.append(connection)
-    with closing(connection):
-        answer = _post(connection, parse_address(settings.url, instead="").path, body, key)
-    if answer.status != 200:  # noqa: PLR2004
-        raise _Refused(_EXPLAINED.get(answer.status, f"answers with status {answer.status}"))
+    import http.client  # only where a server is asked: it costs a hook a third of its time
+    import ssl
+
     try:
         name = name_server(settings.url)
-        lessons = json.loads(answer.body)["lessons"]
-        found = [
+        key = read_key(settings.token_file) or (
+            read_keychain(settings.url) if settings.keychain else ""
+        )
+        parts = parse_address(settings.url, instead="")
+        host, port = parts.hostname or "", parts.port
+        if parts.scheme == "http":
+            connection = http.client.HTTPConnection(host, port, timeout=seconds)
+        else:
+            trust = _trust(settings.ca_file)
+            connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=trust)
+        connections.append(connection)
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"lessons-kb/{__version__}",
+            "Connection": "close",
+            **({"Authorization": f"Bearer {key}"} if key else {}),
+        }
+        body = json.dumps({"prompt": prompt, "directory": f"/{project}"}).encode()
+        with closing(connection):
+            connection.request("POST", f"{parts.path.rstrip('/')}/match", body, headers)
+            with connection.getresponse() as response:
+                status, data = response.status, response.read(_MAX_BYTES + 1)
+                stale = clean_line(response.headers.get("lessons-stale", ""))[:_MAX_STALE]
+    except LessonsError as error:
+        raise Unanswered(f"was not asked: {error}") from error
+    except ssl.SSLCertVerificationError as error:
+        why = f"has a certificate that is not trusted ({error.verify_message})"
+        raise Unanswered(why) from error
+    except TimeoutError as error:
+        raise Unanswered("does not answer in time") from error
+    except OSError as error:
+        raise Unanswered(f"does not answer ({error.strerror or error})") from error
+    except http.client.HTTPException as error:
+        raise Unanswered(_GARBAGE) from error
+    except ValueError as error:  # a name that is none in the DNS, a token that is no header
+        raise Unanswered(f"cannot be asked ({type(error).__name__}: {error})") from error
+    if len(data) > _MAX_BYTES:
+        raise Unanswered(_GARBAGE)
+    if status != HTTPStatus.OK:
+        raise Unanswered(_EXPLAINED.get(status, f"answers with status {status}"))
+    try:
+        return [
             take_card(one, name=name, gate=settings.gate, detect=settings.detect)
-            for one in lessons[:_MAX_LESSONS]
-        ]
-    except (ValueError, TypeError, KeyError, AttributeError, *_TOO_MUCH) as error:
-        raise _Refused(_GARBAGE) from error
-    return found, answer.stale
-
-
-def _connect(settings: ServerSettings, seconds: float) -> http.client.HTTPConnection:
-    import http.client  # only where a server is asked: it costs a hook a third of its time
-
-    parts = parse_address(settings.url, instead="")
-    host, port = parts.hostname or "", parts.port
-    if parts.scheme == "http":
-        return http.client.HTTPConnection(host, port, timeout=seconds)
-    trust = _trust(settings.ca_file)
-    return http.client.HTTPSConnection(host, port, timeout=seconds, context=trust)
+            for one in json.loads(data)["lessons"][:_MAX_LESSONS]
+        ], stale
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as e:
+        raise Unanswered(_GARBAGE) from e
 
 
 @lru_cache(maxsize=1)
@@ -376,27 +371,8 @@ def _trust(ca_file: str) -> ssl.SSLContext:
         raise ConfigError(f"{ca_file}: {error}; give a file of certificates (PEM)") from None
 
 
-def _post(connection: http.client.HTTPConnection, path: str, body: bytes, key: str) -> _Answer:
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": f"lessons-kb/{__version__}",
-        "Connection": "close",
-    }
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
-    connection.request("POST", f"{path.rstrip('/')}/match", body, headers)
-    with connection.getresponse() as response:
-        data = response.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise _Refused(_GARBAGE)
-        stale = clean_line(response.headers.get("lessons-stale", ""))[:_MAX_STALE]
-        return _Answer(response.status, stale, data)
-
-
 def _is_meant(settings: ServerSettings, directory: str) -> bool:
     """Tell whether the prompts of a directory may be sent."""
-    if not settings.folders:
-        return True
     here = os.path.realpath(directory) + os.sep
     tops = (os.path.realpath(os.path.expanduser(one)) for one in settings.folders)
-    return any(here.startswith(top.rstrip(os.sep) + os.sep) for top in tops)
+    return not settings.folders or any(here.startswith(top.rstrip(os.sep) + os.sep) for top in tops)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import zlib
@@ -15,7 +16,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.errors import LessonsError
-from lessons_kb.model import NOTE, Card, Event, Hit, Preflight
+from lessons_kb.model import NOTE, Card, Event, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
 
@@ -37,7 +38,7 @@ _RULES = (
 )
 """How a reason begins → the key of ``lessons.toml`` that decides it."""
 
-NOTED, RECOMPUTED, DRY = "noted", "recomputed", "dry"
+NOTED, UNNOTED, DRY = "noted", "unnoted", "dry"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,8 +66,8 @@ class Why:
     """What one prompt brought, and what its session was given until the next one."""
 
     source: str
-    """``noted`` when it happened; ``recomputed`` with today's cards, for sessions that noted only
-    what was given; ``dry``: asked now."""
+    """``noted`` when it happened; ``unnoted`` for sessions that noted only what was given; ``dry``:
+    asked now."""
     session: str = ""
     agent: str = ""
     at: float = 0.0
@@ -95,12 +96,24 @@ def explain_prompt(
     block = brain.preflight(
         prompt, session=session, paths=paths, stage=stage, context=False, remember=False
     )
+    given = [(hit, True) for hit in block.lessons]
+    hits = [*given, *((hit, False) for hit in block.withheld)][:MAX_OUTCOME]
     return Why(
         source=DRY,
         session=session or "",
         prompt=prompt,
         tokens=block.tokens,
-        verdicts=tuple(_judged(block)[:MAX_OUTCOME]),
+        verdicts=tuple(
+            Verdict(
+                id=shown_name(hit),
+                title=hit.card.title,
+                given=was_given,
+                reason=hit.reason,
+                rule="" if was_given else find_rule(hit.reason),
+                confidence=round(hit.confidence, 4),
+            )
+            for hit, was_given in hits
+        ),
     )
 
 
@@ -110,58 +123,54 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
     None when the journal knows of no prompt and of no lesson given.
     """
     brain.refresh()
-    chosen = _newest(brain) if session is None else session
-    if chosen is None:
+    events = brain.layers[0].journal.events
+    if session is None:
+        known = [(one.at, one.session) for one in events.find(kinds=ASKED, limit=1)]
+        newest = [layer.journal.injections.newest() for layer in brain.layers]
+        known += [(float(one[1]), one[0]) for one in newest if one is not None]
+        if not known:
+            return None
+        session = max(known)[1]
+    asked = next(iter(events.find(session=session, kinds=ASKED, limit=1)), None)
+    rows = [(layer, row) for layer in brain.layers for row in layer.journal.injections.of(session)]
+    if asked is None and not rows:
         return None
-    asked = brain.layers[0].journal.events.find(session=chosen, kinds=ASKED, limit=1)
-    rows = [(layer, row) for layer in brain.layers for row in layer.journal.injections.of(chosen)]
-    if not asked and not rows:
-        return None
-    return _tell(brain, chosen, asked[0] if asked else None, rows)
-
-
-def _newest(brain: Layers) -> str | None:
-    asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=1)
-    known = [(event.at, event.session) for event in asked]
-    newest = [layer.journal.injections.newest() for layer in brain.layers]
-    known += [(float(one[1]), one[0]) for one in newest if one is not None]
-    return max(known)[1] if known else None
-
-
-def _tell(
-    brain: Layers, session: str, asked: Event | None, rows: Sequence[tuple[Layer, Injection]]
-) -> Why:
-    noted = asked.record.get(OUTCOME) if asked else None
-    told = [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else []
-    ids = {str(one.get("id", "")).rpartition(":")[2] for one in told}
-    names = _Names(brain, ids.union(row.card for _layer, row in rows))
     since = asked.at if asked else float(max(row.at for _layer, row in rows))
     turns = {layer: layer.journal.injections.turn(session) for layer in brain.layers}
     # Prompts of no session have no number: there the time must do.
     now = [(x, r) for x, r in rows if (r.turn == turns[x] if turns[x] else r.at >= int(since))]
     before = [(x, r) for x, r in rows if r.in_context and (x, r) not in now] if session else []
-    moments = _compactions(brain, session, since)
-    if isinstance(noted, list):
-        verdicts = [names.noted(one) for one in told]
+    compactions = events.find(session=session, kinds=("compaction",), since=since)
+    moments = {int(event.at) for event in compactions}
+    noted = _read_noted(asked) if asked else None
+    ids = {str(one.get("id", "")).rpartition(":")[2] for one in noted or ()}
+    names = _Names(brain, ids.union(row.card for _layer, row in rows))
+    if noted is not None:
+        verdicts = [replace(_read_verdict(one), title=names.title_of(one)) for one in noted]
     else:
-        soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
-        verdicts = _recompute(brain, asked, soon, names)
+        verdicts = [
+            names.given(x, r)
+            for x, r in now
+            if r.at <= since + _SOON_SECONDS and r.at not in moments
+        ]
     waiting = {verdict.id for verdict in verdicts if verdict.given}
     shown = _read_shown(brain.layers[0].journal, session)
     tokens, later = 0, []
     for layer, row in now:
-        name = names.of(layer, row.card)
-        if name in waiting:
-            waiting.remove(name)
+        given = names.given(layer, row)
+        if given.id in waiting:
+            waiting.remove(given.id)
             tokens += row.tokens
         elif row.at in moments:
-            verdict = names.given(layer, row, how="compaction")
-            later.append(replace(verdict, reason="active before the context was compacted"))
+            reason = "active before the context was compacted"
+            later.append(replace(given, how="compaction", reason=reason))
         else:
-            reason = _guarded(shown, f"{layer.alias}:{row.card}:")
-            later.append(replace(names.given(layer, row, how="file"), reason=reason))
+            prefix = f"{layer.alias}:{row.card}:"
+            files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
+            reason = f"guards {', '.join(files[:_MAX_FILES]) or 'a file at hand'}"
+            later.append(replace(given, how="file", reason=reason))
     return Why(
-        source=NOTED if isinstance(noted, list) else RECOMPUTED,
+        source=UNNOTED if noted is None else NOTED,
         session=session,
         agent=asked.agent if asked else "",
         at=since,
@@ -170,48 +179,6 @@ def _tell(
         verdicts=tuple(verdicts),
         later=tuple(later),
         earlier=tuple(names.given(layer, row) for layer, row in before),
-    )
-
-
-def _recompute(
-    brain: Layers,
-    asked: Event | None,
-    rows: Sequence[tuple[Layer, Injection]],
-    names: _Names,
-) -> list[Verdict]:
-    """Return what was given as it is known, with the reasons of today's cards."""
-    hits: dict[str, Hit] = {}
-    if asked is not None and asked.text:
-        block = brain.preflight(asked.text, context=False, remember=False)
-        hits = {shown_name(hit): hit for hit in (*block.lessons, *block.withheld)}
-        would = {shown_name(hit) for hit in block.lessons}
-    verdicts = []
-    for layer, row in rows:
-        hit = hits.pop(names.of(layer, row.card), None)
-        verdict = names.given(layer, row, how="prompt")
-        if hit is not None:
-            reason = hit.reason.replace("suppressed: ", "would be suppressed today: ", 1)
-            verdict = replace(verdict, reason=reason, confidence=hit.confidence)
-        verdicts.append(verdict)
-    for name, hit in hits.items():
-        reason = f"would be injected today: {hit.reason}" if name in would else hit.reason
-        verdicts.append(replace(_judge(hit, given=False), reason=reason))
-    return verdicts
-
-
-def _judged(block: Preflight) -> list[Verdict]:
-    given = [_judge(hit, given=True) for hit in block.lessons]
-    return given + [_judge(hit, given=False) for hit in block.withheld]
-
-
-def _judge(hit: Hit, *, given: bool) -> Verdict:
-    return Verdict(
-        id=shown_name(hit),
-        title=hit.card.title,
-        given=given,
-        reason=hit.reason,
-        rule="" if given else find_rule(hit.reason),
-        confidence=round(hit.confidence, 4),
     )
 
 
@@ -224,55 +191,47 @@ class _Names:
     """The cards of some ids, by the names that blocks give them."""
 
     def __init__(self, brain: Layers, ids: set[str]) -> None:
-        self._brain = brain
+        self._layers = brain.layers
         self._cards: dict[Layer, dict[str, Card]] = {
             layer: {card.id: card for card in find_cards(layer, ids)} for layer in brain.layers
         }
 
-    def of(self, layer: Layer, card_id: str) -> str:
-        """Return the name of a card: its id, the brain's alias in front where two have it."""
-        homes = [one for one in self._brain.layers if card_id in self._cards[one]]
-        return f"{layer.alias}:{card_id}" if len(homes) > 1 else card_id
-
-    def given(self, layer: Layer, row: Injection, *, how: str = "prompt") -> Verdict:
+    def given(self, layer: Layer, row: Injection) -> Verdict:
         """Return what is known of an injection."""
+        homes = [one for one in self._layers if row.card in self._cards[one]]
         card = self._cards[layer].get(row.card)
         return Verdict(
-            id=self.of(layer, row.card),
+            id=f"{layer.alias}:{row.card}" if len(homes) > 1 else row.card,
             title=card.title if card else "",
             given=True,
-            how=how,
             at=float(row.at),
             changed=card is not None and card_digest(card) != row.digest,
         )
 
-    def noted(self, one: Mapping[str, Any]) -> Verdict:
-        """Return what an event's record says of one card."""
-        name, reason = str(one.get("id", "")), str(one.get("reason", ""))
-        alias, _, card_id = name.rpartition(":")
-        homes = [x for x in self._brain.layers if alias in ("", x.alias)] or self._brain.layers
-        cards = [self._cards[layer].get(card_id) for layer in homes]
-        card = next((card for card in cards if card is not None), None)
-        given, confidence = one.get("given") is True, one.get("confidence")
-        return Verdict(
-            id=name,
-            title=card.title if card else "",
-            given=given,
-            reason=reason,
-            rule="" if given else find_rule(reason),
-            confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
-        )
+    def title_of(self, noted: Mapping[str, Any]) -> str:
+        """Return the title of the card that an event's record names, "" if it is gone."""
+        alias, _, card_id = str(noted.get("id", "")).rpartition(":")
+        homes = [x for x in self._layers if alias in ("", x.alias)] or self._layers
+        cards = (self._cards[layer].get(card_id) for layer in homes)
+        return next((card.title for card in cards if card), "")
 
 
-def _compactions(brain: Layers, session: str, since: float) -> set[int]:
-    events = brain.layers[0].journal.events
-    found = events.find(session=session, kinds=("compaction",), since=since)
-    return {int(event.at) for event in found}
+def _read_noted(event: Event) -> list[dict[str, Any]] | None:
+    """Return what an event's record says of each card, None where nothing was noted."""
+    noted = event.record.get(OUTCOME)
+    return [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else None
 
 
-def _guarded(shown: Sequence[str], prefix: str) -> str:
-    files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
-    return f"guards {', '.join(files[:_MAX_FILES])}" if files else "guards a file at hand"
+def _read_verdict(noted: Mapping[str, Any]) -> Verdict:
+    given, confidence = noted.get("given") is True, noted.get("confidence")
+    reason = str(noted.get("reason", ""))
+    return Verdict(
+        id=str(noted.get("id", "")),
+        given=given,
+        reason=reason,
+        rule="" if given else find_rule(reason),
+        confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
+    )
 
 
 def _read_shown(journal: Journal, session: str) -> list[str]:
@@ -291,10 +250,8 @@ def find_prompt(brain: Layers, card: Card) -> str:
     names = {card.id, *(f"{layer.alias}:{card.id}" for layer in brain.layers)}
     asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=_LOOKED_AT)
     for event in reversed(asked):
-        noted = event.record.get(OUTCOME)
-        for one in noted if isinstance(noted, list) else ():
-            if isinstance(one, dict) and one.get("given") is True and one.get("id") in names:
-                return event.text
+        if any(o.get("given") is True and o.get("id") in names for o in _read_noted(event) or ()):
+            return event.text
     return ""
 
 
@@ -320,18 +277,15 @@ class NearMiss:
 
 def nearest(prompt: str, verdicts: Sequence[Verdict]) -> NearMiss | None:
     """Return the card that was nearest to being given for a prompt that was given none, if any."""
-    if any(one.given for one in verdicts):
+    if any(one.given for one in verdicts) or not prompt.strip():
         return None
     held = [
         NearMiss(card=one.id, prompt=prompt, confidence=one.confidence)
         for one in verdicts
-        if not one.given
-        and one.confidence is not None
-        and one.confidence >= LEAST
-        and one.rule == _GATE
-        and "not-for" not in one.reason
+        if one.rule == _GATE and one.confidence is not None and one.confidence >= LEAST
+        if "not-for" not in one.reason
     ]
-    return max(held, key=lambda one: one.confidence, default=None) if prompt.strip() else None
+    return max(held, key=lambda one: one.confidence, default=None)
 
 
 def find_near_misses(brain: Brain, *, now: float | None = None) -> list[NearMiss]:
@@ -340,17 +294,16 @@ def find_near_misses(brain: Brain, *, now: float | None = None) -> list[NearMiss
     At most three; one that was offered before, or whose card is gone, is left out.
     """
     since = (time.time() if now is None else now) - _WINDOW_SECONDS
-    asked = brain.layers[0].journal.events.find(kinds=ASKED, since=since, limit=_MISSES_LOOKED_AT)
+    journal = brain.layers[0].journal
+    asked = journal.events.find(kinds=ASKED, since=since, limit=_MISSES_LOOKED_AT)
     found: dict[tuple[str, str], NearMiss] = {}
     for event in reversed(asked):
-        one = nearest(event.text, _verdicts(event))
-        if one is None or _is_offered(brain, one) or (one.card, one.prompt) in found:
+        one = nearest(event.text, [_read_verdict(noted) for noted in _read_noted(event) or ()])
+        if one is None or journal.outcomes.is_noted(_key(one), one.card, _OFFERED):
             continue
-        try:
+        with contextlib.suppress(LessonsError):
             brain.cards.get(one.card)
-        except LessonsError:
-            continue
-        found[one.card, one.prompt] = one
+            found.setdefault((one.card, one.prompt), one)
         if len(found) == _MOST:
             break
     return list(found.values())
@@ -361,36 +314,20 @@ def note_offered(brain: Brain, one: NearMiss) -> None:
     brain.layers[0].journal.outcomes.note(_key(one), one.card, _OFFERED, at=time.time())
 
 
-def _is_offered(brain: Brain, one: NearMiss) -> bool:
-    return brain.layers[0].journal.outcomes.is_noted(_key(one), one.card, _OFFERED)
-
-
 def _key(one: NearMiss) -> str:
     return f"near-miss:{zlib.crc32(one.prompt.encode('utf-8', 'replace')):08x}"
 
 
-def _verdicts(event: Event) -> list[Verdict]:
-    noted = event.record.get(OUTCOME)
-    told = [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else []
-    return [
-        Verdict(
-            id=str(one.get("id", "")),
-            reason=str(one.get("reason", "")),
-            rule=find_rule(str(one.get("reason", ""))),
-            given=one.get("given") is True,
-            confidence=float(one.get("confidence") or 0),
-        )
-        for one in told
-    ]
-
-
-_BUDGET = "preflight.budget"
 _LARGEST = 1 << 20
 
 
 def is_too_small(block: Preflight) -> bool:
     """Return whether a block holds no lesson for the budget's sake alone."""
-    crowded = (h for h in block.withheld if find_rule(h.reason) == _BUDGET and h.card.kind != NOTE)
+    crowded = (
+        h
+        for h in block.withheld
+        if find_rule(h.reason) == "preflight.budget" and h.card.kind != NOTE
+    )
     return not block.lessons and any(crowded)
 
 

@@ -14,6 +14,7 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import tell_prompt
 from lessons_kb.brain.why import (
+    UNNOTED,
     NearMiss,
     Verdict,
     Why,
@@ -103,9 +104,8 @@ def why(
     language = brain.layers[0].settings.language
     for line in _why_lines(told, language, when=_ago(told.at) if told.at else ""):
         print_wrapped(line)
-    if told.source == "recomputed":
-        say("this session recorded no reasons; they are recomputed with today's cards")
-
+    if told.source == UNNOTED:
+        say("this session recorded no reasons")
     if near := nearest(told.prompt, told.verdicts):
         offer(brain, near)
 

@@ -7,7 +7,6 @@ things. The figures of ``python -m benchmarks dedup`` hold for the thresholds be
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -15,11 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lessons_kb.cards.links import normal_title
 from lessons_kb.model import Card
 from lessons_kb.text.analyzer import STOP_WORDS, analyze
+
+if TYPE_CHECKING:
+    from lessons_kb.search.rank_bm25_engine import LuceneBM25
 
 SAME = "same"
 NEAR = "near"
@@ -29,7 +31,6 @@ PROPOSED = 0.55
 """Similarity from which a card is proposed: recall .59 at precision .96 on pairs/ko_question."""
 _CANDIDATES = 20
 _UNINDEXED = 32
-_K1, _B = 1.2, 0.75
 _DENSE = "\u1100-\u11ff\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3"
 _TURNING = frozenset(
     """
@@ -63,7 +64,8 @@ class Duplicates:
         self._titles: dict[str, list[Card]] = {}
         for card in self._cards:
             self._titles.setdefault(normal_title(card.title), []).append(card)
-        self._bm25: Any = None
+        self._bm25: LuceneBM25 | None = None
+        self._indexed = 0
 
     def add(self, card: Card) -> None:
         """Take in a card that was written since."""
@@ -155,20 +157,12 @@ def _same_title(card: Card) -> NearDuplicate:
     )
 
 
-def _index(cards: Sequence[Card]) -> Any:
-
-    from rank_bm25 import BM25Okapi
-
-    class Lucene(BM25Okapi):  # type: ignore[misc]
-        """The library's own idf is negative for words in most documents."""
-
-        def _calc_idf(self, nd: dict[str, int]) -> None:
-            for term, n in nd.items():
-                self.idf[term] = math.log(1 + (self.corpus_size - n + 0.5) / (n + 0.5))
+def _index(cards: Sequence[Card]) -> LuceneBM25:
+    from lessons_kb.search.rank_bm25_engine import LuceneBM25
 
     texts = (f"{card.title}\n{_said(card)}\n{' '.join(card.symptoms)}" for card in cards)
     # A corpus without a single term would divide by zero.
-    return Lucene([analyze(text) or ["\0"] for text in texts], k1=_K1, b=_B)
+    return LuceneBM25([analyze(text) or ["\0"] for text in texts])
 
 
 def _said(card: Card) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log
 
+from lessons_kb.search.engine_protocol import idf
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean, defang
 from lessons_kb.text.sentences import split_sentences
@@ -26,13 +26,9 @@ _HEADER = r"---[ \t]*\n(?s:.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 
 
 def weigh_terms(query: str, frequencies: Mapping[str, int], size: int) -> dict[str, float]:
-    """Return each term of a query with its idf, ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    weights: dict[str, float] = {}
-    for term in analyze(query):
-        if term not in weights:
-            count = max(0, frequencies.get(term, 0))
-            weights[term] = log(1 + (max(size, count) - count + 0.5) / (count + 0.5))
-    return weights
+    """Return each term of a query with its idf."""
+    terms = dict.fromkeys(analyze(query))
+    return {term: idf(max(0, frequencies.get(term, 0)), size) for term in terms}
 
 
 def overlap(text: str, weights: Mapping[str, float]) -> float:

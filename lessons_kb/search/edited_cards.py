@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import log
 
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     K1,
     B,
+    CardTerms,
     Engine,
-    join_pairs,
+    idf,
     join_terms,
     order_hits,
     plain_term,
+    read_terms,
 )
 
 Terms = Mapping[str, Sequence[str]]
@@ -32,9 +33,7 @@ class Overlay:
     def __init__(self, engine: Engine, edited: Mapping[int, Terms]) -> None:
         self._engine = engine
         self._edited = {
-            number: {
-                field: join_terms(terms[field]).split() for field in FIELDS if terms.get(field)
-            }
+            number: read_terms({field: join_terms(terms.get(field, ())) for field in FIELDS})
             for number, terms in edited.items()
         }
 
@@ -44,26 +43,24 @@ class Overlay:
         """Return the best ``limit`` numbers with scores, as ``Engine.search`` does."""
         found = self._engine.search(terms, weights, limit + len(self._edited) if limit > 0 else 0)
         hits = [hit for hit in found if hit[0] not in self._edited]
-        scores = {n: self._score(fields, terms, weights) for n, fields in self._edited.items()}
-        return order_hits([*hits, *((n, s) for n, s in scores.items() if s > 0)], max(limit, 0))
+        scores = [(n, self._score(card, terms, weights)) for n, card in self._edited.items()]
+        return order_hits([*hits, *(hit for hit in scores if hit[1] > 0)], max(limit, 0))
 
     def _score(
-        self, fields: Terms, terms: Mapping[str, float], weights: Mapping[str, float]
+        self, card: CardTerms, terms: Mapping[str, float], weights: Mapping[str, float]
     ) -> float:
         size, score = max(self._engine.size(), 1), 0.0
-        for field, words in fields.items():
-            weight = weights.get(field, 0.0)
-            counts = {term: words.count(plain_term(term)) for term in terms}
-            counts = {term: count for term, count in counts.items() if count and terms[term] > 0}
-            if weight <= 0 or not counts:
+        for field, (distinct, length, text) in card.items():
+            weight, words = weights.get(field, 0.0), text.split()
+            shared = [t for t, asked in terms.items() if asked > 0 and plain_term(t) in distinct]
+            if weight <= 0 or not shared:
                 continue
             # A word that is new tells no mean; among its neighbours are some that do.
-            frequencies, mean = self._engine.statistics(field, [*counts, *words[:_NEIGHBOURS]])
-            norm = K1 * (1 - B + B * len(words) / (mean or len(words)))
-            for term, count in counts.items():
-                n = min(max(frequencies[term], 1), size)
-                idf = log(1 + (size - n + 0.5) / (n + 0.5))
-                score += weight * terms[term] * idf * count * (K1 + 1) / (count + norm)
+            frequencies, mean = self._engine.statistics(field, [*shared, *words[:_NEIGHBOURS]])
+            norm = K1 * (1 - B + B * length / (mean or length))
+            for term in shared:
+                count, n = words.count(plain_term(term)), min(max(frequencies[term], 1), size)
+                score += weight * terms[term] * idf(n, size) * count * (K1 + 1) / (count + norm)
         return score
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
@@ -72,43 +69,17 @@ class Overlay:
         1 for one that stands in edited cards alone: a search asks for no word that is nowhere.
         """
         found = self._engine.document_frequencies(terms)
-        new = [term for term, count in found.items() if not count]
-        edited = {word for fields in self._edited.values() for word in fields.get("body", ())}
-        return found | {term: 1 for term in new if plain_term(term) in edited}
+        edited = [card["body"][0] for card in self._edited.values() if "body" in card]
+        return {
+            term: count or int(any(plain_term(term) in words for words in edited))
+            for term, count in found.items()
+        }
 
-    def find_terms(
-        self, numbers: Iterable[int], terms: Iterable[str]
-    ) -> dict[int, dict[str, tuple[str, ...]]]:
-        """Return, for each number that exists, field → those of the terms that stand in it."""
-        asked, here = list(terms), set(numbers)
-        found = self._engine.find_terms(here - self._edited.keys(), asked)
-        for number in here & self._edited.keys():
-            words = {field: set(words) for field, words in self._edited[number].items()}
-            standing = {
-                field: tuple(term for term in asked if plain_term(term) in words[field])
-                for field in words
-            }
-            found[number] = {field: terms for field, terms in standing.items() if terms}
-        return found
-
-    def count_phrases(
-        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
-    ) -> dict[int, int]:
-        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
-        asked, here = join_pairs(pairs), set(numbers)
-        found = self._engine.count_phrases(here - self._edited.keys(), pairs)
-        for number in here & self._edited.keys():
-            body = f" {' '.join(self._edited[number].get('body', ()))} "
-            found[number] = sum(phrase in body for _first, _second, phrase in asked)
-        return found
-
-    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
-        """Return, for each number that exists, field → how many terms it holds, if any."""
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
         here = set(numbers)
-        found = self._engine.lengths(here - self._edited.keys())
-        for number in here & self._edited.keys():
-            found[number] = {field: len(words) for field, words in self._edited[number].items()}
-        return found
+        found = self._engine.documents(here - self._edited.keys())
+        return found | {number: self._edited[number] for number in here & self._edited.keys()}
 
     def size(self) -> int:
         """Return the number of live cards."""

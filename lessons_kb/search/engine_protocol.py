@@ -1,11 +1,12 @@
-"""What every text index can do, and the constants of BM25 that all of them share."""
+"""What every text index can do, and the parts of BM25 that all of them share."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from math import log
+from typing import Any, Protocol
 
 from lessons_kb.errors import IndexBroken
 from lessons_kb.model import FIELDS
@@ -16,6 +17,15 @@ B = 0.75
 """How much a long field is held against a card."""
 
 _DIGITS = 5
+
+CardTerms = Mapping[str, tuple[frozenset[str], int, str]]
+"""Field → the different terms in it, how many terms it holds, and all of them in order, each
+between blanks. Empty fields are left out."""
+
+
+def idf(n: int, size: int) -> float:
+    """Return the idf of Lucene for a term that stands in ``n`` of ``size`` documents."""
+    return log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
 
 
 def rounded(score: float) -> float:
@@ -32,31 +42,15 @@ class Reader(Protocol):
         """Return the best ``limit`` numbers with scores, best first, ties by number.
 
         ``terms`` maps a term to its weight in the query, ``weights`` a field to its weight; the
-        score is the sum over both of weight times weight times BM25, with the idf of Lucene,
-        ``ln(1 + (N - n + 0.5) / (n + 0.5))``. What does not match is not returned.
+        score is the sum over both of weight times weight times BM25, with `idf`. What does not
+        match is not returned.
         """
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many cards' ``body`` each term stands, 0 included."""
 
-    def find_terms(
-        self, numbers: Iterable[int], terms: Iterable[str]
-    ) -> dict[int, dict[str, tuple[str, ...]]]:
-        """Return, for each number that exists, field → those of the terms that stand in it.
-
-        Fields without any are left out; terms keep the order given.
-        """
-
-    def count_phrases(
-        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
-    ) -> dict[int, int]:
-        """Return, for each number that exists, how many of the pairs stand in its ``body`` so.
-
-        A pair is two terms; they stand so where the second follows the first.
-        """
-
-    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
-        """Return, for each number that exists, field → how many terms it holds, if any."""
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
 
     def size(self) -> int:
         """Return the number of live cards."""
@@ -122,10 +116,46 @@ def join_terms(terms: Sequence[str]) -> str:
     return " ".join(filter(None, map(plain_term, terms)))
 
 
-def join_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """Return each pair as it is stored, and how it stands in a text of terms between blanks."""
-    plain = [(plain_term(first), plain_term(second)) for first, second in pairs]
-    return [(first, second, f" {first} {second} ") for first, second in plain if first and second]
+def read_terms(texts: Mapping[str, str]) -> CardTerms:
+    """Return the terms of a card whose fields were joined by `join_terms`."""
+    return {
+        field: (frozenset(terms), len(terms), f" {text} ")
+        for field in FIELDS
+        if (text := texts.get(field)) and (terms := text.split(" "))
+    }
+
+
+def find_terms(card: CardTerms, terms: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return field → those of the terms that stand in it; ``terms`` as (term, `plain_term`)."""
+    return {
+        field: here
+        for field, (words, _length, _text) in card.items()
+        if (here := tuple([term for term, plain in terms if plain in words]))
+    }
+
+
+def count_phrases(card: CardTerms, pairs: Iterable[tuple[str, str]]) -> int:
+    """Return how many of the pairs of plain terms stand side by side in the ``body`` of a card."""
+    words, _length, text = card.get("body", (frozenset(), 0, ""))
+    return sum(
+        first in words and second in words and f" {first} {second} " in text
+        for first, second in pairs
+    )
+
+
+def find_best(
+    fetch: Callable[[int], list[tuple[Any, float]]], limit: int
+) -> list[tuple[Any, float]]:
+    """Return the best hits down to the last that ties with the place ``limit``.
+
+    ``fetch`` returns so many of them, best first, and may have left out others of equal score.
+    """
+    most = limit + 8
+    while True:
+        found = fetch(most)
+        if len(found) < most or rounded(found[-1][1]) < rounded(found[limit - 1][1]):
+            return found
+        most *= 4
 
 
 def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
@@ -145,52 +175,26 @@ def check_stamp(found: str, expected: str) -> None:
         raise IndexBroken(f"the index holds commit {number}, not {right}")
 
 
-BUCKETS = 2**14
-"""Document frequencies are kept in so many places, or in a power of two below that; terms of one
-dimension are always of one bucket."""
-DIMENSIONS = 2**32
-"""What an engine takes for an index."""
-_SALT = "lessons_kb 1"
-MOST_SALTS = 16
-"""A term that meets another one at each of them shares its dimension."""
+def find_dimension(field: str, term: str) -> int:
+    """Return the dimension of a term of a field in a sparse vector.
 
-Salts = Mapping[tuple[str, str], int]
-"""(Field, term) → the salt of its dimension where that is not 0."""
-
-
-def find_bucket(term: str) -> int:
-    """Return the bucket of a term, from 0."""
-    return _hash("", term, 0) % BUCKETS
-
-
-def find_dimension(field: str, term: str, salt: int = 0) -> int:
-    """Return the dimension of a term of a field; all fields of a term share its low bits.
-
-    Low bits that name the bucket let a collision be found by reading one bucket.
+    Of 200,000 different terms a handful share one of 2**32: too few to change an order.
     """
-    high = _hash(field, term, salt) % (DIMENSIONS // BUCKETS)
-    return high * BUCKETS + _hash("", term, salt) % BUCKETS
+    text = f"{field}\0{term}".encode(errors="surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
 
 
 def build_vector(
-    fields: Mapping[str, str], means: Mapping[str, float], salts: Salts
+    fields: Mapping[str, str], means: Mapping[str, float]
 ) -> tuple[list[int], list[float]]:
     """Return dimensions and values of a card; ``fields`` maps a field to its terms in one text."""
-    values: dict[int, float] = {}
-    for field in FIELDS:
-        words = fields.get(field, "").split()
+    values: dict[int, float] = defaultdict(float)
+    for field, text in fields.items():
+        words = text.split()
         norm = K1 * (1 - B + B * len(words) / (means.get(field) or len(words) or 1))
         for term, count in Counter(words).items():
-            dimension = find_dimension(field, term, salts.get((field, term), 0))
-            value = count * (K1 + 1) / (count + norm)
-            values[dimension] = values.get(dimension, 0.0) + value
+            values[find_dimension(field, term)] += count * (K1 + 1) / (count + norm)
     return list(values), list(values.values())
-
-
-def find_salt(field: str, term: str, is_taken: Callable[[int], bool]) -> int:
-    """Return the first salt with a dimension that is free, 0 where there is none."""
-    free = (n for n in range(MOST_SALTS) if not is_taken(find_dimension(field, term, n)))
-    return next(free, 0)
 
 
 def sum_up(hashes: Mapping[int, str]) -> int:
@@ -202,8 +206,3 @@ def sum_up(hashes: Mapping[int, str]) -> int:
         int.from_bytes(hashlib.blake2b(f"{n} {text}".encode(), digest_size=16).digest(), "big")
         for n, text in hashes.items()
     )
-
-
-def _hash(field: str, term: str, salt: int) -> int:
-    text = f"{_SALT}\0{salt}\0{field}\0{term}".encode(errors="surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")

@@ -6,7 +6,6 @@ Its documents live in one SQLite file, so that an update is atomic and other pro
 from __future__ import annotations
 
 import json
-import math
 import os
 import sqlite3
 import zlib
@@ -19,24 +18,28 @@ from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     K1,
     B,
+    CardTerms,
     check_stamp,
-    join_pairs,
+    idf,
     join_terms,
     order_hits,
     plain_term,
+    read_terms,
 )
 
 _FILE = "documents.sqlite"
 _APPLICATION = 0x6C6B6262  # tells our file from any other SQLite file
 
 
-class _LuceneBM25(BM25Okapi):  # type: ignore[misc]
+class LuceneBM25(BM25Okapi):  # type: ignore[misc]
     """rank-bm25 with Lucene's idf: the library's own is negative for words in most documents."""
+
+    def __init__(self, corpus: Sequence[Sequence[str]]) -> None:
+        super().__init__(corpus, k1=K1, b=B)
 
     def _calc_idf(self, nd: Mapping[str, int]) -> None:
         self.document_count = nd
-        for term, n in nd.items():
-            self.idf[term] = math.log(1 + (self.corpus_size - n + 0.5) / (n + 0.5))
+        self.idf = {term: idf(n, self.corpus_size) for term, n in nd.items()}
 
 
 class RankBM25Engine:
@@ -57,9 +60,8 @@ class RankBM25Engine:
         )
         self._stamp = ""
         self._numbers: list[int] = []
-        self._models: dict[str, _LuceneBM25] = {}
-        self._bodies: dict[int, str] = {}
-        """Number → its terms in order, between blanks."""
+        self._models: dict[str, LuceneBM25] = {}
+        self._documents: dict[int, CardTerms] = {}
         try:
             self._prepare(create=create)
             self.reload()
@@ -131,9 +133,7 @@ class RankBM25Engine:
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many cards' ``body`` each term stands, 0 included."""
-        body = self._models.get("body")
-        counted = body.document_count if body else {}
-        return {term: counted.get(plain_term(term), 0) for term in terms}
+        return self.statistics("body", terms)[0]
 
     def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
         """Return in how many cards' ``field`` each term stands, and its mean length."""
@@ -142,46 +142,9 @@ class RankBM25Engine:
         frequencies = {term: counted.get(plain_term(term), 0) for term in terms}
         return frequencies, float(model.avgdl) if model else 0.0
 
-    def find_terms(
-        self, numbers: Iterable[int], terms: Iterable[str]
-    ) -> dict[int, dict[str, tuple[str, ...]]]:
-        """Return, for each number that exists, field → those of the terms that stand in it."""
-        asked = [(term, plain_term(term)) for term in terms]
-        places = {number: place for place, number in enumerate(self._numbers)}
-        found: dict[int, dict[str, tuple[str, ...]]] = {}
-        for number in numbers:
-            if number not in places:
-                continue
-            found[number] = {}
-            for field, model in self._models.items():
-                counts = model.doc_freqs[places[number]]
-                if here := tuple(term for term, plain in asked if plain in counts):
-                    found[number][field] = here
-        return found
-
-    def count_phrases(
-        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
-    ) -> dict[int, int]:
-        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
-        asked = join_pairs(pairs)
-        return {
-            number: sum(phrase in self._bodies[number] for _first, _second, phrase in asked)
-            for number in numbers
-            if number in self._bodies
-        }
-
-    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
-        """Return, for each number that exists, field → how many terms it holds, if any."""
-        places = {number: place for place, number in enumerate(self._numbers)}
-        return {
-            number: {
-                field: length
-                for field, model in self._models.items()
-                if (length := model.doc_len[places[number]])
-            }
-            for number in numbers
-            if number in places
-        }
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
+        return {n: self._documents[n] for n in numbers if n in self._documents}
 
     def size(self) -> int:
         """Return the number of live cards."""
@@ -225,16 +188,14 @@ class RankBM25Engine:
             raise self._error(error) from None
         self._stamp = f"{commit} {zlib.crc32(repr(rows).encode())}"
         self._numbers = [number for number, _ in rows]
-        bodies = [f" {document['body']} " for document in fields]
-        self._bodies = dict(zip(self._numbers, bodies, strict=True))
+        self._documents = dict(zip(self._numbers, map(read_terms, fields), strict=True))
         # The library divides by the mean length: a field that is empty everywhere has no model.
-        self._models = {name: _LuceneBM25(c, k1=K1, b=B) for name, c in corpora.items() if any(c)}
+        self._models = {name: LuceneBM25(c) for name, c in corpora.items() if any(c)}
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
         self._connection.close()
-        self._models = {}
-        self._bodies = {}
+        self._models, self._documents = {}, {}
 
     def _error(self, error: Exception) -> StorageError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF

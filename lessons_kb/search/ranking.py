@@ -8,7 +8,7 @@ from math import log, log2, prod
 
 from lessons_kb.config import Ranking
 from lessons_kb.model import Card, Hit, Query
-from lessons_kb.search.engine_protocol import rounded
+from lessons_kb.search.engine_protocol import idf, rounded
 
 _MOST_DOUBLINGS = 10
 """Beyond 1,024 occurrences a card grows no louder: counters can run away."""
@@ -66,9 +66,7 @@ def reduce_terms(
     if len(known) > limit:
 
         def information(term: str) -> float:
-            n = frequencies[term]
-            idf = log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
-            return idf * weights[term]
+            return idf(frequencies[term], size) * weights[term]
 
         known = sorted(known, key=information, reverse=True)[:limit]
     kept = set(known)

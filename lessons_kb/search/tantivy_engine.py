@@ -16,20 +16,16 @@ from tantivy import Query
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
+    CardTerms,
     check_stamp,
-    join_pairs,
+    find_best,
     join_terms,
     order_hits,
     plain_term,
-    rounded,
+    read_terms,
 )
 
 _T = TypeVar("_T")
-_Stored = dict[str, tuple[frozenset[str], int, str]]
-"""Field → the different terms in it, how many terms it holds, and all of them in order."""
-
-
-_EMPTY: tuple[frozenset[str], int, str] = (frozenset(), 0, "")
 _KEY = "key"
 _FREQUENCY = "freq"  # postings without positions: half the disk; phrases are asked of a few hits
 
@@ -67,7 +63,7 @@ class TantivyEngine:
     """
 
     # Of the commit that is seen; `reload` begins them anew.
-    _documents: dict[int, _Stored]
+    _documents: dict[int, CardTerms]
     _frequencies: dict[str, int]
     _means: dict[str, float]
     """Field → mean length, as far as asked for."""
@@ -112,47 +108,35 @@ class TantivyEngine:
         One flat union of term queries lets tantivy skip blocks that cannot reach the best
         (measured: 0.85 ms for 25 terms over six fields of 12,000 cards; nested by field 1.2).
         """
-        if limit < 1:
-            return []
-        return self._guarded(lambda: self._search(terms, weights, limit))
 
-    def _union(
-        self,
-        searcher: tantivy.Searcher,
-        terms: Mapping[str, float],
-        weights: Mapping[str, float],
-    ) -> Query | None:
-        union = [
-            (
-                tantivy.Occur.Should,
-                Query.boost_query(
-                    Query.term_query(self._schema, field, plain, _FREQUENCY), weight * count
-                ),
-            )
-            for field, weight in weights.items()
-            if weight > 0
-            for term, count in terms.items()
-            if count > 0 and (plain := plain_term(term)) and searcher.doc_freq(field, plain)
-        ]
-        return Query.boolean_query(union) if union else None
+        def work() -> list[tuple[int, float]]:
+            searcher = self._index.searcher()
+            union = [
+                (
+                    tantivy.Occur.Should,
+                    Query.boost_query(
+                        Query.term_query(self._schema, field, plain, _FREQUENCY), weight * count
+                    ),
+                )
+                for field, weight in weights.items()
+                if weight > 0
+                for term, count in terms.items()
+                if count > 0 and (plain := plain_term(term)) and searcher.doc_freq(field, plain)
+            ]
+            if not union:
+                return []
+            query = Query.boolean_query(union)
 
-    def _search(
-        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
-    ) -> list[tuple[int, float]]:
-        searcher = self._index.searcher()
-        query = self._union(searcher, terms, weights)
-        if query is None:
-            return []
-        most = limit + 8
-        while True:
-            found = searcher.search(query, most, count=False).hits
-            # What ties with the last place may stand in another segment: look further down.
-            if len(found) < most or rounded(found[-1][0]) < rounded(found[limit - 1][0]):
-                break
-            most *= 4
-        keys = searcher.fast_field_values(_KEY, [address for _, address in found])
-        hits = [(_number(key), score) for key, (score, _) in zip(keys, found, strict=True)]
-        return order_hits(hits, limit)
+            def fetch(most: int) -> list[tuple[Any, float]]:
+                hits = searcher.search(query, most, count=False).hits
+                return [(address, score) for score, address in hits]
+
+            found = find_best(fetch, limit)
+            keys = searcher.fast_field_values(_KEY, [address for address, _ in found])
+            scored = zip(keys, found, strict=True)
+            return order_hits([(_number(key), score) for key, (_, score) in scored], limit)
+
+        return self._guarded(work) if limit > 0 else []
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many cards' ``body`` each term stands, 0 included."""
@@ -177,85 +161,41 @@ class TantivyEngine:
         def count() -> tuple[dict[str, int], float]:
             searcher = self._index.searcher()
             counts = {term: searcher.doc_freq(field, plain_term(term)) for term in asked}
-            if not self._means.get(field):
-                means = (measure(term) for term in asked if counts[term])
-                self._means[field] = next(filter(None, means), 0.0)
-            return counts, self._means[field]
-
-        def measure(term: str) -> float:
-            """Read the mean from an explanation: the library tells it nowhere else."""
-            searcher = self._index.searcher()
-            query = Query.term_query(self._schema, field, plain_term(term), _FREQUENCY)
-            for _score, address in searcher.search(query, 1, count=False).hits:
-                return _find_mean(json.loads(query.explain(searcher, address).to_json()))
-            return 0.0
+            for term in asked if not self._means.get(field) else ():
+                # An explanation of a score names the mean; the library tells it nowhere else.
+                query = Query.term_query(self._schema, field, plain_term(term), _FREQUENCY)
+                for _score, address in searcher.search(query, 1, count=False).hits:
+                    explained = json.loads(query.explain(searcher, address).to_json())
+                    self._means[field] = _find_mean(explained)
+                if self._means.get(field):
+                    break
+            return counts, self._means.get(field, 0.0)
 
         asked = list(terms)
         return self._guarded(count)
 
-    def find_terms(
-        self, numbers: Iterable[int], terms: Iterable[str]
-    ) -> dict[int, dict[str, tuple[str, ...]]]:
-        """Return, for each number that exists, field → those of the terms that stand in it."""
-        asked = [(term, plain) for term in terms if (plain := plain_term(term))]
-        return {
-            number: {
-                field: tuple(here)
-                for field, (words, _length, _text) in fields.items()
-                if (here := [term for term, plain in asked if plain in words])
-            }
-            for number, fields in self._read_documents(numbers).items()
-        }
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
 
-    def count_phrases(
-        self, numbers: Iterable[int], pairs: Sequence[tuple[str, str]]
-    ) -> dict[int, int]:
-        """Return, for each number that exists, how many of the pairs stand in its ``body`` so."""
-        asked = join_pairs(pairs)
-        found = {}
-        for number, fields in self._read_documents(numbers).items():
-            words, _length, text = fields.get("body", _EMPTY)
-            found[number] = sum(
-                first in words and second in words and phrase in text
-                for first, second, phrase in asked
-            )
-        return found
-
-    def lengths(self, numbers: Iterable[int]) -> dict[int, dict[str, int]]:
-        """Return, for each number that exists, field → how many terms it holds, if any."""
-        return {
-            number: {field: length for field, (_words, length, _text) in fields.items()}
-            for number, fields in self._read_documents(numbers).items()
-        }
-
-    def _read_documents(self, numbers: Iterable[int]) -> dict[int, _Stored]:
-        def read(missing: list[int]) -> dict[int, _Stored]:
+        def read() -> None:
             searcher = self._index.searcher()
-            addresses = self._addresses(searcher, missing)
-            return {
-                number: _read_fields(searcher.doc(address)) for number, address in addresses.items()
-            }
+            query = Query.boolean_query(
+                [
+                    (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
+                    for number in missing
+                ]
+            )
+            found = searcher.search(query, len(missing), count=False).hits
+            keys = searcher.fast_field_values(_KEY, [address for _, address in found])
+            for key, (_, address) in zip(keys, found, strict=True):
+                known[_number(key)] = read_terms(_read_texts(searcher.doc(address)))
 
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}  # not cleared: another thread may be reading it
         known, distinct = self._documents, list(dict.fromkeys(numbers))
         if missing := [number for number in distinct if number not in known]:
-            known |= self._guarded(lambda: read(missing))
+            self._guarded(read)
         return {number: known[number] for number in distinct if number in known}
-
-    def _addresses(
-        self, searcher: tantivy.Searcher, numbers: list[int]
-    ) -> dict[int, tantivy.DocAddress]:
-        query = Query.boolean_query(
-            [
-                (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
-                for number in numbers
-            ]
-        )
-        found = searcher.search(query, len(numbers), count=False).hits
-        addresses = [address for _, address in found]
-        keys = searcher.fast_field_values(_KEY, addresses)
-        return {_number(key): address for key, address in zip(keys, addresses, strict=True)}
 
     def size(self) -> int:
         """Return the number of live cards."""
@@ -264,7 +204,7 @@ class TantivyEngine:
     def needs_compaction(self) -> bool:
         """Tell whether so much of what is stored is deleted that the idf is off."""
         try:
-            segments = self._read_segments()
+            segments = self._read_meta()["segments"]
             stored = sum(segment["max_doc"] for segment in segments)
             deleted = sum(
                 (segment["deletes"] or {}).get("num_deleted_docs", 0) for segment in segments
@@ -312,10 +252,6 @@ class TantivyEngine:
                     if not entry.is_file(follow_symlinks=False):
                         raise ValueError(f"{entry.name} is not a file")
 
-    def _read_segments(self) -> list[dict[str, Any]]:
-        segments: list[dict[str, Any]] = self._read_meta()["segments"]
-        return segments
-
     def _read_meta(self) -> dict[str, Any]:
         with open(os.path.join(self._directory, "meta.json"), encoding="utf-8") as file:
             meta: dict[str, Any] = json.load(file)
@@ -335,18 +271,14 @@ class TantivyEngine:
             keys = searcher.fast_field_values(_KEY, addresses)
             writer.delete_all_documents()
             for key, address in zip(keys, addresses, strict=True):
-                stored = searcher.doc(address)
-                texts = {field: stored.get_first(field) or "" for field in FIELDS}
-                writer.add_document(_document(_number(key), texts))
+                writer.add_document(_document(_number(key), _read_texts(searcher.doc(address))))
 
         self._commit(write)
 
     def reload(self) -> None:
         """See what other processes have committed since."""
         self._guarded(self._index.reload)
-        self._documents = {}
-        self._frequencies = {}
-        self._means = {}
+        self._documents, self._frequencies, self._means = {}, {}, {}
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
@@ -446,9 +378,5 @@ def _check_sum(name: str, data: bytes) -> None:
         raise ValueError(f"{name} is damaged")
 
 
-def _read_fields(document: tantivy.Document) -> _Stored:
-    return {
-        field: (frozenset(terms), len(terms), f" {text} ")
-        for field in FIELDS
-        if (text := document.get_first(field)) and (terms := text.split(" "))
-    }
+def _read_texts(document: tantivy.Document) -> dict[str, str]:
+    return {field: document.get_first(field) or "" for field in FIELDS}

@@ -410,15 +410,9 @@ def test_only_who_has_a_server_pays_for_it(project, settings):
         words = [sys.executable, "-I", "-c", fire, json.dumps({"session_id": session, **event})]
         return set(subprocess.run(words, capture_output=True, check=True).stdout.decode().split())
 
-    net = {
-        "http.client",
-        "ssl",
-        "keyring",
-        "urllib.parse",
-        "lessons_kb.brain.shared_server",
-    }
+    net = {"http.client", "ssl", "keyring"}
     assert "http.client" in loaded("s1")
     settings().write_text("[check]\nseconds = 3\n")
-    assert not loaded("s2") & {"http.client", "ssl", "keyring"}
+    assert not loaded("s2") & net
     settings().unlink()
     assert not loaded("s3") & net

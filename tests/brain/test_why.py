@@ -1,4 +1,4 @@
-"""Why a session was given what it was given: noted by hooks, recomputed, or asked for dry."""
+"""Why a session was given what it was given: noted by hooks, or asked for dry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.why import (
     DRY,
     NOTED,
-    RECOMPUTED,
+    UNNOTED,
     Why,
     explain_prompt,
     find_rule,
@@ -133,21 +133,15 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain: Brain) -> No
     assert [one.id for one in told(brain).verdicts if one.given] == [TELEGRAM]
 
 
-def test_an_older_session_is_recomputed_and_says_so(brain: Brain) -> None:
+def test_a_session_without_reasons_tells_what_it_was_given(brain: Brain) -> None:
     journal = brain.layers[0].journal
     at = time.time() - 5
     journal.events.append(Event(kind="prompt", at=at, session="old", text=PROMPT))
     turn = journal.next_turn("old")
     journal.record_injections("old", turn=turn, at=int(at), cards=[("lessons/shell.md", "x", 9)])
     why = told(brain, "old")
-    assert why.source == RECOMPUTED
-    assert [one.id for one in why.verdicts if one.given] == ["lessons/shell.md"]
-    assert why.verdicts[0].changed
-    assert why.verdicts[0].reason.startswith("would be suppressed today: ")
-    assert why.tokens == 9
-    (today,) = [one for one in why.verdicts if one.id == TELEGRAM]
-    assert not today.given
-    assert today.reason.startswith("would be injected today: ")
+    assert (why.source, why.tokens) == (UNNOTED, 9)
+    assert [(one.id, one.changed) for one in why.verdicts] == [("lessons/shell.md", True)]
 
 
 def test_a_session_with_lessons_but_no_prompt(brain: Brain) -> None:

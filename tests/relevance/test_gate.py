@@ -14,6 +14,7 @@ from lessons_kb.data import read_lines
 from lessons_kb.model import Card, Hit, Query
 from lessons_kb.relevance.background_prompts import measure_background
 from lessons_kb.relevance.gate import Evidence, judge
+from lessons_kb.search.engine_protocol import count_phrases, find_terms
 from lessons_kb.search.engine_registry import open_engine
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours, get_share
@@ -136,9 +137,12 @@ class Brain:
         card = {n: Card(id=self.names[n - 1], kind="lesson", title="t") for n, _ in scored}
         hits = rank([(card[n], s) for n, s in scored], Query(text=prompt), DEFAULTS.ranking)
         numbers = {card[n].id: n for n, _ in scored}
-        found = self.engine.find_terms(numbers.values(), reduced)
-        lengths = self.engine.lengths(numbers.values())
-        phrases = self.engine.count_phrases(numbers.values(), find_neighbours(prompt))
+        documents = self.engine.documents(numbers.values())
+        asked = [(term, term) for term in reduced]
+        found = {n: find_terms(card, asked) for n, card in documents.items()}
+        lengths = {n: {f: one[1] for f, one in card.items()} for n, card in documents.items()}
+        pairs = find_neighbours(prompt)
+        phrases = {n: count_phrases(card, pairs) for n, card in documents.items()}
         evidence = Evidence(
             terms=reduced,
             frequencies=frequencies,
@@ -216,7 +220,7 @@ def test_the_only_card_of_a_brain_can_pass_and_can_be_held_back(tmp_path):
             terms=terms,
             frequencies=engine.document_frequencies(terms),
             size=1,
-            found={"a": engine.find_terms([1], terms)[1]},
+            found={"a": find_terms(engine.documents([1])[1], [(term, term) for term in terms])},
             lengths={"a": {"body": len(text)}},
         )
         ((_, score),) = engine.search(terms, {"body": 1.0}, 1)
