@@ -210,6 +210,8 @@ class _Query:
 
     def _windows(self) -> list[tuple[Collection[str], float]]:
         parts = [self.weights.keys() & part for part in self.evidence.parts]
+        if len(parts) == 1 and parts[0] == self.weights.keys():
+            return []  # the one part is all of it
         windows = [*parts, *(one | other for one, other in pairwise(parts))]
         return [(window, sum([self.weights[t] for t in window])) for window in windows]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -33,6 +34,9 @@ BEHIND, BUILDING = "the index is behind the files", "the index is being built"
 UNREADABLE, SETTINGS = "the index cannot be read", "the settings cannot be used"
 GONE = "the brain cannot be found"
 LOCAL = "the cluster does not answer: this is from the local index"
+LOOK_SECONDS = 0.05
+"""How long what was seen of a brain's folder holds: a look costs as much as a tenth of an answer,
+and a watcher tells of changes no sooner."""
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """What is the server's trouble, and not what was asked."""
 
@@ -47,6 +51,9 @@ class ServedBrain:
         self.name = name
         self.root = root
         self._workspace = Workspace(root, roots=(root,))
+        self._layers: Sequence[Layer] = ()
+        self._look_at = self._freshen_at = 0.0
+        self._trouble: str | LessonsError = ""
 
     def find(self, directory: str | None = None) -> Brain:
         """Return the brain, as fresh as a moment allows, for a directory of the client.
@@ -58,27 +65,33 @@ class ServedBrain:
         except BrainNotFound as error:
             self.note_stale(error)
             raise
-        try:
-            waiting = freshen(brain)[1]
-        except UNAVAILABLE as error:
-            self.note_stale(error)
-        else:
-            self.note_stale(BUILDING if waiting else _find_trouble(brain.layers))
+        if time.monotonic() >= self._freshen_at:
+            try:
+                waiting = freshen(brain)[1]
+                self._trouble = BUILDING if waiting else _find_trouble(brain.layers)
+            except UNAVAILABLE as error:
+                self._trouble = error
+            self._freshen_at = time.monotonic() + LOOK_SECONDS
+        self.note_stale(self._trouble)
         return brain
 
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
-        if not os.path.isdir(self.root):
-            raise BrainNotFound(f"{self.root} is not a folder any more")
-        layers = self._workspace.find().layers
-        return _Served(layers, directory=directory or "/", by=CALLER.get().name)
+        return _Served(self._look(), directory=directory or "/", by=CALLER.get().name)
+
+    def _look(self) -> Sequence[Layer]:
+        if time.monotonic() >= self._look_at:
+            if not os.path.isdir(self.root):
+                raise BrainNotFound(f"{self.root} is not a folder any more")
+            self._layers = self._workspace.find().layers
+            self._look_at = time.monotonic() + LOOK_SECONDS
+        return self._layers
 
     def answer(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Return what is asked of the brain, and tell the caller why it may be old."""
         answer = work(*args, **kwargs)
         try:
-            there = os.path.isdir(self.root)
-            self.note_stale(_find_trouble(self._workspace.find().layers) if there else GONE)
+            self.note_stale(_find_trouble(self._look()))
         except UNAVAILABLE as error:
             self.note_stale(error)
         return answer
