@@ -25,6 +25,7 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.service.web.callers import CALLER
+from lessons_kb.store.file_watcher import is_leased
 from lessons_kb.store.user_state import log_trouble
 
 T = TypeVar("T")
@@ -37,6 +38,8 @@ LOCAL = "the cluster does not answer: this is from the local index"
 LOOK_SECONDS = 0.05
 """How long what was seen of a brain's folder holds: a look costs as much as a tenth of an answer,
 and a watcher tells of changes no sooner."""
+WATCHER_SECONDS = 2.0
+"""Within which the process that watches a brain has indexed what changed; later nobody does."""
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """What is the server's trouble, and not what was asked."""
 
@@ -47,12 +50,14 @@ class ServedBrain:
     It stands where a ``Workspace`` does: ``find`` gives the brain for a directory of the client.
     """
 
-    def __init__(self, name: str, root: str) -> None:
+    def __init__(self, name: str, root: str, *, watched: bool = True) -> None:
+        """Unless it is ``watched`` by this process, another one indexes what changes."""
         self.name = name
         self.root = root
-        self._workspace = Workspace(root, roots=(root,))
+        self._watched = watched
+        self._workspace = Workspace(root, roots=(root,), watched=watched)
         self._layers: Sequence[Layer] = ()
-        self._look_at = self._freshen_at = 0.0
+        self._look_at = self._freshen_at = self._leased_at = 0.0
         self._trouble: str | LessonsError = ""
 
     def find(self, directory: str | None = None) -> Brain:
@@ -67,22 +72,31 @@ class ServedBrain:
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                waiting = freshen(brain)[1]
-                self._trouble = BUILDING if waiting else _find_trouble(brain.layers)
+                self._trouble = self._freshen(brain)
             except UNAVAILABLE as error:
                 self._trouble = error
             self._freshen_at = time.monotonic() + LOOK_SECONDS
         self.note_stale(self._trouble)
         return brain
 
+    def _freshen(self, brain: Brain) -> str:
+        """Read a few files that changed, unless another process is about to; return what is old."""
+        if not self._watched and all(layer.state for layer in brain.layers):
+            now = time.monotonic()
+            if all(is_leased(layer.cache, layer.root) for layer in brain.layers):
+                self._leased_at = now
+            elif now < self._leased_at + WATCHER_SECONDS:
+                return BEHIND
+        return BUILDING if freshen(brain)[1] else _find_trouble(brain.layers)
+
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
         return _Served(self._look(), directory=directory or "/", by=CALLER.get().name)
 
     def _look(self) -> Sequence[Layer]:
+        if not os.path.isdir(self.root):
+            raise BrainNotFound(f"{self.root} is not a folder any more")
         if time.monotonic() >= self._look_at:
-            if not os.path.isdir(self.root):
-                raise BrainNotFound(f"{self.root} is not a folder any more")
             self._layers = self._workspace.find().layers
             self._look_at = time.monotonic() + LOOK_SECONDS
         return self._layers
