@@ -10,7 +10,13 @@ from lessons_kb.learn.lesson_effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.search.engine_protocol import Reader, count_phrases, find_terms, plain_term
+from lessons_kb.search.engine_protocol import (
+    Reader,
+    count_phrases,
+    count_terms,
+    find_terms,
+    plain_term,
+)
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
@@ -133,10 +139,7 @@ def _add_cards(
     return replace(
         evidence,
         found={card: find_terms(one, asked) for card, one in documents.items()},
-        lengths={
-            card: {field: length for field, (_words, length, _text) in one.items()}
-            for card, one in documents.items()
-        },
+        lengths={card: count_terms(one) for card, one in documents.items()},
         phrases={card: count_phrases(one, pairs) for card, one in documents.items()},
         background={card: backgrounds[n] for card, n in numbers.items() if n in backgrounds},
     )

@@ -175,6 +175,9 @@ def serve(
     rate: Annotated[
         float, typer.Option(min=0.1, help="Requests a second that one token may send.")
     ] = 100.0,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes that answer; one more keeps the index.")
+    ] = 1,
     max_body: Annotated[
         int, typer.Option(min=1_000, max=32_000_000, help="Bytes that a request may have.")
     ] = 4_000_000,
@@ -213,6 +216,7 @@ def serve(
         roots,
         address,
         rate=rate,
+        workers=workers,
         max_body=max_body,
         branch=branch or BRANCH,
         ready=lambda: say(told),

@@ -208,7 +208,9 @@ class _Query:
         }
         self.length = log(max(len(evidence.terms), _FEWEST))
         parts = [self.weights.keys() & part for part in evidence.parts]
-        windows = [evidence.terms.keys(), *parts, *(one | other for one, other in pairwise(parts))]
+        windows = [evidence.terms.keys()]
+        if parts != [self.weights.keys()]:  # else the one part is all of it
+            windows += [*parts, *(one | other for one, other in pairwise(parts))]
         self.windows = [(window, sum([self.weights[t] for t in window])) for window in windows]
         """Each part of the query, each two neighbours, and all of it, with the sum of weights."""
 

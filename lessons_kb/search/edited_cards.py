@@ -50,14 +50,14 @@ class Overlay:
         self, card: CardTerms, terms: Mapping[str, float], weights: Mapping[str, float]
     ) -> float:
         size, score = max(self._engine.size(), 1), 0.0
-        for field, (distinct, length, text) in card.items():
+        for field, text in card.items():
             weight, words = weights.get(field, 0.0), text.split()
-            shared = [t for t, asked in terms.items() if asked > 0 and plain_term(t) in distinct]
+            shared = [t for t, asked in terms.items() if asked > 0 and plain_term(t) in words]
             if weight <= 0 or not shared:
                 continue
             # A word that is new tells no mean; among its neighbours are some that do.
             frequencies, mean = self._engine.statistics(field, [*shared, *words[:_NEIGHBOURS]])
-            norm = K1 * (1 - B + B * length / (mean or length))
+            norm = K1 * (1 - B + B * len(words) / (mean or len(words)))
             for term in shared:
                 count, n = words.count(plain_term(term)), min(max(frequencies[term], 1), size)
                 score += weight * terms[term] * idf(n, size) * count * (K1 + 1) / (count + norm)
@@ -69,9 +69,9 @@ class Overlay:
         1 for one that stands in edited cards alone: a search asks for no word that is nowhere.
         """
         found = self._engine.document_frequencies(terms)
-        edited = [card["body"][0] for card in self._edited.values() if "body" in card]
+        edited = [card.get("body", "") for card in self._edited.values()]
         return {
-            term: count or int(any(plain_term(term) in words for words in edited))
+            term: count or int(any(f" {plain_term(term)} " in text for text in edited))
             for term, count in found.items()
         }
 

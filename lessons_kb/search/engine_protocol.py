@@ -18,9 +18,9 @@ B = 0.75
 
 _DIGITS = 5
 
-CardTerms = Mapping[str, tuple[frozenset[str], int, str]]
-"""Field → the different terms in it, how many terms it holds, and all of them in order, each
-between blanks. Empty fields are left out."""
+CardTerms = Mapping[str, str]
+"""Field → its terms in order, each between two blanks: to look for a few of them in such a text
+takes a tenth of the time of a set made of it. Empty fields are left out."""
 
 
 def idf(n: int, size: int) -> float:
@@ -118,29 +118,28 @@ def join_terms(terms: Sequence[str]) -> str:
 
 def read_terms(texts: Mapping[str, str]) -> CardTerms:
     """Return the terms of a card whose fields were joined by `join_terms`."""
-    return {
-        field: (frozenset(terms), len(terms), f" {text} ")
-        for field in FIELDS
-        if (text := texts.get(field)) and (terms := text.split(" "))
-    }
+    return {field: f" {text} " for field in FIELDS if (text := texts.get(field))}
+
+
+def count_terms(card: CardTerms) -> dict[str, int]:
+    """Return field → how many terms it holds."""
+    return {field: text.count(" ") - 1 for field, text in card.items()}
 
 
 def find_terms(card: CardTerms, terms: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return field → those of the terms that stand in it; ``terms`` as (term, `plain_term`)."""
+    asked = [(term, f" {plain} ") for term, plain in terms]
     return {
         field: here
-        for field, (words, _length, _text) in card.items()
-        if (here := tuple([term for term, plain in terms if plain in words]))
+        for field, text in card.items()
+        if (here := tuple([term for term, plain in asked if plain in text]))
     }
 
 
 def count_phrases(card: CardTerms, pairs: Iterable[tuple[str, str]]) -> int:
     """Return how many of the pairs of plain terms stand side by side in the ``body`` of a card."""
-    words, _length, text = card.get("body", (frozenset(), 0, ""))
-    return sum(
-        first in words and second in words and f" {first} {second} " in text
-        for first, second in pairs
-    )
+    text = card.get("body", "")
+    return sum([f" {first} {second} " in text for first, second in pairs])
 
 
 def find_best(

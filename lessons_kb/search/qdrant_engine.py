@@ -263,8 +263,8 @@ class QdrantEngine:
 
     def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
         """Return in how many cards' ``field`` each term stands, and its mean length."""
-        held = [card[field][0] for card in self._read_terms().values() if field in card]
-        counts = {term: sum(plain_term(term) in words for words in held) for term in terms}
+        texts = [card.get(field, "") for card in self._read_terms().values()]
+        counts = {term: sum(f" {plain_term(term)} " in text for text in texts) for term in terms}
         return counts, self._head["means"].get(field, 0.0)
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:

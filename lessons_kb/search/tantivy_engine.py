@@ -29,9 +29,10 @@ _T = TypeVar("_T")
 _KEY = "key"
 _FREQUENCY = "freq"  # postings without positions: half the disk; phrases are asked of a few hits
 
-_DOCUMENTS_KEPT = 1_000
-"""About 20 kB each."""
-_FREQUENCIES_KEPT = 50_000
+_DOCUMENTS_KEPT = 5_000
+"""About 4 kB each."""
+_KEPT = 50_000
+"""Frequencies of terms, and clauses of searches."""
 _FOOTER_BYTES = 64
 """Fewer than a footer has; they hold the checksum of all above it."""
 _FOOTER_NUMBERS = 8
@@ -52,6 +53,9 @@ _REFUSALS = {
 """What to do about errors that no rebuild would fix; tantivy tells them in words alone."""
 _COMPACT_ABOVE = 0.1
 """Share of deleted documents above which the idf is off enough to compact."""
+_IN_ONE_PIECE = range(2_000, 20_000)
+"""Cards of an index that is fastest in one segment: 10,000 in five take a search twice as long.
+More than these are not written at once."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 
@@ -65,6 +69,8 @@ class TantivyEngine:
     # Of the commit that is seen; `reload` begins them anew.
     _documents: dict[int, CardTerms]
     _frequencies: dict[str, int]
+    _clauses: dict[tuple[str, str, float], tuple[tantivy.Occur, Query] | None]
+    """Field, term and boost → the clause of a search; None where the term is not in the field."""
     _means: dict[str, float]
     """Field → mean length, as far as asked for."""
 
@@ -111,18 +117,14 @@ class TantivyEngine:
 
         def work() -> list[tuple[int, float]]:
             searcher = self._index.searcher()
-            union = [
-                (
-                    tantivy.Occur.Should,
-                    Query.boost_query(
-                        Query.term_query(self._schema, field, plain, _FREQUENCY), weight * count
-                    ),
-                )
-                for field, weight in weights.items()
-                if weight > 0
-                for term, count in terms.items()
-                if count > 0 and (plain := plain_term(term)) and searcher.doc_freq(field, plain)
-            ]
+            union = []
+            for field, weight in weights.items():
+                for term, count in terms.items():
+                    key = field, term, weight * count
+                    if key not in known:
+                        known[key] = self._build_clause(searcher, *key)
+                    if clause := known[key]:
+                        union.append(clause)
             if not union:
                 return []
             query = Query.boolean_query(union)
@@ -136,7 +138,19 @@ class TantivyEngine:
             scored = zip(keys, found, strict=True)
             return order_hits([(_number(key), score) for key, (_, score) in scored], limit)
 
+        if len(self._clauses) > _KEPT:
+            self._clauses = {}
+        known = self._clauses
         return self._guarded(work) if limit > 0 else []
+
+    def _build_clause(
+        self, searcher: tantivy.Searcher, field: str, term: str, boost: float
+    ) -> tuple[tantivy.Occur, Query] | None:
+        plain = plain_term(term)
+        if boost <= 0 or not plain or not searcher.doc_freq(field, plain):
+            return None
+        query = Query.term_query(self._schema, field, plain, _FREQUENCY)
+        return tantivy.Occur.Should, Query.boost_query(query, boost)
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many cards' ``body`` each term stands, 0 included."""
@@ -151,7 +165,7 @@ class TantivyEngine:
             return {term: known[term] for term in asked}
 
         asked = list(terms)
-        if len(self._frequencies) > _FREQUENCIES_KEPT:
+        if len(self._frequencies) > _KEPT:
             self._frequencies = {}
         return self._guarded(count)
 
@@ -202,16 +216,18 @@ class TantivyEngine:
         return self._guarded(lambda: self._index.searcher().num_docs)
 
     def needs_compaction(self) -> bool:
-        """Tell whether so much of what is stored is deleted that the idf is off."""
+        """Tell whether so much is deleted that the idf is off, or a new index lies in pieces."""
         try:
             segments = self._read_meta()["segments"]
-            stored = sum(segment["max_doc"] for segment in segments)
+            sizes = [segment["max_doc"] for segment in segments]
+            stored = sum(sizes)
             deleted = sum(
                 (segment["deletes"] or {}).get("num_deleted_docs", 0) for segment in segments
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise self._broken(error) from None
-        return bool(deleted > _COMPACT_ABOVE * stored)
+        in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2
+        return in_pieces or bool(deleted > _COMPACT_ABOVE * stored)
 
     def stamp(self) -> str:
         """Return what names the last commit and what is stored with it."""
@@ -278,7 +294,7 @@ class TantivyEngine:
     def reload(self) -> None:
         """See what other processes have committed since."""
         self._guarded(self._index.reload)
-        self._documents, self._frequencies, self._means = {}, {}, {}
+        self._documents, self._frequencies, self._clauses, self._means = {}, {}, {}, {}
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""

@@ -14,7 +14,7 @@ from lessons_kb.data import read_lines
 from lessons_kb.model import Card, Hit, Query
 from lessons_kb.relevance.background_prompts import measure_background
 from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.search.engine_protocol import count_phrases, find_terms
+from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_terms
 from lessons_kb.search.engine_registry import open_engine
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours, get_share
@@ -140,7 +140,7 @@ class Brain:
         documents = self.engine.documents(numbers.values())
         asked = [(term, term) for term in reduced]
         found = {n: find_terms(card, asked) for n, card in documents.items()}
-        lengths = {n: {f: one[1] for f, one in card.items()} for n, card in documents.items()}
+        lengths = {n: count_terms(card) for n, card in documents.items()}
         pairs = find_neighbours(prompt)
         phrases = {n: count_phrases(card, pairs) for n, card in documents.items()}
         evidence = Evidence(

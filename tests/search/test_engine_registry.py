@@ -16,7 +16,7 @@ import pytest
 
 from lessons_kb.errors import IndexBroken, IndexBusy, InputError, StorageError
 from lessons_kb.model import FIELDS
-from lessons_kb.search.engine_protocol import count_phrases, find_terms, plain_term
+from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_terms, plain_term
 from lessons_kb.search.engine_registry import engine_format, open_engine
 
 ENGINES = ("tantivy", "rank-bm25", "qdrant")
@@ -40,10 +40,7 @@ def body(*terms):
 
 
 def lengths_of(engine, numbers):
-    return {
-        number: {field: length for field, (_words, length, _text) in card.items()}
-        for number, card in engine.documents(numbers).items()
-    }
+    return {number: count_terms(card) for number, card in engine.documents(numbers).items()}
 
 
 def terms_in(engine, numbers, terms):
@@ -205,6 +202,17 @@ def test_found_terms_name_their_fields(engine):
 def test_lengths_count_every_term_of_a_field(engine):
     engine.update([(1, {"title": ["t"], "body": ["a", "a", "b"]}), (-2, {"title": ["t"]})])
     assert lengths_of(engine, [1, -2, 9]) == {1: {"title": 1, "body": 3}, -2: {"title": 1}}
+
+
+def test_an_index_built_in_many_pieces_is_compacted(tmp_path):
+    engine = open_engine("tantivy", str(tmp_path / "index"), create=True)
+    for start in range(0, 2_500, 500):
+        engine.update((n, body("a", f"w{n}")) for n in range(start + 1, start + 501))
+    assert engine.needs_compaction()
+    engine.compact()
+    engine.update([(9_999, body("a"))])
+    assert not engine.needs_compaction()
+    assert engine.size() == 2_501
 
 
 def test_compacting_forgets_what_was_deleted(engine, name):
@@ -500,7 +508,7 @@ def test_engines_agree_with_the_plain_formula(engine):
 
 _WRITER = """
 import sys
-from lessons_kb.search.engine_protocol import count_phrases, find_terms, plain_term
+from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_terms, plain_term
 from lessons_kb.search.engine_registry import open_engine
 engine = open_engine(sys.argv[1], sys.argv[2], create=False)
 batch = engine.size() // 20

@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import lru_cache
 from typing import Annotated, Any, Literal, NotRequired, Protocol, cast
 
 from mcp.server import MCPServer
@@ -297,17 +298,20 @@ def _tell_skipped(brain: Brain) -> str:
     return defang_line(" ".join(filter(None, (layer.tell_beyond() for layer in brain.layers))))
 
 
+_show_line = lru_cache(maxsize=10_000)(defang_line)  # of cards: each is shown again and again
+
+
 def show_match(hit: Hit) -> Matched:
     """Return a lesson in the shape of a client that merges it with its own."""
     card = hit.card
     return Matched(
         id=card.id,
         kind=card.kind,
-        title=defang_line(card.title),
+        title=_show_line(card.title),
         severity=card.severity,
         occurrences=card.occurrences,
-        why=defang_line(card.why),
-        checklist=[defang_line(one) for one in card.checklist],
+        why=_show_line(card.why),
+        checklist=[_show_line(one) for one in card.checklist],
         shown_by=list(card.shown_by),
         conditional=card.conditional,
         paths=list(card.paths),

@@ -13,7 +13,7 @@ from typing import Any
 
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send, find_refusal, is_same_site
 from lessons_kb.service.web.callers import CALLER, Caller, Tokens
-from lessons_kb.service.web.rate_limits import Buckets
+from lessons_kb.service.web.shared import Buckets
 from lessons_kb.store.settings import METRICS
 
 OPEN = ("/health", "/ready", "/openapi.json")

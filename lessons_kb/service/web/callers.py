@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from lessons_kb.brain.injected import posted_session
 from lessons_kb.errors import StorageError
+from lessons_kb.service.web.shared import Shared
 from lessons_kb.store.settings import (
     METRICS,
     PROPOSE,
@@ -74,11 +75,13 @@ def caller_of(token: ServerToken) -> Caller:
 class Tokens:
     """The tokens of this user's state, read again when the file changes."""
 
-    def __init__(self, *, required: bool) -> None:
+    def __init__(self, shared: Shared, *, required: bool) -> None:
         self._stamp: tuple[int, ...] | None = None
         """Of the file as it was read, () where there was none."""
         self._known: tuple[ServerToken, ...] = ()
-        self._required = required
+        self._shared = shared
+        if required:
+            shared.closed.value = 1
 
     def find_caller(self, authorization: bytes) -> Caller | None:
         """Return who sent this header, None where that is nobody we know.
@@ -95,8 +98,9 @@ class Tokens:
 
     def is_open(self) -> bool:
         """Tell whether whoever reaches the server may ask: there never was a token."""
-        self._required = bool(self.read()) or self._required
-        return not self._required
+        if self.read():
+            self._shared.closed.value = 1
+        return not self._shared.closed.value
 
     def read(self) -> tuple[ServerToken, ...]:
         """Return the tokens there are; none where their file is damaged."""
@@ -113,6 +117,6 @@ class Tokens:
                 self._known = read_tokens()
             except StorageError as error:
                 log_trouble("server", "tokens", str(error))
-                self._known, self._required = (), True  # nobody gets in by a damaged file
+                self._known, self._shared.closed.value = (), 1  # it lets nobody in
             self._stamp = stamp
         return self._known

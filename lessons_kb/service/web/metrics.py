@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import MutableMapping
 from typing import Any
@@ -14,12 +15,17 @@ from prometheus_client import (
     Histogram,
     ProcessCollector,
     generate_latest,
+    multiprocess,
 )
 
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send
 from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH
+from lessons_kb.store.locks import find_process_state
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""Names the folder in which several processes keep their figures, for the library to add up."""
+_RUNNING = "gauge_livesum_"
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STALE = b"lessons-stale"
 
@@ -32,7 +38,11 @@ class Metered:
         self._app = app
         self._routes = routes
         self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
+        self._folder = os.environ.get(FOLDER_VARIABLE, "")
+        if self._folder:
+            self._forget_dead()
+        else:
+            ProcessCollector(registry=self._registry)
         self._requests = Counter(
             "lessons_requests", "Requests answered.", ["route", "status"], registry=self._registry
         )
@@ -49,12 +59,26 @@ class Metered:
             registry=self._registry,
         )
         self._running = Gauge(
-            "lessons_requests_running", "Requests being answered.", registry=self._registry
+            "lessons_requests_running",
+            "Requests being answered.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
         )
 
     def format(self) -> bytes:
         """Return all figures in Prometheus's text format."""
-        return generate_latest(self._registry)
+        if not self._folder:
+            return generate_latest(self._registry)
+        everybody = CollectorRegistry()
+        multiprocess.MultiProcessCollector(everybody, self._folder)
+        return generate_latest(everybody)
+
+    def _forget_dead(self) -> None:
+        """Count no longer what was running in a process that this one may replace."""
+        for name in os.listdir(self._folder):
+            pid = name.removeprefix(_RUNNING).removesuffix(".db")
+            if pid.isdigit() and find_process_state(int(pid)) in ("", "Z"):
+                multiprocess.mark_process_dead(int(pid), self._folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer and count one request."""

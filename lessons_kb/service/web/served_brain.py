@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.service.web.callers import CALLER
+from lessons_kb.store.file_watcher import is_leased
 from lessons_kb.store.user_state import log_trouble
 
 T = TypeVar("T")
@@ -33,6 +35,11 @@ BEHIND, BUILDING = "the index is behind the files", "the index is being built"
 UNREADABLE, SETTINGS = "the index cannot be read", "the settings cannot be used"
 GONE = "the brain cannot be found"
 LOCAL = "the cluster does not answer: this is from the local index"
+LOOK_SECONDS = 0.05
+"""How long what was seen of a brain's folder holds: a look costs as much as a tenth of an answer,
+and a watcher tells of changes no sooner."""
+WATCHER_SECONDS = 2.0
+"""Within which the process that watches a brain has indexed what changed; later nobody does."""
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """What is the server's trouble, and not what was asked."""
 
@@ -43,10 +50,15 @@ class ServedBrain:
     It stands where a ``Workspace`` does: ``find`` gives the brain for a directory of the client.
     """
 
-    def __init__(self, name: str, root: str) -> None:
+    def __init__(self, name: str, root: str, *, watched: bool = True) -> None:
+        """Unless it is ``watched`` by this process, another one indexes what changes."""
         self.name = name
         self.root = root
-        self._workspace = Workspace(root, roots=(root,))
+        self._watched = watched
+        self._workspace = Workspace(root, roots=(root,), watched=watched)
+        self._layers: Sequence[Layer] = ()
+        self._look_at = self._freshen_at = self._leased_at = 0.0
+        self._trouble: str | LessonsError = ""
 
     def find(self, directory: str | None = None) -> Brain:
         """Return the brain, as fresh as a moment allows, for a directory of the client.
@@ -58,27 +70,42 @@ class ServedBrain:
         except BrainNotFound as error:
             self.note_stale(error)
             raise
-        try:
-            waiting = freshen(brain)[1]
-        except UNAVAILABLE as error:
-            self.note_stale(error)
-        else:
-            self.note_stale(BUILDING if waiting else _find_trouble(brain.layers))
+        if time.monotonic() >= self._freshen_at:
+            try:
+                self._trouble = self._freshen(brain)
+            except UNAVAILABLE as error:
+                self._trouble = error
+            self._freshen_at = time.monotonic() + LOOK_SECONDS
+        self.note_stale(self._trouble)
         return brain
+
+    def _freshen(self, brain: Brain) -> str:
+        """Read a few files that changed, unless another process is about to; return what is old."""
+        if not self._watched and all(layer.state for layer in brain.layers):
+            now = time.monotonic()
+            if all(is_leased(layer.cache, layer.root) for layer in brain.layers):
+                self._leased_at = now
+            elif now < self._leased_at + WATCHER_SECONDS:
+                return BEHIND
+        return BUILDING if freshen(brain)[1] else _find_trouble(brain.layers)
 
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
+        return _Served(self._look(), directory=directory or "/", by=CALLER.get().name)
+
+    def _look(self) -> Sequence[Layer]:
         if not os.path.isdir(self.root):
             raise BrainNotFound(f"{self.root} is not a folder any more")
-        layers = self._workspace.find().layers
-        return _Served(layers, directory=directory or "/", by=CALLER.get().name)
+        if time.monotonic() >= self._look_at:
+            self._layers = self._workspace.find().layers
+            self._look_at = time.monotonic() + LOOK_SECONDS
+        return self._layers
 
     def answer(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Return what is asked of the brain, and tell the caller why it may be old."""
         answer = work(*args, **kwargs)
         try:
-            there = os.path.isdir(self.root)
-            self.note_stale(_find_trouble(self._workspace.find().layers) if there else GONE)
+            self.note_stale(_find_trouble(self._look()))
         except UNAVAILABLE as error:
             self.note_stale(error)
         return answer

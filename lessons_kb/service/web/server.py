@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import signal
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -47,9 +48,10 @@ from lessons_kb.service.web.permissions import (
     ServerAdmission,
     require_scope,
 )
-from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.service.web.routes import ROUTES, Route, describe
 from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
+from lessons_kb.service.web.shared import Buckets, Shared
+from lessons_kb.service.web.workers import end_with_parent, run_workers
 from lessons_kb.store.settings import (
     PROPOSE,
     READ,
@@ -60,11 +62,13 @@ from lessons_kb.store.settings import (
 T = TypeVar("T")
 ANSWER_SECONDS = 2.0
 """An agent waits for its hooks: later than this an answer is worth less than none."""
+WORKER_SECONDS = 30
+"""A worker process that gives no sign of life for so long is replaced; importing takes a while."""
 SHUTDOWN_SECONDS = 25
 """For the requests being answered when the server is told to stop."""
-WORKERS = 8
+THREADS = 8
 MAX_WAITING = 128
-"""Requests that wait for a worker; more are told to come again."""
+"""Requests that wait for a thread; more are told to come again."""
 RATE, MAX_BODY = 100.0, 4_000_000
 _RETRY = {"retry-after": "2"}
 
@@ -73,11 +77,11 @@ class Busy(Exception):
     """More requests wait than can be answered in time."""
 
 
-class Workers:
+class AnswerThreads:
     """The threads in which brains are asked: a fixed number, with a bounded queue."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="answer")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
         self._waiting = 0
 
     async def run(self, work: Callable[[], T], *, seconds: float) -> T:
@@ -107,7 +111,7 @@ class Server:
         self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str = BRANCH
     ) -> None:
         self._brains = brains
-        self._workers = Workers()
+        self._threads = AnswerThreads()
         self._site = Site(brains, branch=branch, run=self._run_page)
         self._admission = ServerAdmission()
         self._tools = {name: Tools(brain, None) for name, brain in brains.items()}
@@ -144,13 +148,14 @@ class Server:
 
     @contextlib.asynccontextmanager
     async def _running(self, _app: Starlette) -> AsyncIterator[None]:
+        end_with_parent()
         async with contextlib.AsyncExitStack() as stack:
             for endpoint in self._mcp.values():
                 await stack.enter_async_context(endpoint.run())
             try:
                 yield
             finally:
-                await asyncio.to_thread(self._workers.close)
+                await asyncio.to_thread(self._threads.close)
                 for brain in self._brains.values():
                     brain.close()
 
@@ -163,7 +168,7 @@ class Server:
             return all(ready)
 
         try:
-            ready = await self._workers.run(are_ready, seconds=ANSWER_SECONDS)
+            ready = await self._threads.run(are_ready, seconds=ANSWER_SECONDS)
         except (TimeoutError, Busy):
             ready = False
         if ready:
@@ -194,7 +199,7 @@ class Server:
         work = partial(self._brains[brain].answer, getattr(self._tools[brain], tool), **arguments)
         seconds = WRITE_SECONDS if route.scope == PROPOSE else ANSWER_SECONDS
         try:
-            return JSONResponse(await self._workers.run(work, seconds=seconds))
+            return JSONResponse(await self._threads.run(work, seconds=seconds))
         except Busy:
             return _error(503, "too many requests wait for an answer; come again", _RETRY)
         except TimeoutError:
@@ -231,7 +236,7 @@ class Server:
             posted_by=caller.name,
         )
         try:
-            said = (await self._workers.run(work, seconds=ANSWER_SECONDS))[0]
+            said = (await self._threads.run(work, seconds=ANSWER_SECONDS))[0]
         except (Busy, TimeoutError):
             caller.stale.append(f"no answer within {ANSWER_SECONDS:g} s")
             said = AGENTS[agent].silence
@@ -241,7 +246,7 @@ class Server:
 
     async def _run_page(self, work: Callable[[], Response]) -> Response | None:
         try:
-            return await self._workers.run(work, seconds=WRITE_SECONDS)
+            return await self._threads.run(work, seconds=WRITE_SECONDS)
         except (Busy, TimeoutError):
             return None
 
@@ -314,6 +319,15 @@ class Address:
                 "or --behind-proxy where a proxy speaks TLS"
             )
 
+    def check_certificate(self) -> None:
+        """Raise InputError where certificate or key cannot be used."""
+        if not self.tls_cert:
+            return
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.tls_cert, self.tls_key)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.tls_cert}, {self.tls_key}: {error}; check both") from None
+
 
 def build_app(
     roots: Mapping[str, str],
@@ -323,18 +337,27 @@ def build_app(
     rate: float = RATE,
     max_body: int = MAX_BODY,
     branch: str = BRANCH,
+    shared: Shared | None = None,
 ) -> App:
     """Return the ASGI application over brains: name → folder; to name one is to trust it.
 
     ``local`` says that only this machine reaches it; then tokens are asked for only if there are
     any. ``secure`` says that browsers come by HTTPS. ``rate`` is in requests a second and token,
-    ``max_body`` in bytes; ``branch`` takes what is accepted on the pages.
+    ``max_body`` in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes it one
+    of several, in as many processes; another one keeps their index up to date.
     """
-    brains = {name: ServedBrain(name, root) for name, root in roots.items()}
+    watched, shared = shared is None, shared or Shared()
+    brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
     app = Server(brains, max_body=max_body, branch=branch).metered
-    tokens, buckets = Tokens(required=not local), Buckets(rate)
+    tokens, buckets = Tokens(shared, required=not local), Buckets(rate, shared)
     pages = PageGuard(
-        app, brains=brains, tokens=tokens, buckets=buckets, max_body=max_body, secure=secure
+        app,
+        brains=brains,
+        tokens=tokens,
+        own=shared.secret,
+        buckets=buckets,
+        max_body=max_body,
+        secure=secure,
     )
     return Guard(
         app,
@@ -354,23 +377,32 @@ def serve(
     rate: float = RATE,
     max_body: int = MAX_BODY,
     branch: str = BRANCH,
+    workers: int = 1,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve brains until told to stop; requests being answered then are answered.
+
+    Several ``workers`` are as many processes; one more keeps their index up to date.
 
     ``ready`` is called once clients can connect. Raises InputError for an address that cannot be
     had or must not be used so, StorageError where the tokens cannot be read.
     """
     address.check(read_tokens())
+    address.check_certificate()
     config = uvicorn.Config(
-        build_app(
+        partial(
+            build_app,
             roots,
             local=address.is_local,
             secure=bool(address.tls_cert) or address.behind_proxy,
             rate=rate,
             max_body=max_body,
             branch=branch,
+            shared=Shared() if workers > 1 else None,
         ),
+        factory=True,
+        workers=workers,
+        timeout_worker_healthcheck=WORKER_SECONDS,
         http=TimedProtocol,
         ws="none",
         log_level="warning",
@@ -382,12 +414,11 @@ def serve(
         ssl_keyfile=address.tls_key or None,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    try:
-        config.load()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{address.tls_cert}, {address.tls_key}: {error}; check both") from None
     with listen(address.host, address.port) as listening:
         ready()
+        if workers > 1:
+            run_workers(config, listening, roots)
+            return
         # uvicorn ends well, then sends itself the signal once more, which would kill the process.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[listening])

@@ -136,8 +136,9 @@ def propose(shop: str) -> Callable[..., str]:
     return propose
 
 
-def paste_token(client: Any, token: str) -> Any:
-    return client.post("/login", data={"token": token}, headers=OWN, follow_redirects=False)
+def paste_token(client: Any, token: str, *, origin: str = HERE) -> Any:
+    headers = {**OWN, "origin": origin}
+    return client.post("/login", data={"token": token}, headers=headers, follow_redirects=False)
 
 
 def read_field(page: str, name: str) -> str:

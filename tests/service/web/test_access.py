@@ -12,8 +12,8 @@ import pytest
 
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.service.mcp.http import listen
-from lessons_kb.service.web.rate_limits import Buckets
 from lessons_kb.service.web.server import Address
+from lessons_kb.service.web.shared import Buckets, Shared
 from lessons_kb.store.settings import (
     add_token,
     find_token,
@@ -210,7 +210,7 @@ def test_each_token_has_a_bucket_of_requests(connect, tokens) -> None:
 
 def test_a_bucket_fills_with_time() -> None:
     now = 0.0
-    buckets = Buckets(2.0, clock=lambda: now)
+    buckets = Buckets(2.0, Shared(), clock=lambda: now)
     assert [buckets.take("a") for _ in range(10)] == [0.0] * 10
     assert buckets.take("a") == 0.5
     assert buckets.take("b") == 0.0

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.service.web.routes import ROUTES
-from lessons_kb.store.settings import add_token
+from lessons_kb.store.settings import add_token, remove_token
 
 pytestmark = pytest.mark.slow
 
@@ -260,6 +260,184 @@ def test_a_change_of_a_card_reaches_the_next_answers(start: Start, tokens, roots
             time.sleep(0.05)
             hits = client.post("/v1/brains/shop/search", json=asked).json()["hits"]
             found = [hit["id"] for hit in hits]
+
+
+WORKERS = 2
+
+
+class Several(Process):
+    """`lessons serve` with several worker processes, each of which can be asked alone."""
+
+    def pids(self) -> list[int]:
+        """Return the processes that answer: its own child beside them tracks resources."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        found = [int(pid) for pid in children.read_text().split()]
+        return [pid for pid in found if b"spawn_main" in read_command(pid)]
+
+    @contextlib.contextmanager
+    def only(self, number: int, token: str = "", **how: Any) -> Iterator[httpx.Client]:
+        """Give a client whose requests one worker answers: the others are halted."""
+        others = [pid for pid in sorted(self.pids()) if pid != sorted(self.pids())[number]]
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            how = {"timeout": 30, "headers": headers, **how}
+            with httpx.Client(base_url=self.url, **how) as client:
+                yield client
+        finally:
+            for pid in others:
+                os.kill(pid, signal.SIGCONT)
+
+
+def read_command(pid: int) -> bytes:
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.fixture
+def several(roots: dict[str, str]) -> Iterator[Callable[..., Several]]:
+    running: list[Several] = []
+
+    def several(*options: str) -> Several:
+        server = Several({"shop": roots["shop"]}, "--workers", str(WORKERS), *options)
+        running.append(server)
+        server.wait()
+        until = time.monotonic() + 60
+        while len(server.pids()) < WORKERS:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        for number in range(WORKERS):
+            answered = False
+            while not answered:
+                assert time.monotonic() < until
+                with contextlib.suppress(httpx.HTTPError), server.only(number, timeout=2) as client:
+                    answered = client.get("/ready").status_code == 200
+        return server
+
+    yield several
+    for one in running:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.communicate()
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the workers")
+
+
+@linux
+def test_a_login_at_one_worker_holds_at_the_others_and_so_does_a_logout(
+    several: Callable[..., Several], tokens, log_in, field
+) -> None:
+    server = several()
+    with server.only(0) as client:
+        sent = log_in(client, tokens["shop"], origin=server.url)
+        assert sent.status_code == 303
+        cookie = {"cookie": sent.headers["set-cookie"].partition(";")[0]}
+    with server.only(1, headers=cookie) as client:
+        page = client.get("/brains/shop")
+        assert page.status_code == 200
+        own = {**cookie, "origin": server.url, "sec-fetch-site": "same-origin"}
+        mark = {"mark": field(page.text, "mark")}
+        assert client.post("/logout", data=mark, headers=own).status_code == 303
+    for number in range(WORKERS):
+        with server.only(number, headers=cookie) as client:
+            assert client.get("/brains/shop").status_code == 303
+
+
+@linux
+def test_a_form_of_one_worker_is_taken_by_the_others(
+    several: Callable[..., Several], field
+) -> None:
+    server = several()  # without tokens
+    with server.only(0) as client:
+        mark = field(client.get("/brains/shop/why").text, "mark")
+    with server.only(1) as client:
+        sent = {"mark": mark, "prompt": "Add a Telegram command"}
+        own = {"origin": server.url, "sec-fetch-site": "same-origin"}
+        assert client.post("/brains/shop/why", data=sent, headers=own).status_code == 200
+
+
+@linux
+def test_a_server_does_not_become_open_with_a_new_worker(
+    several: Callable[..., Several],
+) -> None:
+    server = several()
+    secret = add_token("alice", brains=["shop"], may=["read"])
+    path = "/v1/brains/shop/search"
+    with server.only(0, secret) as client:
+        assert client.post(path, json={"query": "telegram"}).status_code == 200
+    remove_token("alice")
+    with server.only(1) as client:
+        assert client.post(path, json={"query": "telegram"}).status_code == 401
+
+
+@linux
+def test_a_change_of_a_card_reaches_every_worker(
+    several: Callable[..., Several], tokens, roots
+) -> None:
+    server = several()
+    new = pathlib.Path(roots["shop"]) / "lessons" / "quokka.md"
+    shutil.copy(pathlib.Path(roots["vault"]) / "lessons" / "zebrafish.md", new)
+    for number in range(WORKERS):
+        until = time.monotonic() + 30
+        found: list[str] = []
+        while "lessons/quokka.md" not in found:
+            assert time.monotonic() < until
+            with server.only(number, tokens["shop"]) as client:
+                hits = client.post("/v1/brains/shop/search", json={"query": "zebrafish ledger"})
+                found = [hit["id"] for hit in hits.json()["hits"]]
+            time.sleep(0.05)
+
+
+@linux
+def test_a_rate_is_counted_and_figures_are_summed_over_all_workers(
+    several: Callable[..., Several], tokens
+) -> None:
+    server = several("--rate", "0.4")  # two at once
+    path = "/v1/brains/shop/search"
+    statuses = []
+    for number in (0, 1, 0, 1):
+        with server.only(number, tokens["shop"]) as client:
+            statuses.append(client.post(path, json={"query": "telegram"}).status_code)
+    assert statuses == [200, 200, 429, 429]
+    figures = add_token("prometheus", brains=["shop"], may=["metrics"])
+    with server.only(0, figures) as client:
+        told = client.get("/metrics").text
+    assert 'lessons_requests_total{route="search",status="200"} 2.0' in told
+    assert 'lessons_request_seconds_count{route="search"} 2.0' in told
+
+
+@linux
+def test_a_killed_worker_is_replaced_and_all_of_them_stop(
+    several: Callable[..., Several], tokens
+) -> None:
+    server = several()
+    before = server.pids()
+    os.kill(before[0], signal.SIGKILL)
+    with server.client(tokens["shop"]) as client:
+        asked = {"query": "telegram"}
+        assert client.post("/v1/brains/shop/search", json=asked).status_code == 200
+    until = time.monotonic() + 30
+    while len(server.pids()) < WORKERS or before[0] in server.pids():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    workers = server.pids()
+    assert server.stop() == 0
+    assert not any(read_command(pid) for pid in workers)
+
+
+@linux
+def test_workers_end_with_a_server_that_is_killed(several: Callable[..., Several]) -> None:
+    server = several()
+    workers = server.pids()
+    server.process.kill()
+    until = time.monotonic() + 30
+    while any(read_command(pid) for pid in workers):
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_no_request_makes_the_server_fail(start: Start, tokens) -> None:

@@ -20,7 +20,7 @@ from lessons_kb.service.web.access import PAGE_PATH, read_body
 from lessons_kb.service.web.callers import CALLER, Caller, Tokens
 from lessons_kb.service.web.pages.html_response import send_to, show
 from lessons_kb.service.web.pages.logins import LOGIN_SECONDS, Login, Logins
-from lessons_kb.service.web.rate_limits import Buckets
+from lessons_kb.service.web.shared import Buckets
 from lessons_kb.store.user_state import log_trouble
 
 LOGIN, LOGOUT, STYLE, HOME = "/login", "/logout", "/style.css", "/"
@@ -53,13 +53,14 @@ class PageGuard:
         *,
         brains: Collection[str],
         tokens: Tokens,
+        own: str,
         buckets: Buckets,
         max_body: int,
         secure: bool,
     ) -> None:
         self._app = app
         self._brains = sorted(brains)
-        self._logins = Logins(tokens)
+        self._logins = Logins(tokens, own=own)
         self._buckets = buckets
         self._max_body = max_body
         self._secure = secure

@@ -38,11 +38,11 @@ class Login:
 class Logins:
     """The logins of a server; ``clock`` gives seconds since the epoch."""
 
-    def __init__(self, tokens: Tokens, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, tokens: Tokens, *, own: str, clock: Callable[[], float] = time.time) -> None:
+        """``own`` signs the forms of whoever needs no token."""
         self._tokens = tokens
         self._clock = clock
-        self._own = secrets.token_hex(32)
-        """Signs the forms of whoever needs no token."""
+        self._own = own
 
     def begin(self, secret: str) -> str:
         """Return a cookie for whoever has a token's secret, "" for anybody else."""
