@@ -203,6 +203,18 @@ def write_temp(
     return temp
 
 
+def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
+    """Write a private file whose loss costs nothing, without waiting for the disk; raise OSError.
+
+    ``flags`` ``os.O_EXCL`` lets a file that is there stay.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
+    try:
+        os.write(file, data)
+    finally:
+        os.close(file)
+
+
 def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
     """Put ``data`` where a file is, or with ``fresh`` where none is, in one step; raise OSError.
 

@@ -202,7 +202,7 @@ def test_told_to_stop_it_finishes_what_it_is_answering(start: Start, tokens, roo
 
 KILL = """
 import os, signal
-from lessons_kb.store import draft_files
+from lessons_kb.store import card_files as draft_files
 real = draft_files.{name}
 def deadly(*a, **k):
     if {before}: os.kill(os.getpid(), signal.SIGKILL)
