@@ -30,7 +30,7 @@ from lessons_kb.detect.propose import Proposal, count_matches, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.command_files import find_run
 from lessons_kb.model import COMMAND, NOTE, Card, DetectedLine, Evidence, Pattern, as_data
-from lessons_kb.process.git import leads_to_head, list_files, read_head, read_history
+from lessons_kb.process.git import decode, leads_to_head, list_files, read_head, read_history
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top, state_dir, write_private
@@ -395,7 +395,7 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> list[Histo
     if reached != head:
         began = saved = time.monotonic()
         for commit in read_history(brain.directory, since=reached, most=_MAX_COMMITS):
-            for one in find_detected(brain, parse_diff(commit.text)):
+            for one in find_detected(brain, parse_diff(decode(commit.patch))):
                 since = one.card.created is not None and commit.date >= one.card.created
                 counts[one.layer.alias, one.card.id, commit.date[:7], since] += len(one.matches)
             reached = commit.id

@@ -26,7 +26,6 @@ from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
 from lessons_kb.store import file_watcher as cleanup
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
-from lessons_kb.store.file_watcher import is_leased
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import goes_by_path, is_trusted, read_record
 from lessons_kb.store.settings import forget_failure, read_server_settings, read_settings
@@ -41,6 +40,7 @@ from lessons_kb.store.user_state import (
     read_troubles,
     state_dir,
     state_home,
+    write_ignore,
 )
 from lessons_kb.text.sanitize import counted
 
@@ -199,17 +199,6 @@ def check_write_access(layer: Layer) -> Iterator[Health]:
         yield Health("ok", "cache", f"stored in {layer.cache}")
 
 
-def check_watcher(layer: Layer) -> Iterator[Health]:
-    """Tell whether somebody keeps the index fresh, and what a killed watcher left."""
-    if is_leased(layer.cache, layer.root):
-        yield Health("ok", "watcher", "running; searches skip the check for changed files")
-    else:
-        yield Health("ok", "watcher", "not running; each search checks for changed files itself")
-    for path in cleanup.find_stale_leases(layer.cache):
-        detail = f"{path} is left over from a watcher that ended"
-        yield Health("warning", "watcher", detail, f"{FIX} removes it")
-
-
 def check_journal(layer: Layer) -> Iterator[Health]:
     """See whether the journal can be written, how large it is, and whether it forgets."""
     journal = layer.journal
@@ -274,7 +263,6 @@ BRAIN_CHECKS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
     check_semantic,
     check_files,
     check_write_access,
-    check_watcher,
     check_journal,
     check_drafts,
     check_trash,
@@ -407,15 +395,12 @@ def fix_folders(layer: Layer) -> Iterator[Health]:
         close_folder(folder)
         yield Health("fixed", "state", f"{folder} is private again")
     for path in cleanup.find_missing_ignores(layer.root, layer.cache):
-        cleanup.write_ignore(path)
+        write_ignore(path)
         yield Health("fixed", "cache", f"wrote {path}")
 
 
-def fix_watcher(layer: Layer) -> Iterator[Health]:
-    """Remove the leases of watchers that are gone, and end what killed processes left running."""
-    for path in cleanup.find_stale_leases(layer.cache):
-        os.unlink(path)
-        yield Health("fixed", "watcher", f"removed {path}")
+def fix_runs(layer: Layer) -> Iterator[Health]:
+    """End what killed processes left running."""
     if ended := layer.journal.runs.end_abandoned():
         detail = f"ended {counted(ended, 'command')} whose process no longer exists"
         yield Health("fixed", "journal", detail)
@@ -458,7 +443,7 @@ def fix_trash(layer: Layer) -> Iterator[Health]:
 
 FIXES: tuple[Callable[[Layer], Iterator[Health]], ...] = (
     fix_folders,
-    fix_watcher,
+    fix_runs,
     fix_index,
     fix_journal,
     fix_trash,
@@ -494,7 +479,7 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
 def apply_fixes(brain: Layers | None) -> list[Health]:
     """Put right what is safe to put right and say what was done; nothing is raised.
 
-    Caches, leases, permissions of state folders, the age of journal and trash. Never a card, never
+    Caches, permissions of state folders, the age of journal and trash. Never a card, never
     what a damaged journal left. Done twice, the second finds nothing to do.
     """
     done = collect((fix_state,), None)

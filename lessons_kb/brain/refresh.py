@@ -87,7 +87,7 @@ def refresh(
     began = time.monotonic()
     state = index.state
     if state is not None and not rebuild and is_current(state):
-        if leased and is_leased(index.cache, index.root):
+        if leased and is_leased(index.cache):
             index.silent = state.silent
             return Refresh(files=scans.count_files(state.manifest))
         if only is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pathlib
 import re
 import shutil
 import stat
@@ -38,7 +39,6 @@ _READ_BY_GIT = (
     *(".gitattributes", ".gitignore", ".git/HEAD", ".git/config", ".git/index"),
     *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude"),
 )
-
 _SAFE = (
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
@@ -64,11 +64,267 @@ FORM = (
     *("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}", "--output-indicator-new=+"),
 )
-_DIFF = ("diff", "--patch-with-raw", "-z", *FORM)
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
+    """A finished run of git."""
+
+    code: int
+    output: bytes
+    truncated: bool
+    error: str
+
+
+class Run:
+    """A run of git, and what it prints; GitError and the end of it when it is silent too long."""
+
+    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes], what: str) -> None:
+        self._process = process
+        self._errors = errors
+        self._seconds = _SECONDS.get(what, _USUAL_SECONDS)
+        self._silence = GitError(
+            f"git {what} gave no answer in {self._seconds:.0f} seconds; "
+            "run `git status` to see what it waits for"
+        )
+
+    def read(self, size: int = -1) -> bytes:
+        """Return what comes next, ``size`` bytes unless it ends before."""
+        late = threading.Event()
+        timer = threading.Timer(self._seconds, lambda: (late.set(), self.end()))
+        timer.daemon = True
+        try:
+            timer.start()
+            data = self._process.stdout.read(size) if self._process.stdout else b""
+        finally:
+            timer.cancel()
+        if late.is_set():
+            raise self._silence
+        return data
+
+    def wait(self) -> int:
+        """Return its exit code."""
+        try:
+            return self._process.wait(self._seconds)
+        except subprocess.TimeoutExpired:
+            raise self._silence from None
+
+    def error(self) -> str:
+        """Return what it wrote to stderr."""
+        self._errors.seek(0)
+        return self._errors.read(10_000).decode("utf-8", "replace")
+
+    def end(self) -> None:
+        """End it at once, with all it started."""
+        if self._process.poll() is None:
+            end_tree(self._process.pid)
+
+
+def find_git(otherwise: str = "") -> str:
+    """Return the path of git; GitError without it, which ends with a way to do without."""
+    git = find_program("git")
+    if git is None:
+        raise GitError(f"git is not installed; install it{otherwise}")
+    return git
+
+
+@contextlib.contextmanager
+def spawn(
+    cwd: str,
+    arguments: Sequence[str],
+    *,
+    stdin: IO[bytes] | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Run]:
+    """Run git in ``cwd`` until the end of the block.
+
+    The repository there starts no program of its own. Raises GitError.
+    """
+    git = find_git()
+    for folder in _upwards(cwd):
+        for name in _READ_BY_GIT:
+            path = os.path.join(folder, name)
+            with contextlib.suppress(OSError, ValueError):
+                if stat.S_ISFIFO(os.stat(path).st_mode):
+                    raise GitError(f"{path} is a FIFO, on which git would wait; remove it")
+        if os.path.lexists(os.path.join(folder, ".git")):
+            break
+    kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
+    with tempfile.TemporaryFile() as errors:
+        # In our own group: whoever ends that, as a terminal and agents do, ends git as well.
+        process = subprocess.Popen(
+            [git, "--no-pager", *_SAFE, *arguments],
+            cwd=cwd,
+            env={**kept, **_ENVIRONMENT, **environment},
+            stdin=stdin or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        with process:
+            run = Run(process, errors, arguments[0])
+            try:
+                yield run
+            finally:
+                run.end()
+
+
+def run_git(cwd: str, *arguments: str, **environment: str) -> Done:
+    """Run git in ``cwd`` so that the repository there starts no program of its own.
+
+    Raises GitError when git is silent for too long; what it prints is cut at MAX_BYTES.
+    """
+    with spawn(cwd, arguments, environment=environment) as run:
+        output = run.read(MAX_BYTES + 1)
+        truncated = len(output) > MAX_BYTES
+        if truncated:
+            run.end()
+        code = run.wait()
+        error = run.error()
+    return Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
+
+
+def decode(data: bytes) -> str:
+    """Return what git printed as text; bytes that are no UTF-8 are replaced."""
+    return data.decode("utf-8", "replace")
+
+
+def _upwards(cwd: str) -> list[str]:
+    real = pathlib.Path(os.path.realpath(cwd))
+    return [str(folder) for folder in (real, *real.parents)]
+
+
+_UNBORN = "does not have any commits yet"
+_EXPLAINED = (
+    ("must be run in a work tree", "not in a work tree; run this inside one"),
+    ("cannot use bare repository", "a bare repository, without files; run this in a clone of it"),
+    ("no merge base", "no common ancestor in this clone; fetch more history"),
+    ("bad revision", "unknown revision; give a commit, a..b or a...b"),
+    ("ambiguous argument", "unknown revision; give a commit, a..b or a...b"),
+)
+_ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
+"""How git says to trust a repository that belongs to another user."""
+
+
+def explain(error: str, what: str) -> str:
+    """Return what git complained about in one line, with what to do; ``what`` comes first."""
+    for words, fix in _EXPLAINED:
+        if words in error:
+            return f"{what}: {fix}"
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    fatal = next((line for line in lines if line.startswith("fatal: ")), "")
+    reason = fatal.removeprefix("fatal: ") or next(iter(lines), "git failed")
+    fix = "try the same with git"
+    if advice := _ADVISED.search(error):
+        fix = f"if you trust it, run `{advice[0].strip()}`"
+    elif "not a git repository" in error:
+        marks = (os.path.join(folder, ".git") for folder in _upwards(what))
+        mark = next(filter(os.path.lexists, marks), "")
+        if not mark:
+            return f"{what}: not in a git repository; run this inside one"
+        fix = f"{mark} is damaged: restore its HEAD, refs and objects, or clone again"
+    return f"{what}: {reason}; {fix}"
+
+
+def ask_git(cwd: str, *arguments: str, **environment: str) -> bytes:
+    """Return what git prints; GitError when it fails."""
+    done = run_git(cwd, *arguments, **environment)
+    if done.truncated:
+        raise GitError(f"{cwd}: git {arguments[0]} printed too much; name fewer files")
+    if done.code:
+        raise GitError(explain(done.error, cwd))
+    return done.output
+
+
+class Repository:
+    """The repository around a folder, with all switched off that would run a program of its own."""
+
+    def __init__(self, cwd: str) -> None:
+        """Raises GitError where there is no git or no repository."""
+        self.top = cwd
+        top = self.ask("rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape")
+        self.top = os.path.realpath(top.removesuffix("\n"))
+        """The folder in which git's paths begin."""
+        marks = ((folder, os.path.join(folder, ".git")) for folder in _upwards(cwd))
+        nearest = (
+            folder
+            for folder, mark in marks
+            if os.path.isfile(mark) or os.path.isfile(os.path.join(mark, "HEAD"))
+        )
+        named = any(name in os.environ for name in ("GIT_DIR", "GIT_WORK_TREE"))
+        if not named and next(nearest, None) != self.top:
+            raise GitError(f"{cwd}: its core.worktree points elsewhere; unset it")
+
+    def run(self, *arguments: str, **environment: str) -> Done:
+        """Run git in the work tree, for a bounded time, with bounded output."""
+        return run_git(self.top, *arguments, **environment)
+
+    def ask(self, *arguments: str, **environment: str) -> bytes:
+        """Return what git prints there; GitError when it fails."""
+        return ask_git(self.top, *arguments, **environment)
+
+    def find_head(self) -> str:
+        """Return the hash of HEAD, "" before the first commit; GitError for a broken HEAD."""
+        done = self.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        if done.code and _UNBORN not in (error := self.run("log", "--max-count=1").error):
+            raise GitError(explain(error, self.top))
+        return "" if done.code else done.output.decode().strip()
+
+    def head(self) -> str:
+        """Return the hash of HEAD; GitError before the first commit."""
+        if not (head := self.find_head()):
+            raise GitError(f"{self.top} has no commit yet; commit something first")
+        return head
+
+    def leads(self, commit: str) -> bool:
+        """Tell whether a commit, by its hash, leads to HEAD."""
+        is_hash = _HASH.fullmatch(commit) is not None
+        return is_hash and not self.run("merge-base", "--is-ancestor", commit, "HEAD").code
+
+    def filters_off(self) -> list[str]:
+        """Return options that disable the clean filters the repository itself defines.
+
+        Comparing with the working tree runs them; those of the user's own configuration stay.
+        """
+        done = self.run("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+        if done.code not in (0, 1):  # 1: none
+            raise GitError(explain(done.error, "config"))
+        fields = done.output.decode("utf-8", "surrogateescape").split("\0")
+        drivers = {
+            match[1]
+            for scope, key in zip(fields[::2], fields[1::2], strict=False)
+            if scope not in ("system", "global", "command") and (match := _FILTER_KEY.match(key))
+        }
+        if any("=" in driver for driver in drivers):
+            raise GitError("the repository defines a filter with = in its name; remove it")
+        off = ("clean=", "smudge=", "process=", "required=false")
+        return [o for d in sorted(drivers) for key in off for o in ("-c", f"filter.{d}.{key}")]
+
+
+def read_head(cwd: str) -> str:
+    """Return the hash of HEAD; GitError where there is no git, no repository or no commit."""
+    return Repository(cwd).head()
+
+
+def leads_to_head(cwd: str, commit: str) -> bool:
+    """Tell whether HEAD is a commit, by its hash, or descends from it."""
+    return Repository(cwd).leads(commit)
+
+
+def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
+    """Return the files of the work tree around ``cwd`` that git does not ignore, POSIX, sorted.
+
+    They start from git's top folder, and so do ``paths``, files or folders to stay within.
+    Raises GitError where there is no git or no repository.
+    """
+    find_git(", or name the files")
+    inside = [f":(top,literal){path}" for path in paths]
+    names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
+    found = Repository(cwd).ask(*names, *inside)
+    return sorted(name for part in found.split(b"\0") if (name := decode(part)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,347 +352,67 @@ def read_diff(
     glob below it. Nothing the repository configures is run and no network is used. Raises GitError
     where there is no git, no repository or no such revision.
     """
-    git = find_git(", or leave out --diff")
+    find_git(", or leave out --diff")
     if not os.path.isdir(cwd):
         raise GitError(f"{cwd!r} is not a folder; give a folder inside a git repository")
     if revision is not None and (not revision.strip() or revision.startswith("-")):
         raise GitError(f"{revision!r} is not a revision; give a commit, a..b or a...b")
-    repository = Repository(git, cwd)
-    paths = list(repository.find_excluded(without))
+    repository = Repository(cwd)
+    paths = []
+    for folder, glob in without:
+        inside = os.path.relpath(os.path.realpath(folder), repository.top).replace(os.sep, "/")
+        if inside == "." or set(inside.split("/")) == {".."}:
+            paths.append(f":(top,exclude,glob){glob}")
+        elif not inside.startswith("../"):
+            paths.append(f":(top,exclude,glob){_GLOB_SIGN.sub(_ESCAPED, inside)}/{glob}")
+    against = revision or repository.find_head()
+    if not against:  # the empty tree
+        against = repository.ask("hash-object", "-t", "tree", "--stdin").decode().strip()
+    command = ("diff", "--patch-with-raw", "-z", *FORM, "--end-of-options", against, "--", *paths)
+    if ".." in against:
+        done = repository.run(*command)
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            index = _copy_index(repository, place)
+            done = repository.run(*repository.filters_off(), *command, GIT_INDEX_FILE=index)
+    if done.code and not done.truncated:
+        raise GitError(explain(done.error, revision or "HEAD"))
+    names, patch = _split_raw(done.output)
+    parts = [patch[: patch.rfind(b"\n") + 1] if done.truncated else patch]
     if revision is None:
-        return repository.diff(repository.head(), paths, untracked=True)
-    return repository.diff(revision, paths, untracked=False)
+        found = repository.run("ls-files", "--others", "--exclude-standard", "-z", "--", *paths)
+        if found.code and not found.truncated:
+            raise GitError(explain(found.error, repository.top))
+        new = [name for name in found.output.split(b"\0")[:-1] if not name.endswith(b"/")]
+        names += new[:_MAX_UNTRACKED]
+        for name in new[:_MAX_UNTRACKED]:
+            part = _as_new_file(os.fsencode(repository.top), name)
+            if sum(map(len, parts)) + len(part) <= MAX_BYTES:
+                parts.append(part)
+    return Diff(
+        files=tuple(dict.fromkeys(map(decode, names))),
+        added=tuple(decode(line) for part in parts for line in _added_lines(part)),
+        text=decode(b"".join(parts)),
+        truncated=done.truncated,
+    )
 
 
-def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
-    """Return the files of the work tree around ``cwd`` that git does not ignore, POSIX, sorted.
+def _copy_index(repository: Repository, folder: str) -> str:
+    """Copy the index into ``folder`` and return its path.
 
-    They start from git's top folder, and so do ``paths``, files or folders to stay within.
-    Raises GitError where there is no git or no repository.
+    ``git diff`` locks and rewrites the index it is given, whatever GIT_OPTIONAL_LOCKS says;
+    a commit made at that moment would fail.
     """
-    repository = Repository(find_git(", or name the files"), cwd)
-    inside = [f":(top,literal){path}" for path in paths]
-    names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
-    found = repository.ask(*names, *inside)
-    return sorted(name for part in found.split(b"\0") if (name := decode(part)))
-
-
-class Run:
-    """A run of git, and what it prints; GitError and the end of it when it is silent too long."""
-
-    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes], what: str) -> None:
-        self._process = process
-        self._errors = errors
-        self._what = what
-        self._seconds = _SECONDS.get(what, _USUAL_SECONDS)
-        self._late = threading.Event()
-
-    def read(self, size: int = -1) -> bytes:
-        """Return what comes next, ``size`` bytes unless it ends before."""
-        timer = threading.Timer(self._seconds, self._end_late)
-        timer.daemon = True
-        try:
-            timer.start()
-            data = self._process.stdout.read(size) if self._process.stdout else b""
-        finally:
-            timer.cancel()
-        if self._late.is_set():
-            raise self._silence()
-        return data
-
-    def wait(self) -> int:
-        """Return its exit code."""
-        try:
-            return self._process.wait(self._seconds)
-        except subprocess.TimeoutExpired:
-            raise self._silence() from None
-
-    def error(self) -> str:
-        """Return what it wrote to stderr."""
-        self._errors.seek(0)
-        return self._errors.read(10_000).decode("utf-8", "replace")
-
-    def end(self) -> None:
-        """End it at once, with all it started."""
-        if self._process.poll() is None:
-            end_tree(self._process.pid)
-
-    def _end_late(self) -> None:
-        self._late.set()
-        self.end()
-
-    def _silence(self) -> GitError:
-        return GitError(
-            f"git {self._what} gave no answer in {self._seconds:.0f} seconds; "
-            "run `git status` to see what it waits for"
-        )
-
-
-@contextlib.contextmanager
-def spawned(
-    git: str,
-    cwd: str,
-    arguments: Sequence[str],
-    *,
-    given: IO[bytes] | None = None,
-    environment: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[Run]:
-    """Lend a run of git in ``cwd``, which ends with the loan; ``given`` is its input.
-
-    The repository there starts no program of its own. Raises GitError.
-    """
-    _refuse_fifos(cwd)
-    kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
-    with tempfile.TemporaryFile() as errors:
-        # In our own group: whoever ends that, as a terminal and agents do, ends git as well.
-        process = subprocess.Popen(
-            [git, "--no-pager", *_SAFE, *arguments],
-            cwd=cwd,
-            env={**kept, **_ENVIRONMENT, **environment},
-            stdin=given or subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
-        with process:
-            run = Run(process, errors, arguments[0])
-            try:
-                yield run
-            finally:
-                run.end()
-
-
-def _refuse_fifos(cwd: str) -> None:
-    """Raise GitError for a FIFO where git reads a file: it would wait for a writer."""
-    for folder in _upwards(cwd):
-        for name in _READ_BY_GIT:
-            path = os.path.join(folder, name)
-            with contextlib.suppress(OSError, ValueError):
-                if stat.S_ISFIFO(os.stat(path).st_mode):
-                    raise GitError(f"{path} is a FIFO, on which git would wait; remove it")
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return
-
-
-def read_head(cwd: str) -> str:
-    """Return the hash of HEAD; GitError where there is no git, no repository or no commit."""
-    return Repository(find_git(), cwd).commit()
-
-
-def leads_to_head(cwd: str, commit: str) -> bool:
-    """Tell whether HEAD is a commit, by its hash, or descends from it."""
-    return Repository(find_git(), cwd).leads(commit)
-
-
-def find_git(else_: str = "") -> str:
-    """Return the path of git; GitError when there is none, ``else_`` telling a way without."""
-    git = find_program("git")
-    if git is None:
-        raise GitError(f"git is not installed; install it{else_}")
-    return git
-
-
-class Repository:
-    """One repository, asked with everything switched off that would run a program of its own."""
-
-    def __init__(self, git: str, cwd: str) -> None:
-        self.git = git
-        self.cwd = cwd
-        top = self.ask("rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape")
-        self.cwd = os.path.realpath(top.removesuffix("\n"))
-        nearest = _nearest_work_tree(cwd)
-        given = any(name in os.environ for name in ("GIT_DIR", "GIT_WORK_TREE"))
-        if not given and nearest != self.cwd:
-            raise GitError(f"{cwd}: its core.worktree points elsewhere; unset it")
-
-    def head(self) -> str:
-        """Return HEAD, or the empty tree before the first commit; GitError for a broken HEAD."""
-        if self.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}").code == 0:
-            return "HEAD"
-        if _UNBORN not in (error := self.run("log", "--max-count=1").error):
-            raise GitError(explain(error, self.cwd))
-        return self.ask("hash-object", "-t", "tree", "--stdin").decode().strip()
-
-    def commit(self) -> str:
-        """Return the hash of HEAD; GitError before the first commit."""
-        if self.head() != "HEAD":
-            raise GitError(f"{self.cwd} has no commit yet; commit something first")
-        return self.ask("rev-parse", "--verify", "HEAD^{commit}").decode().strip()
-
-    def leads(self, commit: str) -> bool:
-        """Tell whether a commit, by its hash, leads to HEAD."""
-        return (
-            _HASH.fullmatch(commit) is not None
-            and self.run("merge-base", "--is-ancestor", commit, "HEAD").code == 0
-        )
-
-    def find_excluded(self, without: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Return pathspecs that leave out what lies in this work tree of some folders' globs."""
-        for folder, glob in without:
-            inside = os.path.relpath(os.path.realpath(folder), self.cwd).replace(os.sep, "/")
-            if inside == "." or all(part == ".." for part in inside.split("/")):
-                yield f":(top,exclude,glob){glob}"
-            elif not inside.startswith("../"):
-                yield f":(top,exclude,glob){_GLOB_SIGN.sub(_ESCAPED, inside)}/{glob}"
-
-    def diff(self, revision: str, paths: Sequence[str], *, untracked: bool) -> Diff:
-        """Return the diff for one revision argument, of some pathspecs."""
-        command = (*_DIFF, "--end-of-options", revision, "--", *paths)
-        if ".." in revision:
-            done = self.run(*command)
-        else:
-            with tempfile.TemporaryDirectory() as folder:
-                index = self.copy_index(folder)
-                done = self.run(*self.filters_off(), *command, GIT_INDEX_FILE=index)
-        if done.code and not done.truncated:
-            raise GitError(explain(done.error, revision))
-        names, patch = _split_raw(done.output)
-        if done.truncated:
-            patch = patch[: patch.rfind(b"\n") + 1]
-        parts = [patch]
-        if untracked:
-            room = MAX_BYTES - len(patch)
-            for name in self.untracked(paths):
-                names.append(name)
-                part = _as_new_file(os.fsencode(self.cwd), name)
-                if len(part) <= room:
-                    parts.append(part)
-                    room -= len(part)
-        return Diff(
-            files=tuple(dict.fromkeys(decode(name) for name in names)),
-            added=tuple(decode(line) for part in parts for line in _added_lines(part)),
-            text=decode(b"".join(parts)),
-            truncated=done.truncated,
-        )
-
-    def untracked(self, paths: Sequence[str]) -> list[bytes]:
-        """List untracked files that are not ignored, the first 500."""
-        done = self.run("ls-files", "--others", "--exclude-standard", "-z", "--", *paths)
-        if done.code and not done.truncated:
-            raise GitError(explain(done.error, self.cwd))
-        names = done.output.split(b"\0")[:-1]
-        return [name for name in names if not name.endswith(b"/")][:_MAX_UNTRACKED]
-
-    def copy_index(self, folder: str) -> str:
-        """Copy the index into ``folder`` and return its path.
-
-        ``git diff`` locks and rewrites the index it is given, whatever GIT_OPTIONAL_LOCKS says;
-        a commit made at that moment would fail.
-        """
-        path = self.ask("rev-parse", "--git-path", "index").removesuffix(b"\n")
-        copy = os.path.join(folder, "index")
-        try:
-            # With its times: git tells by them which entries it must not trust.
-            shutil.copy2(os.path.join(os.fsencode(self.cwd), path), os.fsencode(copy))
-        except FileNotFoundError:
-            pass  # nothing was ever added
-        except OSError as error:
-            raise GitError(f"the index cannot be read: {error.strerror}; check the disk") from None
-        return copy
-
-    def filters_off(self) -> list[str]:
-        """Return options that disable the clean filters the repository itself defines.
-
-        Comparing with the working tree runs them; those of the user's own configuration stay.
-        """
-        done = self.run("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
-        if done.code not in (0, 1):  # 1: none
-            raise GitError(explain(done.error, "config"))
-        fields = done.output.decode("utf-8", "surrogateescape").split("\0")
-        drivers = {
-            match[1]
-            for scope, key in zip(fields[::2], fields[1::2], strict=False)
-            if scope not in ("system", "global", "command") and (match := _FILTER_KEY.match(key))
-        }
-        if any("=" in driver for driver in drivers):
-            raise GitError("the repository defines a filter with = in its name; remove it")
-        off = ("clean=", "smudge=", "process=", "required=false")
-        return [o for d in sorted(drivers) for key in off for o in ("-c", f"filter.{d}.{key}")]
-
-    def ask(self, *arguments: str, **environment: str) -> bytes:
-        """Return what git prints; GitError when it fails."""
-        done = self.run(*arguments, **environment)
-        if done.truncated:
-            raise GitError(f"{self.cwd}: git {arguments[0]} printed too much; name fewer files")
-        if done.code:
-            raise GitError(explain(done.error, self.cwd))
-        return done.output
-
-    def run(self, *arguments: str, **environment: str) -> Done:
-        """Run git in the work tree, for a bounded time, with bounded output."""
-        return run_git(self.git, self.cwd, *arguments, **environment)
-
-
-def run_git(git: str, cwd: str, *arguments: str, **environment: str) -> Done:
-    """Run git in ``cwd`` so that the repository there starts no program of its own.
-
-    Raises GitError when git is silent for too long; what it prints is cut at MAX_BYTES.
-    """
-    with spawned(git, cwd, arguments, environment=environment) as run:
-        output = run.read(MAX_BYTES + 1)
-        truncated = len(output) > MAX_BYTES
-        if truncated:
-            run.end()
-        code = run.wait()
-        error = run.error()
-    return Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Done:
-    """A finished run of git."""
-
-    code: int
-    output: bytes
-    truncated: bool
-    error: str
-
-
-def _upwards(cwd: str) -> Iterator[str]:
-    folder, below = os.path.realpath(cwd), ""
-    while folder != below:
-        yield folder
-        folder, below = os.path.dirname(folder), folder
-
-
-def _nearest_work_tree(cwd: str) -> str | None:
-    for folder in _upwards(cwd):
-        mark = os.path.join(folder, ".git")
-        if os.path.isfile(mark) or os.path.isfile(os.path.join(mark, "HEAD")):
-            return folder
-    return None
-
-
-_UNBORN = "does not have any commits yet"
-_EXPLAINED = (
-    ("must be run in a work tree", "not in a work tree; run this inside one"),
-    ("cannot use bare repository", "a bare repository, without files; run this in a clone of it"),
-    ("no merge base", "no common ancestor in this clone; fetch more history"),
-    ("bad revision", "unknown revision; give a commit, a..b or a...b"),
-    ("ambiguous argument", "unknown revision; give a commit, a..b or a...b"),
-)
-_ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
-"""How git says to trust a repository that belongs to another user."""
-
-
-def explain(error: str, what: str) -> str:
-    """Return what git complained about in one line, with what to do; ``what`` comes first."""
-    for words, fix in _EXPLAINED:
-        if words in error:
-            return f"{what}: {fix}"
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    fatal = next((line for line in lines if line.startswith("fatal: ")), "")
-    told = (fatal or next(iter(lines), "git failed")).partition("fatal: ")[2 if fatal else 0]
-    fix = "try the same with git"
-    if advice := _ADVISED.search(error):
-        fix = f"if you trust it, run `{advice[0].strip()}`"
-    elif "not a git repository" in error:
-        mark = next(
-            (m for f in _upwards(what) if os.path.lexists(m := os.path.join(f, ".git"))), ""
-        )
-        if not mark:
-            return f"{what}: not in a git repository; run this inside one"
-        fix = f"{mark} is damaged: restore its HEAD, refs and objects, or clone again"
-    return f"{what}: {told}; {fix}"
+    path = repository.ask("rev-parse", "--git-path", "index").removesuffix(b"\n")
+    copy = os.path.join(folder, "index")
+    try:
+        # With its times: git tells by them which entries it must not trust.
+        shutil.copy2(os.path.join(os.fsencode(repository.top), path), os.fsencode(copy))
+    except FileNotFoundError:
+        pass  # nothing was ever added
+    except OSError as error:
+        raise GitError(f"the index cannot be read: {error.strerror}; check the disk") from None
+    return copy
 
 
 def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:
@@ -491,12 +467,7 @@ def _as_new_file(top: bytes, name: bytes) -> bytes:
     return head % (name, name, name) + hunk + b"".join(b"+%b\n" % line for line in lines)
 
 
-def decode(data: bytes) -> str:
-    """Return what git printed as text; bytes that are no UTF-8 are replaced."""
-    return data.decode("utf-8", "replace")
-
-
-NEW_FILE = "100644"
+_NEW_FILE = "100644"
 """Mode of a file that is added."""
 _TRIES = 40
 _PAUSE_SECONDS = 0.05
@@ -512,40 +483,26 @@ class Author:
     email: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """A file in a tree."""
-
-    mode: str
-    blob: str
-    """The hash of its content."""
-
-
 def check_name(name: str) -> None:
     """Raise InputError for what git would not take for a branch's name, GitError without git."""
-    done = run_git(find_git(), os.sep, "check-ref-format", f"refs/heads/{name}")
+    done = run_git(os.sep, "check-ref-format", f"refs/heads/{name}")
     if done.code or name.startswith("-"):
         raise InputError(f"{name!r} is no name of a branch; choose another")
 
 
-class Branch:
+class Branch(Repository):
     """One branch of the repository around a folder; paths are POSIX, from git's top folder."""
 
     def __init__(self, cwd: str, name: str) -> None:
         """Raises GitError without git or a repository, InputError for an impossible name."""
         check_name(name)
-        self._repository = Repository(find_git(), cwd)
+        super().__init__(cwd)
         self.name = name
         self._ref = f"refs/heads/{name}"
 
-    @property
-    def top(self) -> str:
-        """The folder in which git's paths begin."""
-        return self._repository.cwd
-
     def tip(self) -> str:
         """Return the hash of the branch's last commit, "" while there is no such branch."""
-        done = self._repository.run("rev-parse", "--quiet", "--verify", f"{self._ref}^{{commit}}")
+        done = self.run("rev-parse", "--quiet", "--verify", f"{self._ref}^{{commit}}")
         return "" if done.code else done.output.decode().strip()
 
     def start(self) -> str:
@@ -554,47 +511,44 @@ class Branch:
         It is the branch's last one, or HEAD where the branch is not there yet or all of it has
         been merged. Raises GitError in a repository without commits.
         """
-        head, tip = self._repository.commit(), self.tip()
-        merged = not tip or self._run_ok("merge-base", "--is-ancestor", tip, head)
-        return head if merged else tip
+        head, tip = self.head(), self.tip()
+        return head if not tip or self.leads(tip) else tip
 
-    def find_entry(self, commit: str, path: str) -> Entry | None:
-        """Return what a commit has at a path, None where that is no file."""
-        found = self._repository.ask("ls-tree", "-z", "--full-tree", commit, "--", path)
+    def find_entry(self, commit: str, path: str) -> tuple[str, str] | None:
+        """Return mode and blob's hash of a commit's file, None where the path is no file."""
+        found = self.ask("ls-tree", "-z", "--full-tree", commit, "--", path)
         mode, kind, rest = (found.decode("utf-8", "surrogateescape").split(" ", 2) + [""] * 3)[:3]
         blob, _, name = rest.removesuffix("\0").partition("\t")
-        return Entry(mode=mode, blob=blob) if kind == "blob" and name == path else None
+        return (mode, blob) if kind == "blob" and name == path else None
 
     def read(self, commit: str, path: str) -> bytes | None:
         """Return a file of a commit, None where it has none; GitError for one that is too long."""
         entry = self.find_entry(commit, path)
         if entry is None:
             return None
-        done = self._repository.run("cat-file", "blob", entry.blob)
+        done = self.run("cat-file", "blob", entry[1])
         if done.code or done.truncated:
             raise GitError(f"{path} cannot be read from the branch {self.name}; look at it there")
         return done.output
 
     def find_unmerged(self, folder: str) -> list[str]:
         """Return the files below a folder ("" = all) that the branch adds to HEAD or changes."""
-        head, tip = self._repository.commit(), self.tip()
+        head, tip = self.head(), self.tip()
         if not tip:
             return []
-        done = self._repository.run("merge-base", head, tip)
+        done = self.run("merge-base", head, tip)
         base = head if done.code else done.output.decode().strip()
         inside = ("--", f":(top,literal){folder}") if folder else ()
         form = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
         # What was merged by copying its content is on the branch still, and not new to HEAD.
-        new, theirs = (
-            self._repository.ask(*form, one, tip, *inside).split(b"\0") for one in (base, head)
-        )
+        new, theirs = (self.ask(*form, one, tip, *inside).split(b"\0") for one in (base, head))
         both = sorted(set(new) & set(theirs) - {b""})
         return [name.decode("utf-8", "surrogateescape") for name in both]
 
     def is_checked_out(self) -> bool:
         """Tell whether this work tree shows the branch; InputError where another one does."""
         place = ""
-        for line in self._repository.ask("worktree", "list", "--porcelain").splitlines():
+        for line in self.ask("worktree", "list", "--porcelain").splitlines():
             key, _, value = line.decode("utf-8", "surrogateescape").partition(" ")
             if key == "worktree":
                 place = os.path.realpath(value)
@@ -607,8 +561,7 @@ class Branch:
     def is_clean(self, path: str) -> bool:
         """Tell whether a file is neither changed nor staged in the work tree."""
         form = ("status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching")
-        filters = self._repository.filters_off()
-        return not self._repository.ask(*filters, *form, "--", f":(top,literal){path}")
+        return not self.ask(*self.filters_off(), *form, "--", f":(top,literal){path}")
 
     def commit(
         self, change: Callable[[str], Mapping[str, bytes]], *, message: str, author: Author
@@ -618,11 +571,17 @@ class Branch:
         ``change`` may be called several times: a commit made meanwhile by another comes first.
         Returns the new commit's hash; raises GitError, and what ``change`` raises.
         """
+        people = {
+            f"GIT_{role}_{what}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", author.name), ("EMAIL", author.email))
+        }
+        text = message.replace("\0", "")[:_MESSAGE_CHARS]
         for number in range(_TRIES):
             old, start = self.tip(), self.start()
             tree = self._write_tree(start, change(start))
-            new = self._write_commit(tree, start, message, author)
-            done = self._repository.run("update-ref", self._ref, new, old or "0" * len(new))
+            new = self.ask("commit-tree", tree, "-p", start, "-m", text, **people).decode().strip()
+            done = self.run("update-ref", self._ref, new, old or "0" * len(new))
             if not done.code:
                 return new
             if self.tip() == old and ".lock" not in done.error:
@@ -633,95 +592,43 @@ class Branch:
     def stage(self, path: str) -> None:
         """Take a file over into the work tree's index as the branch's last commit has it."""
         if (entry := self.find_entry(self.tip(), path)) is not None:
-            told = f"{entry.mode},{entry.blob},{path}"
-            self._repository.ask("update-index", "--add", "--cacheinfo", told)
-
-    def _run_ok(self, *arguments: str) -> bool:
-        return self._repository.run(*arguments).code == 0
+            self.ask("update-index", "--add", "--cacheinfo", ",".join((*entry, path)))
 
     def _write_tree(self, start: str, files: Mapping[str, bytes]) -> str:
         with tempfile.TemporaryDirectory() as folder:
             index = os.path.join(folder, "index")
-            self._repository.ask("read-tree", start, GIT_INDEX_FILE=index)
+            self.ask("read-tree", start, GIT_INDEX_FILE=index)
             for path, data in files.items():
-                content = os.path.join(folder, "content")
-                with open(content, "wb") as file:
-                    file.write(data)
-                written = self._repository.ask("hash-object", "-w", "--no-filters", "--", content)
-                known = self.find_entry(start, path)
-                told = f"{known.mode if known else NEW_FILE},{written.decode().strip()},{path}"
-                self._repository.ask(
-                    "update-index", "--add", "--cacheinfo", told, GIT_INDEX_FILE=index
-                )
-            return self._repository.ask("write-tree", GIT_INDEX_FILE=index).decode().strip()
-
-    def _write_commit(self, tree: str, parent: str, message: str, author: Author) -> str:
-        people = {
-            f"GIT_{role}_{what}": value
-            for role in ("AUTHOR", "COMMITTER")
-            for what, value in (("NAME", author.name), ("EMAIL", author.email))
-        }
-        text = message.replace("\0", "")[:_MESSAGE_CHARS]
-        made = self._repository.ask("commit-tree", tree, "-p", parent, "-m", text, **people)
-        return made.decode().strip()
+                content = pathlib.Path(folder, "content")
+                content.write_bytes(data)
+                blob = self.ask("hash-object", "-w", "--no-filters", "--", str(content)).decode()
+                mode, _ = self.find_entry(start, path) or (_NEW_FILE, "")
+                entry = f"{mode},{blob.strip()},{path}"
+                self.ask("update-index", "--add", "--cacheinfo", entry, GIT_INDEX_FILE=index)
+            return self.ask("write-tree", GIT_INDEX_FILE=index).decode().strip()
 
 
 _MAX_GAPS = 50
 """Commits in a row that cannot be read; a clone without any content has no others."""
-_PATCH_FORM = (
-    *("--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
-    *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}"),
-)
 _COMMIT = "lessons-commit "
 _PATCHES = (
     *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
-    f"--format=tformat:%x00{_COMMIT}%H %ct%n%B%x00",
-    *_PATCH_FORM,
+    f"--format=tformat:%x00{_COMMIT}%H %ct %cs%n%B%x00",
+    *FORM,
 )
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Commit:
-    """One commit of a history."""
+    """One commit with what it changes."""
 
     id: str
     """Its hash."""
-    date: str
-    """ISO date on which it was made."""
-    text: str
-    """Its unified diff; "" of one longer than MAX_BYTES."""
-
-
-def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
-    """Yield the commits that lead to HEAD, oldest first, merges left out.
-
-    Those that lead to the commit ``since`` are left out, too, if HEAD descends from it; of more
-    than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
-    run. Raises GitError where there is no git, no repository or no commit.
-    """
-    repository = Repository(find_git(), cwd)
-    repository.commit()
-    options = ("--reverse", "--no-merges", "--no-show-signature", "--no-notes", "--patch")
-    form = f"--format=tformat:%x00{_COMMIT}%H %cs"
-    bound = (f"--max-count={most}",) if most else ()
-    revisions = (f"{since}..HEAD",) if since and repository.leads(since) else ("HEAD",)
-    command = ("log", *options, *bound, form, *FORM, "--end-of-options", *revisions)
-    with spawned(repository.git, repository.cwd, command) as output:
-        for part in _split_commits(output):
-            head, _, patch = part.partition(b"\n")
-            name, _, date = decode(head).partition(" ")
-            fits = len(part) <= MAX_BYTES
-            yield Commit(id=name, date=date, text=decode(patch) if fits else "")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patch:
-    """One commit with what it changes, without context lines."""
-
-    id: str
     at: float
     """Seconds since the epoch."""
+    date: str
+    """ISO date on which it was made."""
     message: str
     patch: bytes
     """git's; b"" of one longer than MAX_BYTES."""
@@ -733,39 +640,55 @@ def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
     ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
     no commit.
     """
-    repository = Repository(find_git(), cwd)
-    repository.commit()
-    dated = [f"--since={since}"] if since else []
-    command = ("rev-list", "--no-merges", *dated, "--end-of-options", "HEAD")
-    with spawned(repository.git, repository.cwd, command) as output:
+    return _list_commits(Repository(cwd), *([f"--since={since}"] if since else []))
+
+
+def _list_commits(repository: Repository, *options: str, start: str = "HEAD") -> list[str]:
+    repository.head()
+    command = ("rev-list", "--no-merges", *options, "--end-of-options", start)
+    with spawn(repository.top, command) as output:
         found = output.read().decode().split()
         if output.wait():
-            raise GitError(explain(output.error(), cwd))
+            raise GitError(explain(output.error(), repository.top))
         return found
 
 
-def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
+def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
+    """Yield the commits that lead to HEAD, oldest first, merges left out.
+
+    Those that lead to the commit ``since`` are left out, too, if HEAD descends from it; of more
+    than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
+    run. Raises GitError where there is no git, no repository or no commit.
+    """
+    repository = Repository(cwd)
+    start = f"{since}..HEAD" if since and repository.leads(since) else "HEAD"
+    bound = (f"--max-count={most}",) if most else ()
+    commits = _list_commits(repository, *bound, start=start)
+    return read_patches(cwd, commits[::-1], context=3)
+
+
+def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Iterator[Commit]:
     """Yield commits with their patches, in the order of their ids.
 
     git ends at the first file whose content a partial clone lacks: such a commit is left out and
     the rest is asked for again, until 500 in a row cannot be read. Raises GitError where there is
     no content at all.
     """
-    repository = Repository(find_git(), cwd)
+    top = Repository(cwd).top
     place, gaps, size, read = 0, 0, len(commits), 0
     while place < len(commits):
-        held: Patch | None = None
+        held: Commit | None = None
         wanted = commits[place : place + size]
         end = place + len(wanted)
         with tempfile.TemporaryFile() as ids:
             ids.write("\n".join(wanted).encode())
             ids.seek(0)
-            with spawned(repository.git, repository.cwd, _PATCHES, given=ids) as run:
+            with spawn(top, (*_PATCHES, f"--unified={context}"), stdin=ids) as run:
                 for part in _split_commits(run):
                     if held is not None:
                         yield held
                         place, read = place + 1, read + 1
-                    held = _read_patch(part)
+                    held = _parse_commit(part)
                 whole, error = run.wait() == 0, run.error()
         if whole:
             place, gaps, size, read = end, 0, len(commits), read + 1
@@ -781,21 +704,18 @@ def read_patches(cwd: str, commits: Sequence[str]) -> Iterator[Patch]:
             return
 
 
-def read_commit(cwd: str, commit: str) -> str:
-    """Return the patch of one commit as a unified diff. Raises GitError."""
-    repository = Repository(find_git(), cwd)
-    form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *FORM)
-    return decode(repository.ask(*form, "--end-of-options", commit))
-
-
-def _read_patch(part: bytes) -> Patch:
+def _parse_commit(part: bytes) -> Commit:
     head, _, rest = part.partition(b"\n")
     message, _, patch = rest.partition(b"\0")
-    number, _, at = head.decode().partition(" ")
-    fits = len(part) <= MAX_BYTES
-    return Patch(
-        id=number, at=float(at or 0), message=decode(message), patch=patch if fits else b""
-    )
+    name, at, date = head.decode().split(" ")
+    patch = patch if len(part) <= MAX_BYTES else b""
+    return Commit(id=name, at=float(at), date=date, message=decode(message), patch=patch)
+
+
+def read_commit(cwd: str, commit: str) -> str:
+    """Return the patch of one commit as a unified diff. Raises GitError."""
+    form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *FORM)
+    return decode(Repository(cwd).ask(*form, "--end-of-options", commit))
 
 
 def _split_commits(output: Run) -> Iterator[bytes]:
@@ -816,7 +736,6 @@ def _split_commits(output: Run) -> Iterator[bytes]:
 
 SCOPES = {"user": "--global", "project": "--local"}
 """Where a driver is configured: for every repository of this user, or for one clone."""
-
 _FAILED = 128
 """Exit code from which git means an error and not a number of conflicts."""
 
@@ -832,13 +751,12 @@ def merge_lines(
     with tempfile.TemporaryDirectory() as folder:
         names = []
         for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):
-            path = os.path.join(folder, name)
-            with open(path, "wb") as file:
-                file.write(data)
-            names.append(path)
+            path = pathlib.Path(folder, name)
+            path.write_bytes(data)
+            names.append(str(path))
         named = [option for label in labels for option in ("-L", label)]
         size = f"--marker-size={marker_size}"
-        done = run_git(find_git(), cwd, "merge-file", "-p", "-q", size, *named, "--", *names)
+        done = run_git(cwd, "merge-file", "-p", "-q", size, *named, "--", *names)
     if done.code >= _FAILED or done.code < 0 or done.truncated:
         no_text = "it is not text"  # of which git says nothing where it is to be quiet
         why = f"more than {MAX_BYTES:,} bytes" if done.truncated else _last_line(done, no_text)
@@ -848,21 +766,14 @@ def merge_lines(
 
 def find_attributes_file(cwd: str) -> str:
     """Return the path of the clone's own attributes, which are not part of any commit."""
-    done = run_git(find_git(), cwd, "rev-parse", "--git-path", "info/attributes")
-    if done.code:
-        raise GitError(explain(done.error, cwd))
-    return os.path.join(cwd, os.fsdecode(done.output.rstrip(b"\n")))
+    path = ask_git(cwd, "rev-parse", "--git-path", "info/attributes")
+    return os.path.join(cwd, os.fsdecode(path.rstrip(b"\n")))
 
 
 def read_merge_attribute(cwd: str, path: str) -> str:
     """Return which driver git merges ``path`` (relative to ``cwd``) with; "" for its own."""
-    done = run_git(find_git(), cwd, "check-attr", "-z", "merge", "--", path)
-    if done.code:
-        raise GitError(explain(done.error, cwd))
-    value = done.output.split(b"\0")[2:3]
-    if not value or value[0] in (b"unspecified", b"set", b"unset"):
-        return ""
-    return os.fsdecode(value[0])
+    value = decode(ask_git(cwd, "check-attr", "-z", "merge", "--", path)).split("\0")[2]
+    return "" if value in ("unspecified", "set", "unset") else value
 
 
 def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | None, str]:
@@ -872,7 +783,7 @@ def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | No
     """
     where = [SCOPES[scope]] if scope else []
     key = f"merge.{name}.driver"
-    done = run_git(find_git(), cwd, "config", *where, "--show-origin", "-z", "--get", key)
+    done = run_git(cwd, "config", *where, "--show-origin", "-z", "--get", key)
     if done.code not in (0, 1):  # 1: not configured
         raise GitError(explain(done.error, cwd))
     if done.code:
@@ -883,25 +794,24 @@ def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | No
 
 def has_config(cwd: str, scope: str) -> bool:
     """Tell whether there is a file of git's configuration for this scope."""
-    return run_git(find_git(), cwd, "config", SCOPES[scope], "--list", "--name-only").code == 0
+    return run_git(cwd, "config", SCOPES[scope], "--list", "--name-only").code == 0
 
 
 def set_driver(cwd: str, name: str, command: str, *, title: str, scope: str) -> None:
     """Configure a merge driver. Raises GitError when the configuration cannot be written."""
     for key, value in (("name", title), ("driver", command)):
-        _config(cwd, SCOPES[scope], f"merge.{name}.{key}", value)
+        _configure(cwd, SCOPES[scope], f"merge.{name}.{key}", value)
 
 
 def unset_driver(cwd: str, name: str, *, scope: str) -> None:
     """Take a merge driver out of the configuration; its section goes when nothing is left."""
-    for key in ("name", "driver"):
-        if run_git(find_git(), cwd, "config", SCOPES[scope], "--get", f"merge.{name}.{key}").code:
-            continue
-        _config(cwd, SCOPES[scope], "--unset-all", f"merge.{name}.{key}")
+    for key in (f"merge.{name}.name", f"merge.{name}.driver"):
+        if not run_git(cwd, "config", SCOPES[scope], "--get", key).code:
+            _configure(cwd, SCOPES[scope], "--unset-all", key)
 
 
-def _config(cwd: str, *arguments: str) -> None:
-    done = run_git(find_git(), cwd, "config", *arguments)
+def _configure(cwd: str, *arguments: str) -> None:
+    done = run_git(cwd, "config", *arguments)
     if done.code:
         what = _last_line(done, "git config failed")
         raise GitError(f"{what}; grant yourself write access to git's configuration")
@@ -909,5 +819,5 @@ def _config(cwd: str, *arguments: str) -> None:
 
 def _last_line(done: Done, usual: str) -> str:
     """Return what git said last, ``usual`` where it said nothing."""
-    said = done.error.strip().splitlines() or [usual]
-    return said[-1].removeprefix("fatal: ").removeprefix("error: ")
+    lines = done.error.strip().splitlines() or [usual]
+    return lines[-1].removeprefix("fatal: ").removeprefix("error: ")

@@ -14,10 +14,10 @@ from typing import Any
 
 from lessons_kb.errors import DuplicateCard, StorageError
 from lessons_kb.store import files as disk
-from lessons_kb.store import files as replace_file
 from lessons_kb.store.files import (
     TEMP_PREFIX,
     exchange,
+    list_folder,
     read_regular,
     read_settled,
     rename_new,
@@ -47,10 +47,8 @@ def read_bytes(root: str, path: str, *, limit: int) -> bytes:
     No link is followed; folders, FIFOs and devices are refused, never waited for. Raises
     StorageError, or InputError for a path that leaves the brain by its form.
     """
-    try:
+    with _refusing(root, path):
         return disk.read_inside(root, path, limit=limit)
-    except OSError as error:
-        raise disk.storage_error(error, path, brain=root) from None
 
 
 def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
@@ -65,11 +63,8 @@ def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
     """
     full = disk.resolve(root, path, writing=True)
     quiet = sweep(root)
-    with locked(full):
-        try:
-            data = _Rewrite(root, full, change).run()
-        except OSError as error:
-            raise disk.storage_error(error, path, brain=root) from None
+    with locked(full), _refusing(root, path):
+        data = _Rewrite(root, full, change).run()
     if quiet:
         adopt_leftovers(root, os.path.dirname(full))
     return data
@@ -82,19 +77,15 @@ def create(root: str, path: str, data: bytes) -> str:
     """
     full = disk.resolve(root, path, follow=False, writing=True)
     folder = os.path.dirname(full)
-    try:
+    with _refusing(root, path, new=path):
         _make_folders(folder)
         temp = disk.write_temp(folder, data)
         try:
-            replace_file.rename_new(temp, full)
+            disk.rename_new(temp, full)
         except BaseException:
             disk.discard(temp, data)
             raise
         disk.sync_folder(folder)
-    except FileExistsError:
-        raise _taken(path) from None
-    except OSError as error:
-        raise disk.storage_error(error, path, brain=root) from None
     return disk.relative(root, full)
 
 
@@ -105,18 +96,12 @@ def move(root: str, source: str, target: str) -> str:
     """
     old = disk.resolve(root, source, follow=False, writing=True)
     new = disk.resolve(root, target, follow=False, writing=True)
-    with locked(old):
-        try:
-            if not os.path.lexists(old):
-                raise FileNotFoundError(2, os.strerror(2))
-            _make_folders(os.path.dirname(new))
-            replace_file.rename_new(old, new)
-            disk.sync_folder(os.path.dirname(new))
-            disk.sync_folder(os.path.dirname(old))
-        except FileExistsError:
-            raise _taken(target) from None
-        except OSError as error:
-            raise disk.storage_error(error, source, brain=root) from None
+    with locked(old), _refusing(root, source, new=target):
+        os.lstat(old)
+        _make_folders(os.path.dirname(new))
+        disk.rename_new(old, new)
+        disk.sync_folder(os.path.dirname(new))
+        disk.sync_folder(os.path.dirname(old))
     return disk.relative(root, new)
 
 
@@ -128,8 +113,16 @@ def _make_folders(folder: str) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
 
 
-def _taken(path: str) -> DuplicateCard:
-    return DuplicateCard(f"{disk.shown(path)} exists; choose another name", existing=path)
+@contextlib.contextmanager
+def _refusing(root: str, path: str, *, new: str = "") -> Iterator[None]:
+    """Say in one line what the disk refuses for ``path``, or that the name ``new`` is taken."""
+    try:
+        yield
+    except FileExistsError:
+        text = f"{disk.shown(new)} exists; choose another name"
+        raise DuplicateCard(text, existing=new) from None
+    except OSError as error:
+        raise disk.storage_error(error, path, brain=root) from None
 
 
 class _Rewrite:
@@ -212,7 +205,7 @@ class _Rewrite:
         return temp
 
     def exchange(self, temp: str) -> None:
-        replace_file.exchange(temp, self.full)
+        disk.exchange(temp, self.full)
         # Also gives a program that was just opening the old file the time to be seen.
         disk.sync_folder(self.folder)
 
@@ -238,8 +231,6 @@ class DraftFolder:
     def __init__(self, root: str) -> None:
         self._root = root
         self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
-        self._known: dict[str, tuple[tuple[int, ...], dict[str, Any] | None]] = {}
-        """File of facts → its stamp, and what it said then: a folder may hold thousands."""
 
     def locked(self) -> AbstractContextManager[object]:
         """Hold the folder against other processes that write drafts."""
@@ -251,32 +242,20 @@ class DraftFolder:
 
     def ids(self) -> list[str]:
         """Return the ids of the drafts that have a text, in order, without reading any."""
-        return sorted(
-            name.removesuffix(_TEXT) for name, _info in self._files() if name.endswith(_TEXT)
-        )
+        return sorted(self._list(_TEXT))
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Return what is known of each draft, settled ones included, by id in order.
-
-        Asked again, only files that have changed are read.
-        """
-        known = {}
-        for name, info in self._files():
-            if name.endswith(_FACTS):
-                stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
-                known[name] = self._known.get(name, ((), None))
-                if known[name][0] != stamp:
-                    known[name] = (stamp, self._parse(name))
-        self._known = known
-        return {
-            name.removesuffix(_FACTS): facts
-            for name, (_stamp, facts) in sorted(known.items())
-            if facts is not None
-        }
+        """Return what is known of each draft, settled ones included, by id in order."""
+        found = ((name, self.facts_of(name)) for name in sorted(self._list(_FACTS)))
+        return {name: facts for name, facts in found if facts is not None}
 
     def facts_of(self, name: str) -> dict[str, Any] | None:
         """Return what is known of one draft, None when nothing is."""
-        return self._parse(name + _FACTS)
+        try:
+            facts = json.loads(self._read(name + _FACTS) or b"")
+        except ValueError:
+            return None
+        return facts if isinstance(facts, dict) else None
 
     def read(self, name: str) -> str | None:
         """Return the text of a draft, None when there is no such file."""
@@ -304,10 +283,8 @@ class DraftFolder:
     def note(self, name: str, facts: Mapping[str, Any]) -> None:
         """Write what is known of a draft; its text stays."""
         make_private(self._folder)
-        data = json.dumps(redact_data(facts), ensure_ascii=False, indent=1).encode(
-            "utf-8", "replace"
-        )
-        write_private(os.path.join(self._folder, name + _FACTS), data)
+        text = json.dumps(redact_data(facts), ensure_ascii=False, indent=1)
+        write_private(os.path.join(self._folder, name + _FACTS), text.encode("utf-8", "replace"))
 
     def settle(
         self, name: str, facts: Mapping[str, Any], *, now: float, over: str | None = None
@@ -318,20 +295,20 @@ class DraftFolder:
         """
         self.note(name, {**facts, "settled": now})
         temp = os.path.join(self._folder, TEMP_PREFIX + os.urandom(8).hex())
-        with contextlib.suppress(FileNotFoundError):
-            try:
-                os.rename(self.path(name), temp)
-            except FileNotFoundError:
-                raise
-            except OSError as error:
-                raise storage_error(error, self.path(name)) from None
+        try:
+            os.rename(self.path(name), temp)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise storage_error(error, self.path(name)) from None
+        else:
             why = f"its draft was {facts.get('state', 'reviewed')}"
             self._put_aside(name, temp, over, why=why)
-        waiting = set(self.ids())
-        for file, info in self._files():
-            other = file.removesuffix(_FACTS)
-            if file != other and other not in waiting and info.st_mtime < now - _KEPT_SECONDS:
-                self._remove(file)
+        for old in set(self._list(_FACTS)) - set(self.ids()):
+            path = os.path.join(self._folder, old + _FACTS)
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_mtime < now - _KEPT_SECONDS:
+                    os.unlink(path)
 
     def _put_aside(self, name: str, temp: str, over: str | None, *, why: str) -> None:
         expected = None if over is None else over.encode()
@@ -339,38 +316,15 @@ class DraftFolder:
             expected = None
         put_aside(self._root, f"lessons/{name}{_TEXT}", temp, expected=expected, why=why)
 
-    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
-        try:
-            with os.scandir(self._folder) as entries:
-                for entry in entries:
-                    with contextlib.suppress(FileNotFoundError):
-                        yield entry.name, entry.stat(follow_symlinks=False)
-        except OSError:
-            return
-
-    def _parse(self, name: str) -> dict[str, Any] | None:
-        data = self._read(name)
-        return None if data is None else _parse(data)
+    def _list(self, ending: str) -> list[str]:
+        names = list_folder(self._folder)
+        return [name.removesuffix(ending) for name in names if name.endswith(ending)]
 
     def _read(self, name: str) -> bytes | None:
         try:
             return read_regular(os.path.join(self._folder, name), limit=_MAX_BYTES, name=name)
         except (OSError, StorageError):
             return None
-
-    def _remove(self, name: str) -> None:
-        try:
-            os.unlink(os.path.join(self._folder, name))
-        except OSError:
-            return
-
-
-def _parse(data: bytes) -> dict[str, Any] | None:
-    try:
-        facts = json.loads(data)
-    except ValueError:
-        return None
-    return facts if isinstance(facts, dict) else None
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

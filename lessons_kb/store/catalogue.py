@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -34,6 +35,8 @@ NETWORK_FUSE = tuple(_TABLE["fuse"])
 _MOUNTS = "/proc/self/mountinfo"
 _POINT = 4
 """Field of a mount's place."""
+_OCTAL = re.compile(r"\\([0-7]{3})")
+"""How a space, tab, line end or backslash is written there."""
 
 
 def is_network(path: str) -> bool:
@@ -61,29 +64,21 @@ def _type_of(real: str, table: str) -> str:
         before, _, after = line.partition(" - ")
         fields = before.split(" ")
         if after and len(fields) > _POINT:
-            point = _unescape(fields[_POINT])
+            point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[_POINT])
             around = real == point or real.startswith(point.rstrip("/") + "/")
             if around and len(point) >= len(best):
                 best, found = point, after.split(" ", 1)[0]
     return found
 
 
-def _unescape(point: str) -> str:
-    if "\\" not in point:
-        return point
-    for code, character in (("040", " "), ("011", "\t"), ("012", "\n"), ("134", "\\")):
-        point = point.replace("\\" + code, character)
-    return point
-
-
 def _is_network_type(name: str) -> bool:
     kind, _, subtype = name.partition(".")
-    if kind in ("fuse", "fuseblk"):
-        return any(subtype.startswith(known) for known in NETWORK_FUSE)
-    return kind in NETWORK_TYPES
+    return (
+        subtype.startswith(NETWORK_FUSE) if kind in ("fuse", "fuseblk") else kind in NETWORK_TYPES
+    )
 
 
-FORMAT = 11
+FORMAT = 12
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -99,7 +94,7 @@ CREATE TABLE docs (
   checksum INTEGER NOT NULL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
-CREATE TABLE guards (
+CREATE TABLE card_globs (
   number INTEGER NOT NULL,
   hint TEXT NOT NULL,
   globs TEXT NOT NULL,
@@ -273,45 +268,24 @@ class Catalogue:
         ``afresh`` forgets every document first. Returns the state with its counts.
         """
         with _one_transaction(self._db):
-            if afresh:
-                self._db.execute("DELETE FROM docs")
-                self._db.execute("DELETE FROM guards")
-                self._db.execute("DELETE FROM detectors")
-            self._db.executemany("DELETE FROM docs WHERE number = ?", [(n,) for n in removed])
-            self._db.executemany(
-                "INSERT OR REPLACE INTO docs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [_marked(_row(number, entry)) for number, entry in entries],
-            )
             changed = [(n,) for n in (*removed, *(number for number, _entry in entries))]
-            self._db.executemany("DELETE FROM guards WHERE number = ?", changed)
-            self._db.executemany(
-                "INSERT INTO guards VALUES (?, ?, ?, ?)",
-                [
-                    _marked((number, _text(hint), json.dumps(entry.globs)))
-                    for number, entry in entries
-                    for hint in get_hints(entry.globs)
-                ],
-            )
-            self._db.executemany("DELETE FROM detectors WHERE number = ?", changed)
-            self._db.executemany(
-                "INSERT INTO detectors VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    _marked((number, place, one.size, _pattern_json(one), json.dumps(one.globs)))
-                    for number, entry in entries
-                    for place, one in enumerate(entry.detectors)
-                ],
-            )
+            for table, rows in _rows_of(entries).items():
+                if afresh:
+                    self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+                self._db.executemany(f"DELETE FROM {table} WHERE number = ?", changed)  # noqa: S608
+                if rows:
+                    marks = ", ".join("?" * (len(rows[0]) + 1))
+                    insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
+                    marked = [(*row, _checksum(repr(row))) for row in rows]
+                    self._db.executemany(insert, marked)
             (cards, notes) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
                 " FROM docs WHERE card IS NOT NULL"
             ).fetchone()
             ((detectors,),) = self._db.execute("SELECT count(*) FROM detectors")
             state = replace(state, cards=cards, notes=notes, detectors=detectors)
-            head = {
-                name: getattr(state, name)
-                for name in (f.name for f in fields(State))
-                if name != "manifest"
-            }
+            names = [one.name for one in fields(State) if one.name != "manifest"]
+            head = {name: getattr(state, name) for name in names}
             self._write("state", f"{json.dumps(head)}\n{_text(state.manifest)}")
             self._write("sums", json.dumps({table: self._sum(table) for table in _CHECKED}))
         return state
@@ -376,9 +350,9 @@ class Catalogue:
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
         with _one_transaction(self._db, "BEGIN"):
-            self._check_sums("guards")
+            self._check_sums("card_globs")
             rows = self._db.execute(
-                "SELECT * FROM guards WHERE instr(?, hint)", (_text("\n".join(paths)),)
+                "SELECT * FROM card_globs WHERE instr(?, hint)", (_text("\n".join(paths)),)
             ).fetchall()
         found = {}
         for number, _hint, text, _sum in map(_checked, rows):
@@ -424,7 +398,7 @@ class Catalogue:
 
 
 _SIDES = ("", "-wal", "-shm", "-journal")
-_CHECKED = ("docs", "guards", "detectors")
+_CHECKED = ("docs", "card_globs", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 _POLL_SECONDS = 0.01
@@ -454,10 +428,6 @@ def card_from_json(path: str, text: str) -> Card:
     if "detect" in data:
         fields["detect"] = tuple(map(_pattern_from, data["detect"]))
     return Card(id=path, **fields)
-
-
-def _pattern_json(one: Detector) -> str:
-    return _text(json.dumps(as_data(one.pattern), ensure_ascii=False))
 
 
 def _pattern_from(data: dict[str, Any]) -> Pattern:
@@ -498,29 +468,45 @@ def _checksum(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
-def _marked(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row with its checksum behind it."""
-    return (*row, _checksum(repr(row)))
-
-
 def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row as it is; IndexBroken unless it is one that ``_marked`` has made."""
+    """Return a row as it is; IndexBroken unless it is what was written."""
     if _checksum(repr(row[:-1])) != row[-1]:
         raise IndexBroken(f"the catalogue has a damaged row: {row[0]!r:.40}")
     return row
 
 
-def _row(number: int, entry: Entry) -> tuple[int | float | str | None, ...]:
-    findings = [as_data(finding) for finding in entry.findings]
-    return (
-        number,
-        entry.path,
-        entry.digest,
-        entry.title_key,
-        card_to_json(entry.card) if entry.card else None,
-        json.dumps(findings, ensure_ascii=False),
-        entry.background,
-    )
+def _rows_of(entries: Sequence[tuple[int, Entry]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Return table → the rows of some entries, without their checksums."""
+    return {
+        "docs": [
+            (
+                number,
+                entry.path,
+                entry.digest,
+                entry.title_key,
+                card_to_json(entry.card) if entry.card else None,
+                json.dumps(as_data(entry.findings), ensure_ascii=False),
+                entry.background,
+            )
+            for number, entry in entries
+        ],
+        "card_globs": [
+            (number, _text(hint), json.dumps(entry.globs))
+            for number, entry in entries
+            for hint in get_hints(entry.globs)
+        ],
+        "detectors": [
+            (
+                number,
+                place,
+                one.size,
+                _text(json.dumps(as_data(one.pattern))),
+                json.dumps(one.globs),
+            )
+            for number, entry in entries
+            for place, one in enumerate(entry.detectors)
+        ],
+    }
 
 
 def _connect(path: str) -> sqlite3.Connection:

@@ -13,12 +13,10 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from lessons_kb.errors import BrainNotFound, StorageError
-from lessons_kb.store.files import TEMP_PREFIX, read_regular, shown, storage_error
-from lessons_kb.store.locks import find_process_state
+from lessons_kb.errors import BrainNotFound
+from lessons_kb.store.files import TEMP_PREFIX, list_folder, shown, storage_error
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME
 
@@ -27,98 +25,39 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
 
-_PREFIX, _SUFFIX, _UNFINISHED = "watch.", ".lease", ".new"
-_LONGEST_SECONDS = 2.5
-"""Age at which a lease counts no more: its giver was stopped or is busy."""
-_BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_MAX_BYTES = 200
-
-
-def is_leased(cache: str, root: str) -> bool:
-    """Tell whether a running watcher vouches that all changes of ``root`` so far are indexed."""
-    own, folder = _own(cache), _folder(root)
-    if not folder:
-        return False
-    return _vouches(own, folder, own=True) or any(
-        _vouches(path, folder, own=False) for path in find_leases(cache) if path != own
-    )
-
-
-def find_leases(cache: str) -> list[str]:
-    """List the files of all leases, of watchers that are gone too."""
-    return _find(cache, _SUFFIX)
-
-
-def find_unfinished_leases(cache: str) -> list[str]:
-    """List the files of leases that are being written, or were when their watcher was killed."""
-    return _find(cache, _SUFFIX + _UNFINISHED)
-
-
-def _find(cache: str, suffix: str) -> list[str]:
+def identify_folder(root: str) -> tuple[int, int] | None:
+    """Return what tells this folder from another that takes its name; None where there is none."""
     try:
-        names = os.listdir(cache)
+        info = os.stat(root)
     except OSError:
-        return []
-    return [
-        os.path.join(cache, name)
-        for name in names
-        if name.startswith(_PREFIX) and name.endswith(suffix)
-    ]
-
-
-def is_abandoned(path: str) -> bool:
-    """Tell whether the file of a lease is left of a watcher that is gone."""
-    try:
-        return not _is_alive(_read(path)[0])
-    except FileNotFoundError:
-        return False
-    except (OSError, StorageError):
-        return True
-
-
-def drop_lease(cache: str) -> None:
-    """Take back the word of every watcher: this process has changed a file."""
-    for path in find_leases(cache):
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-
-
-def _vouches(path: str, folder: bytes, *, own: bool) -> bool:
-    try:
-        giver, seen = _read(path)
-        if seen != folder:
-            return False
-        age = 0.0 if own else time.time() - os.stat(path).st_mtime
-    except (OSError, StorageError):
-        return False
-    return own or (-1.0 < age < _LONGEST_SECONDS and _is_alive(giver))
-
-
-def _read(path: str) -> tuple[bytes, bytes]:
-    giver, _, folder = read_regular(path, limit=_MAX_BYTES, name=path).partition(b"\n")
-    return giver, folder
+        return None
+    return info.st_dev, info.st_ino
 
 
 class Lease:
-    """The giver's side. One thread settles and renews; any thread may drop and end."""
+    """A watch's word, to this process, that the index of a brain is up to date.
+
+    One thread settles and renews; any thread may drop and end.
+    """
 
     def __init__(self, cache: str, root: str) -> None:
+        self.cache = cache
+        self.taken = False
         self._root = root
-        self._folder = b""
-        self._cache = cache
-        self._path = _own(cache)
+        self._folder: tuple[int, int] | None = None
         self._signs = 1
         self._settled = 0
         self._given = False
+        _LEASES.append(self)
 
     def drop(self) -> None:
         """Take the word back at the first sign of a change."""
         self._signs += 1
-        self._withdraw()
+        self._given = False
 
     def settle(self) -> None:
         """Note that a refresh begins, which covers every sign so far."""
-        self._folder = _folder(self._root)
+        self._folder = identify_folder(self._root)
         self._settled = self._signs
         self._given = False
 
@@ -127,105 +66,44 @@ class Lease:
         return self._given and not self.is_taken()
 
     def is_taken(self) -> bool:
-        """Tell whether another process dropped the word given, or another folder is there now."""
-        return self._given and not (
-            os.path.exists(self._path) and self._folder == _folder(self._root)
-        )
+        """Tell whether the word given was taken back, or another folder is there now."""
+        gone = self.taken or self._folder is None or self._folder != identify_folder(self._root)
+        return self._given and gone
 
     def renew(self) -> None:
-        """Give the word, or renew it, unless a sign has come since the last refresh began.
-
-        A lease that another process dropped counts as a sign.
-        """
+        """Give the word, or renew it, unless a sign has come since the last refresh began."""
         seen = self._signs
-        if seen != self._settled:
-            return
-        try:
-            if self._given:
-                os.utime(self._path)
-                return
-            self._clear()
-            temp = f"{self._path}{_UNFINISHED}"
-            with open(temp, "wb") as file:
-                file.write(_giver() + b"\n" + self._folder)
-            os.replace(temp, self._path)
-            self._given = True
-        except OSError:
-            self._given = False
-            self._signs += 1
-        if self._signs != seen:  # the sign came while the file did
-            self._withdraw()
+        if self.is_taken():
+            self.drop()
+        elif seen == self._settled and not self._given:
+            self._given, self.taken = True, False
+            if self._signs != seen:  # the sign came in between
+                self._given = False
 
     def end(self) -> None:
-        """Take the word back for good, and that of watchers gone since it was given."""
+        """Take the word back for good."""
         self.drop()
-        with contextlib.suppress(OSError):
-            self._clear()
-
-    def _clear(self) -> None:
-        for path in filter(is_abandoned, find_leases(self._cache)):
-            os.unlink(path)
-
-    def _withdraw(self) -> None:
-        # Not those of other watchers: they have seen the change themselves.
-        self._given = False
-        with contextlib.suppress(OSError):
-            os.unlink(self._path)
+        with contextlib.suppress(ValueError):
+            _LEASES.remove(self)
 
 
-def _is_alive(giver: bytes) -> bool:
-    """Tell whether this process still runs."""
-    try:
-        number, boot, _began = giver.split(b" ")
-        if not boot or boot != _boot_id():
-            return False
-        os.kill(int(number), 0)
-    except (OSError, ValueError, OverflowError):
-        return False
-    return find_process_state(int(number)) != "Z"  # killed, and its parent has not looked yet
+_LEASES: list[Lease] = []
 
 
-def _folder(root: str) -> bytes:
-    """Return what tells this folder from another that takes its name; b"" where there is none."""
-    try:
-        info = os.stat(root)
-    except OSError:
-        return b""
-    return b"%d %d" % (info.st_dev, info.st_ino)
+def is_leased(cache: str) -> bool:
+    """Tell whether a watch of this process vouches that all changes so far are indexed."""
+    return any(lease.cache == cache and lease.holds() for lease in tuple(_LEASES))
 
 
-def _own(cache: str) -> str:
-    """Return the path of this process's lease."""
-    return os.path.join(cache, f"{_PREFIX}{os.getpid()}-{_began()}{_SUFFIX}")
-
-
-def _giver() -> bytes:
-    """Return what this process writes; no other writes the same."""
-    return b"%d %s %d" % (os.getpid(), _boot_id(), _began())
-
-
-@cache
-def _began() -> int:
-    return time.monotonic_ns()
-
-
-@cache
-def _boot_id() -> bytes:
-    """Return what another start of the system has not; b"" where nothing tells."""
-    try:
-        with open(_BOOT_ID, "rb") as file:
-            return file.read(_MAX_BYTES // 2).strip()
-    except OSError:
-        return b""
-
-
-Events: TypeAlias = "queue.SimpleQueue[FileSystemEvent | None]"
-"""None says that the watch is to stop."""
+def drop_lease(cache: str) -> None:
+    """Take back the word of every watch: this process has changed a file."""
+    for lease in tuple(_LEASES):
+        if lease.cache == cache:
+            lease.taken = True
 
 
 RESCAN = "."
 """Among changed paths: anything may have changed, scan the brain."""
-
 _SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})
 _MANY = 2_000
 """Events in one batch beyond which they are not told apart. The system drops events when its
@@ -262,22 +140,23 @@ class Watch:
         on_change: Callable[[set[str]], None],
         *,
         debounce: float = 0.2,
-        selects: Callable[[str], bool] = is_watched,
         poll: float = 1.0,
         tick: float = 1.0,
         on_sign: Callable[[set[str]], None] = lambda _paths: None,
         on_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self.root = os.path.realpath(root)
-        self.on_change = on_change
-        self.debounce = debounce
-        self.selects = selects
-        self.poll = poll
-        self.tick = tick
-        self.on_sign = on_sign
-        self.on_idle = on_idle
-        self.events: Events = queue.SimpleQueue()
         self.stopped = False
+        self._on_change = on_change
+        self._debounce = debounce
+        self._poll = poll
+        self._tick = tick
+        self._on_sign = on_sign
+        self._on_idle = on_idle
+        self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
+        """None says that the watch is to stop."""
+        self._threads: list[threading.Thread] = []
+        """All of an observer: it has threads whose end it hides."""
 
     def run(self) -> None:
         """Watch until ``stop`` is called.
@@ -287,13 +166,13 @@ class Watch:
         """
         polling = False
         while not self.stopped:
-            session = _Session(self)
-            observer = session.start(self.poll if polling else None)
+            folder = self._identify()
+            observer = self._start(polling=polling)
             if observer is None:
                 polling = True
                 continue
             try:
-                polling = session.run(polling=polling)
+                polling = self._follow(folder, polling=polling)
             finally:
                 observer.stop()
                 observer.join()
@@ -301,41 +180,28 @@ class Watch:
     def stop(self) -> None:
         """Have ``run`` return soon; may be called from any thread, also before it runs."""
         self.stopped = True
-        self.events.put(None)
+        self._events.put(None)
 
-
-class _Session:
-    """One observer on one folder, until the folder is another one or the watches run out."""
-
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
-        self.root = watch.root
-        self.identity = self.identify()
-        self.threads: list[threading.Thread] = []
-
-    def identify(self) -> tuple[int, int]:
-        """Tell this folder from another that takes its name."""
-        try:
-            info = os.stat(self.root)
-        except OSError:
+    def _identify(self) -> tuple[int, int]:
+        if (folder := identify_folder(self.root)) is None:
             raise BrainNotFound(
                 f"{shown(self.root)} no longer exists; start the watch where the brain is now"
-            ) from None
-        return info.st_dev, info.st_ino
+            )
+        return folder
 
-    def start(self, poll: float | None) -> BaseObserver | None:
-        """Start an observer, a polling one if ``poll`` is given; None when watches run out."""
+    def _start(self, *, polling: bool) -> BaseObserver | None:
+        """Start an observer; None when the system's watches run out."""
         from watchdog import events as kinds
         from watchdog.observers import Observer
         from watchdog.observers.polling import PollingObserverVFS
 
-        session = self
+        watch = self
 
         class Collector(kinds.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
-                if concerned := session.concerned(event):
-                    session.watch.on_sign(concerned)
-                session.watch.events.put(event)
+                if concerned := watch._find_concerned(event):
+                    watch._on_sign(concerned)
+                watch._events.put(event)
 
         # Not opening and closing: reading the cards would keep us busy with ourselves.
         changes = [
@@ -348,103 +214,92 @@ class _Session:
         warnings.filterwarnings("ignore", "Callback with id ", RuntimeWarning)
         with _STARTING:  # one after another: each tells its own threads from those there before
             others = set(threading.enumerate())
-            observer = None
+            observer: BaseObserver | None = None
             try:
-                observer = (
-                    Observer()
-                    if poll is None
-                    else PollingObserverVFS(os.lstat, self.listed, polling_interval=poll)  # type: ignore[arg-type]
-                )
+                if polling:
+                    observer = PollingObserverVFS(os.lstat, self._list, polling_interval=self._poll)  # type: ignore[arg-type]
+                else:
+                    observer = Observer()
                 observer.schedule(Collector(), self.root, recursive=True, event_filter=changes)
                 observer.start()
             except OSError as error:
                 if observer is not None:
                     observer.stop()
-                if poll is None and error.errno in _EXHAUSTED:
+                if not polling and error.errno in _EXHAUSTED:
                     return None
-                self.identify()
+                self._identify()
                 raise storage_error(error, self.root) from None
             started = set(threading.enumerate()) - others
-        if poll is None and _is_exhausted(self.root):  # some folders were left out in silence
+        if not polling and _is_exhausted(self.root):  # some folders were left out in silence
             observer.stop()
             observer.join()
             return None
         # An emitter may have ended already, because its folder is gone.
         ours = {thread for thread in started if type(thread).__module__.startswith("watchdog.")}
-        self.threads = [*(ours | observer.emitters)]
+        self._threads = [*(ours | observer.emitters)]
         return observer
 
-    def concerned(self, event: FileSystemEvent) -> set[str]:
-        """Return the files that an event is about, as far as they may matter to the index."""
-        if event.event_type == "deleted" and os.fsdecode(event.src_path) == self.root:
-            return {RESCAN}  # the brain itself is gone
-        names = (event.src_path, event.dest_path)
-        paths = {path for name in names if name and (path := self.relative(os.fsdecode(name)))}
-        if event.is_directory:
-            return {RESCAN} if paths else set()
-        return set(filter(self.watch.selects, paths))
-
-    def run(self, *, polling: bool) -> bool:
+    def _follow(self, folder: tuple[int, int], *, polling: bool) -> bool:
         """Hand on changes until stopped or a new start is due; return whether to poll then."""
-        watch = self.watch
-        watch.on_change({RESCAN})
-        while not watch.stopped:
-            batch = self.next_batch()
-            if self.identify() != self.identity or not self.is_alive():
+        self._on_change({RESCAN})
+        while not self.stopped:
+            batch = self._next_batch()
+            alive = all(thread.is_alive() for thread in self._threads)
+            if self._identify() != folder or not alive:
                 return polling
-            changed = self.changed(batch)
-            if watch.stopped:
+            changed = {RESCAN} if len(batch) > _MANY else set(self._find_changed(batch))
+            if self.stopped:
                 break
             if changed:
-                watch.on_change(changed)
+                self._on_change(changed)
             elif not batch and not polling:
-                watch.on_idle()
+                self._on_idle()
             grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
             if grown and not polling and _is_exhausted(self.root):
                 return True
         return polling
 
-    def is_alive(self) -> bool:
-        """Tell whether all of the observer still runs: it has threads whose end it hides."""
-        return all(thread.is_alive() for thread in self.threads)
-
-    def next_batch(self) -> list[FileSystemEvent]:
+    def _next_batch(self) -> list[FileSystemEvent]:
         """Return the events of one flurry of changes, [] after a tick without any."""
         batch: list[FileSystemEvent] = []
-        patience, until = self.watch.tick, math.inf
+        patience, until = self._tick, math.inf
         while time.monotonic() < until:
             try:
-                event = self.watch.events.get(timeout=patience)
+                event = self._events.get(timeout=patience)
             except queue.Empty:
                 break
             if event is None:  # stopped
                 return []
             if not batch:
-                patience = self.watch.debounce
+                patience = self._debounce
                 until = time.monotonic() + _LONGEST_WAIT * patience
             batch.append(event)
         return batch
 
-    def changed(self, batch: list[FileSystemEvent]) -> set[str]:
-        """Return the files that a batch is about."""
-        if len(batch) > _MANY:
-            return {RESCAN}
-        found: set[str] = set()
-        for event in batch:
-            for name in (event.src_path, event.dest_path):
-                path = self.relative(os.fsdecode(name)) if name else None
-                if path is None:
-                    continue
-                if not event.is_directory:
-                    if self.watch.selects(path):
-                        found.add(path)
-                elif event.event_type == "created":
-                    found.update(self.below(path))
-                else:  # moved or deleted: what was in it is not known any more
-                    found.add(RESCAN)
-        return found
+    def _find_concerned(self, event: FileSystemEvent) -> set[str]:
+        """Return the files that an event is about, as far as they may matter to the index."""
+        if event.event_type == "deleted" and os.fsdecode(event.src_path) == self.root:
+            return {RESCAN}  # the brain itself is gone
+        names = (event.src_path, event.dest_path)
+        paths = {path for name in names if name and (path := self._relative(os.fsdecode(name)))}
+        if event.is_directory:
+            return {RESCAN} if paths else set()
+        return set(filter(is_watched, paths))
 
-    def relative(self, full: str) -> str | None:
+    def _find_changed(self, batch: list[FileSystemEvent]) -> Iterator[str]:
+        """Yield the files that a batch is about."""
+        for event in batch:
+            concerned = self._find_concerned(event)
+            if not (concerned and event.is_directory and event.event_type == "created"):
+                yield from concerned
+                continue
+            for folder, folders, names in os.walk(os.fsdecode(event.src_path)):
+                # All of a new folder: some files came before it was watched.
+                folders[:] = [name for name in folders if name not in _SKIPPED]
+                paths = (self._relative(os.path.join(folder, name)) for name in names)
+                yield from (path for path in paths if path and is_watched(path))
+
+    def _relative(self, full: str) -> str | None:
         """Return a path inside the brain, None for the brain itself and what is left out."""
         start = os.path.join(self.root, "")
         parts = full.removeprefix(start).split(os.sep)
@@ -452,21 +307,12 @@ class _Session:
             return None
         return None if parts[-1].startswith(TEMP_PREFIX) else "/".join(parts)
 
-    def below(self, path: str) -> Iterator[str]:
-        """Yield the files of a new folder: some came before it was watched."""
-        for folder, folders, names in os.walk(os.path.join(self.root, path)):
-            folders[:] = [name for name in folders if name not in _SKIPPED]
-            for name in names:
-                inner = self.relative(os.path.join(folder, name))
-                if inner is not None and self.watch.selects(inner):
-                    yield inner
-
-    def listed(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
+    def _list(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
         """Yield the entries of a folder that polling has to look at."""
         with os.scandir(folder) as entries:
             for entry in entries:
-                path = self.relative(entry.path)
-                if path and (entry.is_dir(follow_symlinks=False) or self.watch.selects(path)):
+                path = self._relative(entry.path)
+                if path and (entry.is_dir(follow_symlinks=False) or is_watched(path)):
                     yield entry
 
 
@@ -477,7 +323,6 @@ def _is_exhausted(root: str) -> bool:
     """
     if sys.platform != "linux":
         return False
-
     try:
         libc = ctypes.CDLL(None, use_errno=True)
         instance = libc.inotify_init1(os.O_CLOEXEC)
@@ -509,35 +354,20 @@ def find_missing_ignores(root: str, cache: str) -> list[str]:
     return [name for name in names if not os.path.lexists(name)]
 
 
-def write_ignore(path: str) -> None:
-    """Write a ``.gitignore`` that keeps its folder out of git; one that is there stays."""
-    with contextlib.suppress(FileExistsError), open(path, "xb") as file:
-        file.write(b"*\n")
-
-
-def find_stale_leases(cache: str) -> list[str]:
-    """List the leases of watchers that are gone, half-written ones included."""
-    given = [path for path in find_leases(cache) if is_abandoned(path)]
-    begun = [path for path in find_unfinished_leases(cache) if _age(path) > _ABANDONED_SECONDS]
-    return given + begun
-
-
 def find_old_generations(cache: str, current: str) -> list[str]:
     """List engine folders that a rebuild left behind; ``current`` is the one in use."""
-    return [
-        folder
-        for folder in find_generations(cache)
-        if folder != current and _age(folder) > _ABANDONED_SECONDS
-    ]
+    before, old = time.time() - _ABANDONED_SECONDS, []
+    for folder in find_generations(cache):
+        with contextlib.suppress(OSError):
+            if folder != current and os.lstat(folder).st_mtime < before:
+                old.append(folder)
+    return old
 
 
 def find_generations(cache: str) -> list[str]:
     """List the engine folders in a cache."""
-    return [
-        os.path.join(cache, name)
-        for name in _listed(cache)
-        if name.startswith(_GENERATION) and name[len(_GENERATION) :].isdigit()
-    ]
+    names = [name for name in list_folder(cache) if name.startswith(_GENERATION)]
+    return [os.path.join(cache, n) for n in names if n.removeprefix(_GENERATION).isdigit()]
 
 
 def measure_folder(folder: str) -> int:
@@ -548,17 +378,3 @@ def measure_folder(folder: str) -> int:
             with contextlib.suppress(OSError):
                 size += os.lstat(os.path.join(place, name)).st_size
     return size
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
-def _age(path: str) -> float:
-    try:
-        return time.time() - os.lstat(path).st_mtime
-    except OSError:
-        return 0.0

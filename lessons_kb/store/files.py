@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import errno
 import os
+import shutil
 import sqlite3
 import stat
 import time
@@ -20,24 +23,17 @@ TEMP_PREFIX = ".lessons-tmp-"
 _FORBIDDEN = frozenset({".git", ".lessons"})
 _READ_TRIES = 50
 """How often a file that was replaced while it was opened is opened anew."""
-_READ = (
-    os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not keep us waiting for its writer
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-_CREATE = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
-_GROWTH_BYTES = 1_000_000
-"""What a SQLite file, or its log, may grow by at once."""
+
+def _flags(*names: str) -> int:
+    """Return those of some flags for ``os.open`` that this system has."""
+    return sum(getattr(os, name, 0) for name in names)
+
+
+# Without waiting for the writer of a FIFO.
+_READ = _flags("O_RDONLY", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
+_CREATE = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
+
 _REASONS: Mapping[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full", "free some space and run it again"),
     errno.EDQUOT: ("your disk quota is used up", "free some space and run it again"),
@@ -54,8 +50,6 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     errno.ENOSYS: ("the file system does not support locks", "keep the brain on a disk that does"),
     errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
 }
-
-
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -83,31 +77,9 @@ def storage_error(error: OSError, path: str, *, brain: str = "") -> StorageError
 def sqlite_error(error: Exception, path: str, fix: str) -> StorageError:
     """Say in one line what SQLite refused to do with ``path``, a file or a folder with such files.
 
-    ``fix`` is what to do next. A limit on the size of files looks to SQLite like a full, broken or
-    read-only disk: it is named where a file there can hardly grow any more.
+    ``fix`` is what to do next.
     """
-    if limit := _find_size_limit(path):
-        what, fix = _REASONS[errno.EFBIG]
-        return StorageError(f"{shown(path)}: {what} of {limit} bytes; {fix}")
     return StorageError(f"{shown(path)}: {error}; {fix}")
-
-
-def _find_size_limit(path: str) -> str:
-    """Return the limit on the size of files where one is reached, else ""."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return ""
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    if limit == resource.RLIM_INFINITY:
-        return ""
-    folder = path if os.path.isdir(path) else os.path.dirname(path)
-    try:
-        with os.scandir(folder) as entries:
-            largest = max((entry.stat().st_size for entry in entries if entry.is_file()), default=0)
-    except OSError:
-        return ""
-    return f"{limit:,}" if limit < largest + _GROWTH_BYTES else ""
 
 
 def shown(path: str) -> str:
@@ -144,7 +116,7 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
     if not follow:
         folder, name = os.path.split(full)
         full = os.path.join(os.path.realpath(folder), name)
-    if not _inside(full, real_root):
+    if not full.startswith(real_root.rstrip(os.sep) + os.sep):
         raise StorageError(f"{shown(path)}: outside the brain; copy the file into it")
     within = full[len(real_root) :].replace(os.sep, "/").split("/")
     if writing and not _FORBIDDEN.isdisjoint(part.casefold() for part in within):
@@ -170,9 +142,12 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
     for _ in range(_READ_TRIES):
         with open_regular(full, name=path) as opened:
             file = opened.fileno()
-            if _is_at(file, full) or os.path.samestat(
-                os.fstat(file), os.lstat(resolve(root, path))
-            ):
+            # Linux tells in one call where an open file lies, which no moving link can race with.
+            # Elsewhere, or should the root be a link itself, resolve() decides.
+            place = ""
+            with contextlib.suppress(OSError):
+                place = os.readlink(f"/proc/self/fd/{file}")
+            if place == full or os.path.samestat(os.fstat(file), os.lstat(resolve(root, path))):
                 return _read_all(file, limit, path)
     raise StorageError(f"{shown(path)}: changed while being read; run this again")
 
@@ -226,6 +201,18 @@ def write_temp(
         os.unlink(temp)
         raise
     return temp
+
+
+def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
+    """Write a private file whose loss costs nothing, without waiting for the disk; raise OSError.
+
+    ``flags`` ``os.O_EXCL`` lets a file that is there stay.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
+    try:
+        os.write(file, data)
+    finally:
+        os.close(file)
 
 
 def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
@@ -285,19 +272,6 @@ def copy_attributes(source: str, target: str) -> None:
         pass
 
 
-def _inside(full: str, root: str) -> bool:
-    return full.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def _is_at(file: int, full: str) -> bool:
-    # Linux tells in one call where an open file lies, which no moving link can race with.
-    # Elsewhere, or should the root be a link itself, the answer is no and resolve() decides.
-    try:
-        return os.readlink(f"/proc/self/fd/{file}") == full
-    except OSError:
-        return False
-
-
 def _check_regular(info: os.stat_result, name: str) -> None:
     if stat.S_ISDIR(info.st_mode):
         raise StorageError(f"{shown(name)}: a folder, not a file; give a file")
@@ -322,12 +296,11 @@ def _imitate(file: int, like: os.stat_result) -> None:
     now = os.fstat(file)
     if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
         # Only the superuser gives files away; the group may still be ours to set.
-        for owner in (like.st_uid, -1):
-            try:
-                os.fchown(file, owner, like.st_gid)
-            except PermissionError:
-                continue
-            break
+        try:
+            os.fchown(file, like.st_uid, like.st_gid)
+        except PermissionError:
+            with contextlib.suppress(PermissionError):
+                os.fchown(file, -1, like.st_gid)
     os.fchmod(file, stat.S_IMODE(like.st_mode))
 
 
@@ -347,14 +320,21 @@ def exchange(temp: str, target: str) -> None:
     """
     if _renameat2(temp, target, _RENAME_EXCHANGE):
         return
-    kept = temp + ".kept"
-    _duplicate(target, kept)
+    copy = temp + ".kept"
+    try:
+        os.link(target, copy)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        shutil.copy2(target, copy)
     try:
         os.replace(temp, target)
     except BaseException:
-        os.unlink(kept)
+        os.unlink(copy)
         raise
-    os.replace(kept, temp)
+    os.replace(copy, temp)
 
 
 def rename_new(source: str, target: str) -> None:
@@ -380,23 +360,23 @@ def read_settled(full: str, *, until: float, limit: int, name: str) -> bytes:
     """Read a regular file at a moment when nobody has it open for writing.
 
     Waits for writers ``until`` this ``time.monotonic()``, then reads what there is. Errors are
-    those of ``disk.read_regular``.
+    those of ``read_regular``.
     """
-    while True:
-        data = _under_lease(full, lambda: read_regular(full, limit=limit, name=name))
-        if data is not None:
-            return data
-        if time.monotonic() >= until:
-            return read_regular(full, limit=limit, name=name)
+
+    def read() -> bytes:
+        return read_regular(full, limit=limit, name=name)
+
+    while (data := _read_under_lease(full, read)) is None and time.monotonic() < until:
         time.sleep(_LEASE_POLL_SECONDS)
+    return read() if data is None else data
 
 
 def is_being_written(full: str) -> bool:
     """Tell whether a process has the file open for writing; False where no system call says."""
-    return _under_lease(full, lambda: b"") is None
+    return _read_under_lease(full, lambda: b"") is None
 
 
-def _under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
+def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
     """Return ``read()`` while no process can write the file, None if one has it open to write."""
     try:
         import fcntl
@@ -421,25 +401,9 @@ def _under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
         os.close(file)  # ends the lease
 
 
-def _duplicate(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        if error.errno not in _UNSUPPORTED:
-            raise
-
-        import shutil
-
-        shutil.copy2(source, target)
-
-
 def _renameat2(source: str, target: str, flags: int) -> bool:
     """Call ``renameat2``; False where the system or the file system does not know the flag."""
     try:
-        import ctypes
-
         function = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
         return False
@@ -519,23 +483,22 @@ def read_table(
     table, StorageError.
     """
     try:
-        read_head = os.stat(path)
+        size = os.stat(path).st_size
     except OSError as error:
         raise storage_error(error, path) from None
     if not os.path.isfile(path):
         raise StorageError(f"{shown(path)}: not a file; give the database file")
-    if not read_head.st_size:
+    if not size:
         raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
-        db = _open_readonly(path)
+        with contextlib.closing(_open_readonly(path)) as db:
+            return _read_rows(db, path, table, names)
     except sqlite3.Error as error:
-        raise _unreadable(path, error) from None
-    try:
-        return _read_rows(db, path, table, names)
-    except sqlite3.Error as error:
-        raise _unreadable(path, error) from None
-    finally:
-        db.close()
+        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            reason = "locked by another program; try again later"
+            raise StorageError(f"{shown(path)}: {reason}") from None
+        reason = f"not readable as SQLite ({error}); give another file"
+        raise InputError(f"{shown(path)}: {reason}") from None
 
 
 def _open_readonly(path: str) -> sqlite3.Connection:
@@ -544,17 +507,15 @@ def _open_readonly(path: str) -> sqlite3.Connection:
         db = sqlite3.connect(uri + mode, uri=True, timeout=_BUSY_SECONDS)
         try:
             db.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError:
+        except sqlite3.Error as error:
+            db.close()
             # A folder that cannot be written, and a database whose last writer left a log.
-            db.close()
-            if mode or os.path.exists(f"{path}-wal"):
+            refused = isinstance(error, sqlite3.OperationalError) and not mode
+            if not refused or os.path.exists(f"{path}-wal"):
                 raise
-            continue
-        except BaseException:
-            db.close()
-            raise
-        return db
-    raise sqlite3.OperationalError("cannot be opened")
+        else:
+            return db
+    raise AssertionError
 
 
 def _read_rows(
@@ -590,12 +551,6 @@ def write_export(path: str, lines: Iterable[str]) -> None:
         raise storage_error(error, path) from None
 
 
-def _unreadable(path: str, error: sqlite3.Error) -> InputError | StorageError:
-    if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StorageError(f"{shown(path)}: locked by another program; try again later")
-    return InputError(f"{shown(path)}: not readable as SQLite ({error}); give another file")
-
-
 def _decoded(data: bytes, path: str, first: int) -> str:
     try:
         return data.decode("utf-8")
@@ -621,3 +576,11 @@ def read_tail(path: str, offset: int | None, *, limit: int) -> tuple[bytes, int]
         return b"", offset or 0
     except StorageError:
         return b"", 0
+
+
+def list_folder(folder: str) -> list[str]:
+    """List the names in a folder in order; none when it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []

@@ -8,7 +8,6 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,7 +66,9 @@ class Events:
     def write(self, prepared: Event, *, within: float = 0.0) -> bool:
         """Write what ``prepare`` returned: looking for secrets takes no other writer's time."""
         event = prepared if prepared.at else replace(prepared, at=time.time())
-        row = _row(event)
+        row = {name: _storable(getattr(event, name)) for name in _COLUMNS}
+        if len(row["record"]) > MAX_RECORD_CHARS:
+            row["record"] = '{"left_out": "too large"}'
         if event.id and event.kind == "prompt" and self._db.run(_OTHER_PROMPT, row):
             row["id"] += f"+{zlib.crc32(row['text'].encode()):08x}"
         names = ", ".join(_COLUMNS)
@@ -171,25 +172,15 @@ def prepare(event: Event) -> Event:
 
 def prepare_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record as it is written."""
-    clean: dict[str, Any] = _redacted(record)
-    return clean
 
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return excerpt(value, MAX_OUTPUT_CHARS)
+        if isinstance(value, dict):
+            return {redact_short(str(key)): clean(item) for key, item in value.items()}
+        return [clean(item) for item in value] if isinstance(value, (list, tuple)) else value
 
-def _redacted(value: Any) -> Any:
-    if isinstance(value, str):
-        return excerpt(value, MAX_OUTPUT_CHARS)
-    if isinstance(value, dict):
-        return {redact_short(str(key)): _redacted(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_redacted(item) for item in value]
-    return value
-
-
-def _row(prepared: Event) -> dict[str, Any]:
-    row: dict[str, Any] = {name: _storable(getattr(prepared, name)) for name in _COLUMNS}
-    if len(row["record"]) > MAX_RECORD_CHARS:
-        row["record"] = '{"left_out": "too large"}'
-    return row
+    return {redact_short(str(key)): clean(item) for key, item in record.items()}
 
 
 def _storable(value: Any) -> Any:
@@ -211,6 +202,10 @@ INJECTED = "injected"
 """What is counted by the journal itself; the rest by those who know of it."""
 BUMPED = "bumped"
 TOKENS, SESSIONS = "tokens", "sessions"
+_COUNT = (
+    "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (card, what, day)"
+    " DO UPDATE SET times = times + excluded.times"
+)
 ALL = ""
 """Counted in place of a card where all cards are meant: the sessions that were given any."""
 
@@ -218,9 +213,12 @@ ALL = ""
 class Outcomes:
     """What was seen once a session, and the sums of what was counted by day."""
 
-    def __init__(self, db: Database, count: Callable[..., None]) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
-        self._count = count
+
+    def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
+        """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
+        self._db.run(_COUNT, (card, what, _day(at), times))
 
     def note(self, session: str, card: str, what: str, *, at: float) -> bool:
         """Count ``what`` of a card, once a session; False when it was counted already.
@@ -232,7 +230,7 @@ class Outcomes:
                 "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?)", (session, card, what, at)
             ):
                 return False
-            self._count(card, what, at=at)
+            self.count(card, what, at=at)
         return True
 
     def is_noted(self, session: str, card: str, what: str) -> bool:
@@ -247,7 +245,7 @@ class Outcomes:
                 "DELETE FROM outcomes WHERE card = ? AND what = ? AND at = ?", (card, what, at)
             )
             if gone:
-                self._count(card, what, at=at, times=-gone)
+                self.count(card, what, at=at, times=-gone)
         return bool(gone)
 
     def given(self, session: str) -> dict[str, float]:
@@ -292,19 +290,16 @@ class Outcomes:
         self, whats: Sequence[str], cards: set[str] | None = None
     ) -> list[tuple[str, str, int]]:
         """Return (ISO day, what, times), of these cards or of every one, a row or more a day."""
-        marks = ", ".join("?" * len(whats))
-        if cards is None:
-            rows = self._db.run(
-                "SELECT day, what, sum(times) FROM counts"  # noqa: S608 values are bound
-                f" WHERE what IN ({marks}) AND card != '' GROUP BY day, what",
-                whats,
-            )
-            return [(str(day), str(what), int(times)) for day, what, times in rows]
         rows = self._db.run(
-            f"SELECT card, day, what, times FROM counts WHERE what IN ({marks})",  # noqa: S608
+            "SELECT card, day, what, times FROM counts"  # noqa: S608 values are bound
+            f" WHERE what IN ({', '.join('?' * len(whats))}) AND card != ''",
             whats,
         )
-        return [(str(day), str(what), int(n)) for card, day, what, n in rows if card in cards]
+        return [
+            (str(day), str(what), int(times))
+            for card, day, what, times in rows
+            if cards is None or card in cards
+        ]
 
     def first_day(self) -> str | None:
         """Return the day on which the first thing was counted, None when nothing was."""
@@ -343,6 +338,9 @@ _FOLDER = "runs"
 tells more than a process id: that may be another's by now, or one of another container."""
 
 
+_ABANDONED = {"state": "cancelled", "abandoned": True}
+
+
 class Runs:
     """The table of running commands."""
 
@@ -358,9 +356,9 @@ class Runs:
         outcome ``cancelled`` by whoever comes next.
         """
         run_id = os.urandom(8).hex()
-        path = self._lock_path(run_id)
+        path = self._find_lock(run_id)
         make_private(os.path.dirname(path))
-        lock = _lock(path)
+        lock = _take_lock(path)
         data = json.dumps(as_data(prepare(replace(event, id=run_id))), default=str)
         try:
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
@@ -380,7 +378,7 @@ class Runs:
                     self._events.write(ended)
         finally:
             if lock := self._held.pop(run_id, None):
-                _remove(lock, self._lock_path(run_id))
+                _remove(lock, self._find_lock(run_id))
         return first
 
     def end_abandoned(self) -> int:
@@ -389,31 +387,26 @@ class Runs:
         for run_id, data in self._db.run("SELECT id, event FROM runs"):
             if run_id in self._held:
                 continue
-            path = self._lock_path(run_id)
+            path = self._find_lock(run_id)
             try:
-                lock = _lock(path) if os.path.exists(path) else None
+                lock = _take_lock(path) if os.path.exists(path) else None
             except StorageError:
                 continue  # its process lives
             fields = json.loads(data)
             fields["targets"] = tuple(fields["targets"])
-            event = Event(**fields)
-            run = {**_run_record(event), "state": "cancelled", "abandoned": True}
-            record = {**event.record, "run": run}
-            ended += self.end(run_id, replace(event, outcome="cancelled", record=record))
+            known = fields["record"].get("run")
+            run = {**(known if isinstance(known, dict) else {}), **_ABANDONED}
+            fields |= {"outcome": "cancelled", "record": {**fields["record"], "run": run}}
+            ended += self.end(run_id, Event(**fields))
             if lock is not None:
                 _remove(lock, path)
         return ended
 
-    def _lock_path(self, run_id: str) -> str:
+    def _find_lock(self, run_id: str) -> str:
         return os.path.join(os.path.dirname(self._db.path), _FOLDER, f"{run_id}.lock")
 
 
-def _run_record(event: Event) -> dict[str, Any]:
-    known = event.record.get("run")
-    return known if isinstance(known, dict) else {}
-
-
-def _lock(path: str) -> Any:
+def _take_lock(path: str) -> Any:
     """Take the lock of one run or raise StorageError at once."""
     from filelock import FileLock, Timeout
 
@@ -524,12 +517,6 @@ _MIGRATIONS = (
     """,
 )
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
-
-
-_COUNT = (
-    "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (card, what, day)"
-    " DO UPDATE SET times = times + excluded.times"
-)
 
 
 _MAX_ROWS = 1_000
@@ -651,10 +638,10 @@ class Upkeep:
         return gone
 
 
-class Journal:
+class Journal(Database):
     """An open journal file; any number of processes and threads may write.
 
-    Everything raises StorageError. ``events`` and ``runs`` are its larger parts.
+    Everything raises StorageError.
     """
 
     def __init__(self, path: str, *, patience: float = 5.0, fallback: bool = False) -> None:
@@ -665,73 +652,41 @@ class Journal:
         knows what the file tells of late; ``trouble`` says why.
         """
         recalled = _RECALLED if fallback else None
-        self._db = Database(path, _MIGRATIONS, patience=patience, fallback=recalled)
-        self.events = Events(self._db)
-        self.runs = Runs(self._db, self.events)
+        super().__init__(path, _MIGRATIONS, patience=patience, fallback=recalled)
+        self.events = Events(self)
+        self.runs = Runs(self, self.events)
+        self.injections = Injections(self)
+        self.outcomes = Outcomes(self)
+        self.upkeep = Upkeep(self)
         self._pruned = False
-
-    @property
-    def injections(self) -> Injections:
-        """What sessions were given, for whoever asks afterwards."""
-        return Injections(self._db)
-
-    @property
-    def upkeep(self) -> Upkeep:
-        """Its size and age, and how to shorten it."""
-        return Upkeep(self._db)
-
-    @property
-    def outcomes(self) -> Outcomes:
-        """What became of what was given."""
-        return Outcomes(self._db, self.count)
-
-    @property
-    def set_aside(self) -> str:
-        """Where this process moved a damaged predecessor, "" when there was none."""
-        return self._db.set_aside
-
-    @property
-    def trouble(self) -> str:
-        """Why nothing of what is written now will be kept, "" while the file can be used."""
-        return self._db.trouble
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Do all that stands inside in one immediate transaction: all of it, or nothing.
-
-        No other process writes meanwhile, so what was read inside still holds when it commits:
-        nothing inside may sleep, touch a file or start a process.
-        """
-        return self._db.transaction()
 
     def rename(self, old: str, new: str) -> None:
         """Let all that is known of one card be known of another name; ids of its brain."""
-        pairs: list[tuple[str, str]] = []
         spelled = {
             tuple(json.dumps(one, ensure_ascii=ascii_only) for one in (old, new))
             for ascii_only in (True, False)
         }
         names = [was[1:-1] for was, _to in spelled]
-        for was, to in spelled:
-            pairs.append((was, to))
-            # Behind the alias of its brain, and before a file that it guards.
-            pairs += [(f":{was[1:-1]}{end}", f":{to[1:-1]}{end}") for end in '":']
+        # Behind the alias of its brain, and before a file that it guards, too.
+        forms = (("", ""), *((":", end) for end in '":'))
+        pairs = [
+            (was, to) if not start else (f":{was[1:-1]}{end}", f":{to[1:-1]}{end}")
+            for was, to in spelled
+            for start, end in forms
+        ]
         with self.transaction():
-            self._db.run("UPDATE injections SET card = ? WHERE card = ?", (new, old))
-            self._db.run("UPDATE OR REPLACE outcomes SET card = ? WHERE card = ?", (new, old))
-            rows = self._db.run("SELECT what, day, times FROM counts WHERE card = ?", (old,))
+            self.run("UPDATE injections SET card = ? WHERE card = ?", (new, old))
+            self.run("UPDATE OR REPLACE outcomes SET card = ? WHERE card = ?", (new, old))
+            rows = self.run("SELECT what, day, times FROM counts WHERE card = ?", (old,))
             for what, day, times in rows:
-                self._db.run(_COUNT, (new, what, day, times))
-            self._db.run("DELETE FROM counts WHERE card = ?", (old,))
+                self.run(_COUNT, (new, what, day, times))
+            self.run("DELETE FROM counts WHERE card = ?", (old,))
             # One pass over each table: hooks wait meanwhile, and not for long.
             value = "replace(" * len(pairs) + "{}" + ", ?, ?)" * len(pairs)
             place = " OR ".join("instr({0}, ?)" for _ in names)
             words = (*(word for pair in pairs for word in pair), *names)
             for table, column in (("events", "record"), ("guards", "state")):
-                self._db.run(
+                self.run(
                     f"UPDATE {table} SET {column} = {value.format(column)}"  # noqa: S608
                     f" WHERE {place.format(column)}",
                     words,
@@ -742,7 +697,7 @@ class Journal:
 
         ``by`` 0 counts nothing and returns the number of the latest one.
         """
-        ((turn,),) = self._db.run(
+        ((turn,),) = self.run(
             "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (session)"
             " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn",
             (session, by, time.time()),
@@ -751,7 +706,7 @@ class Journal:
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
         """Return (card id, digest) of what this session was given at or after a turn."""
-        rows = self._db.run(
+        rows = self.run(
             "SELECT card, digest FROM injections WHERE session = ? AND turn >= ? AND in_context",
             (session, since_turn),
         )
@@ -760,11 +715,11 @@ class Journal:
     def copy_context(self, source: str, target: str) -> None:
         """Let a session that is new have what another one holds in its context."""
         with self.transaction():
-            self._db.run(
+            self.run(
                 "INSERT OR IGNORE INTO turns SELECT ?, turn, at FROM turns WHERE session = ?",
                 (target, source),
             )
-            self._db.run(
+            self.run(
                 "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
                 " SELECT ?, turn, at, card, digest, rank, 0 FROM injections"
                 " WHERE session = ? AND in_context"
@@ -791,7 +746,7 @@ class Journal:
             counted = [(card, SESSIONS, 1) for card in self._new_to(session, cards)]
             counted += [(card, INJECTED, 1) for card, _digest, _tokens in cards]
             counted += [(card, TOKENS, tokens) for card, _digest, tokens in cards if tokens]
-            self._db.run_each(
+            self.run_each(
                 "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [
@@ -800,20 +755,20 @@ class Journal:
                 ],
             )
             day = _day(at)
-            self._db.run_each(_COUNT, [(card, what, day, n) for card, what, n in counted])
+            self.run_each(_COUNT, [(card, what, day, n) for card, what, n in counted])
 
     def _new_to(self, session: str, cards: Sequence[tuple[str, str, int]]) -> list[str]:
         """Return the cards that a session is given for the first time, ALL with its first one."""
         if not session or not cards:
             return []
-        rows = self._db.run("SELECT DISTINCT card FROM injections WHERE session = ?", (session,))
+        rows = self.run("SELECT DISTINCT card FROM injections WHERE session = ?", (session,))
         known = {card for (card,) in rows}
         new = dict.fromkeys(card for card, _digest, _tokens in cards if card not in known)
         return [*new, *(() if known else (ALL,))]
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block, of this session or of any, by rank."""
-        rows = self._db.run(
+        rows = self.run(
             "SELECT card FROM injections WHERE (session, turn, at) = (SELECT session, turn, at"
             " FROM injections WHERE ? IS NULL OR session = ? ORDER BY id DESC LIMIT 1)"
             " ORDER BY rank",
@@ -825,25 +780,23 @@ class Journal:
         """Note that the session's context was compacted: all or some cards are gone from it."""
         forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
         if cards is None:
-            self._db.run(forget, (session,))
+            self.run(forget, (session,))
             return
         with self.transaction():
             for card in cards:
-                self._db.run(forget + " AND card = ?", (session, card))
+                self.run(forget + " AND card = ?", (session, card))
 
     def guard_state(self, session: str, part: str = "") -> str:
         """Return what the guards of a session, or of a ``part`` of it (a subagent), remember.
 
         "" when nothing is remembered.
         """
-        rows = self._db.run(
-            "SELECT state FROM guards WHERE session = ? AND part = ?", (session, part)
-        )
+        rows = self.run("SELECT state FROM guards WHERE session = ? AND part = ?", (session, part))
         return str(rows[0][0]) if rows else ""
 
     def keep_guard_state(self, session: str, state: str, part: str = "") -> None:
         """Remember ``state`` for ``guard_state``; do both in one ``transaction``."""
-        self._db.run(
+        self.run(
             "INSERT INTO guards VALUES (?, ?, ?, ?) ON CONFLICT (session, part)"
             " DO UPDATE SET at = excluded.at, state = excluded.state",
             (session, part, time.time(), state),
@@ -851,13 +804,13 @@ class Journal:
 
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
         """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
-        self._db.run(_COUNT, (card, what, _day(at), times))
+        self.outcomes.count(card, what, at=at, times=times)
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""
         return [
             (str(card_id), str(what), str(day), int(times))
-            for card_id, what, day, times in self._db.run(
+            for card_id, what, day, times in self.run(
                 "SELECT card, what, day, times FROM counts WHERE card = ? OR"
                 " (? IS NULL AND card != '')"
                 " ORDER BY card, day, what",
@@ -875,17 +828,17 @@ class Journal:
             return
         self._pruned = True
         self.runs.end_abandoned()
-        rows = self._db.run("SELECT value FROM facts WHERE name = 'pruned'")
+        rows = self.run("SELECT value FROM facts WHERE name = 'pruned'")
         if rows and str(rows[0][0]) == _day(now):
             return
         before = now - days() * _DAY_SECONDS
         with self.transaction():
             gone = [
-                self._db.forget(table, key, before, most=_PRUNED_AT_ONCE)
+                self.forget(table, key, before, most=_PRUNED_AT_ONCE)
                 for table, key in _AGEING.items()
             ]
             if max(gone) < _PRUNED_AT_ONCE:
-                self._db.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (_day(now),))
+                self.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (_day(now),))
 
 
 _AGEING = {

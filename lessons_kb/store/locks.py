@@ -68,8 +68,8 @@ def hold_writer(
 ) -> Iterator[str]:
     """Hold a writer's lock and yield "", or yield in one line why it cannot be had.
 
-    ``patience`` in seconds; a holder that is stopped is not waited for. ``waiting`` is told once
-    who is waited for. A killed holder frees the lock.
+    ``patience`` in seconds; ``waiting`` is called once with whom it waits for. A killed holder
+    frees the lock. Raises OSError.
     """
     from filelock import FileLock, Timeout
 
@@ -80,19 +80,19 @@ def hold_writer(
             lock.acquire(blocking=False)
             break
         except Timeout:
-            holder, stopped = _read_holder(path)
-            if stopped or time.monotonic() >= until:
+            holder = _read_holder(path)
+            if time.monotonic() >= until:
                 yield holder
                 return
             if waiting is not None:
                 waiting(holder)
                 waiting = None
         except OSError as error:
-            if os.path.lexists(path) and not os.path.isfile(path):
-                _remove(path)  # something else has the name of the lock in our cache
-                continue
-            yield str(storage_error(error, path))
-            return
+            if not os.path.lexists(path) or os.path.isfile(path):
+                yield str(storage_error(error, path))
+                return
+            remove_any(path)  # something else has the name of the lock in our cache
+            continue
         time.sleep(_POLL_SECONDS)
     try:
         _write_holder(path)
@@ -100,13 +100,6 @@ def hold_writer(
     finally:
         _write_holder(path, b"")
         lock.release()
-
-
-def _remove(path: str) -> None:
-    try:
-        remove_any(path)
-    except OSError as error:
-        raise storage_error(error, path) from None
 
 
 def _write_holder(path: str, data: bytes | None = None) -> None:
@@ -122,25 +115,12 @@ def _write_holder(path: str, data: bytes | None = None) -> None:
         file.truncate()
 
 
-def _read_holder(path: str) -> tuple[str, bool]:
-    """Return who holds a lock, and whether that process is stopped."""
+def _read_holder(path: str) -> str:
+    """Return who holds a lock."""
     try:
         text = read_regular(path, limit=_MAX_HOLDER_BYTES, name=path).decode("utf-8", "replace")
         number, began, command = text.split("\n")
         pid, since = int(number), time.strftime("%H:%M:%S", time.localtime(float(began)))
     except (OSError, StorageError, ValueError, OverflowError):
-        return "another process is writing the index", False
-    stopped = find_process_state(pid) in ("T", "t")
-    holder = f"{shown(command)} (process {pid}) has been writing the index since {since}"
-    if stopped:
-        holder += f" and is suspended; `kill -CONT {pid}` resumes it, `kill -KILL {pid}` ends it"
-    return holder, stopped
-
-
-def find_process_state(pid: int) -> str:
-    """Return the letter by which Linux tells what a process does, "" where nothing tells."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0].decode()
-    except (OSError, IndexError):
-        return ""
+        return "another process is writing the index"
+    return f"{shown(command)} (process {pid}) has been writing the index since {since}"

@@ -289,7 +289,6 @@ _BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
 _HEADER_BYTES = 4_096
 _OCCURRENCES = re.compile(rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})", re.MULTILINE)
 _DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re.MULTILINE)
-_SKIPPED_FOLDERS = frozenset({"node_modules"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -406,14 +405,6 @@ def find_signature(root: str, path: str) -> str | None:
     return signature(info) if stat.S_ISREG(info.st_mode) else None
 
 
-def _open_folder(path: str) -> int | str:
-    """Return what to list a folder by: its descriptor saves resolving ``path`` for each file.
-
-    Where the platform has no such thing, the path itself.
-    """
-    return os.open(path, os.O_RDONLY | os.O_DIRECTORY) if _BY_DESCRIPTOR else path
-
-
 class _Walk:
     """One walk over a tree."""
 
@@ -441,35 +432,25 @@ class _Walk:
         pending = [""]
         while pending:
             path = pending.pop()
+            folder: int | str = os.path.join(self.root, path) if path else self.root
             try:
-                folder = _open_folder(os.path.join(self.root, path) if path else self.root)
+                if _BY_DESCRIPTOR:  # saves resolving the path for each file
+                    folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+                with os.scandir(folder) as listing:
+                    entries: list[os.DirEntry[str]] = list(listing)
             except OSError as error:
                 self._find(path or ".", "unreadable-folder", error.strerror or str(error))
-                continue
-            try:
-                pending += self._run_folder(folder, path)
+            else:
+                if not path or self._may_enter(path, entries):
+                    pending += self._take(entries, path)
             finally:
                 if isinstance(folder, int):
                     os.close(folder)
 
-    def _run_folder(self, folder: int | str, prefix: str) -> list[str]:
-        """Note the files of one folder; return the folders to enter."""
-        try:
-            with os.scandir(folder) as listing:
-                entries: list[os.DirEntry[str]] = list(listing)
-        except OSError as error:
-            self._find(prefix or ".", "unreadable-folder", error.strerror or str(error))
-            return []
-        if prefix and not BORDERS.isdisjoint([entry.name for entry in entries]):
-            inner = os.path.join(self.root, prefix)
-            if is_border(inner) and not self._may_enter(inner, prefix):
-                return []
-        if not self.ignored and prefix not in self.transit:
-            entries = self._take_plain(entries, prefix)
-        found = (self._take(entry, prefix) for entry in entries)
-        return [inner for inner in found if inner is not None]
-
-    def _may_enter(self, inner: str, path: str) -> bool:
+    def _may_enter(self, path: str, entries: list[os.DirEntry[str]]) -> bool:
+        inner = os.path.join(self.root, path)
+        if BORDERS.isdisjoint([entry.name for entry in entries]) or not is_border(inner):
+            return True
         if is_same(inner, self.root):  # another work tree of this very brain
             return False
         if is_trusted(inner):
@@ -477,54 +458,46 @@ class _Walk:
         self.silent.append(path)
         return False
 
-    def _take_plain(self, entries: list[os.DirEntry[str]], prefix: str) -> list[os.DirEntry[str]]:
-        """Note what is plainly a card file, for little more than its stat; return the rest."""
-        lines, limit = self.lines, self.max_file_bytes
+    def _take(self, entries: list[os.DirEntry[str]], prefix: str) -> list[str]:
+        """Note the files of one folder; return the folders to enter."""
+        lines, limit, inner = self.lines, self.max_file_bytes, []
         start = prefix + "/" if prefix else ""
-        rest = []
+        transit = bool(prefix) and prefix in self.transit
         for entry in entries:
             name = entry.name
-            if (
-                name.endswith(SUFFIXES)
-                and name[0] != "."
-                and name.isprintable()
-                and entry.is_file(follow_symlinks=False)
-            ):
+            path = start + name
+            is_markdown = name.endswith(SUFFIXES)
+            if is_markdown and entry.is_file(follow_symlinks=False):
+                if transit or name[0] == ".":
+                    continue
+                if self.ignored and match_globs(self.ignored, path):
+                    continue
+                if not path.isprintable():
+                    message = "the name contains control or undecodable characters"
+                    self._find(path, "bad-file-name", message)
+                    continue
                 try:
                     info = entry.stat(follow_symlinks=False)
-                except OSError:
-                    rest.append(entry)
+                except OSError as error:
+                    self._find(path, "unreadable", error.strerror or str(error))
                     continue
-                if info.st_size <= limit:
-                    lines[start + name] = (
-                        f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
-                    )
-                    continue
-            rest.append(entry)
-        return rest
-
-    def _take(self, entry: os.DirEntry[str], prefix: str) -> str | None:
-        """Note a file; return a folder to enter."""
-        name = entry.name
-        is_markdown = name.endswith(SUFFIXES)
-        path = prefix + "/" + name if prefix else name
-        if is_markdown and entry.is_file(follow_symlinks=False):
-            if not ((prefix and prefix in self.transit) or name[0] == "."):
-                self._add(path, entry)
-            return None
-        if entry.is_symlink():
-            self.links.append(path)
-            return None
-        if entry.is_dir(follow_symlinks=False):
-            if is_markdown:
-                self._find(path, "folder-named-like-a-card", "a folder, not a file")
-            return None if self._skips(name, path, prefix) else path
-        if is_markdown:
-            self._find(path, "not-a-file", "neither a regular file nor a folder")
-        return None
+                if info.st_size > limit:
+                    self.findings.append(tell_too_large(path, info.st_size, limit))
+                else:
+                    lines[path] = signature(info)
+            elif entry.is_symlink():
+                self.links.append(path)
+            elif entry.is_dir(follow_symlinks=False):
+                if is_markdown:
+                    self._find(path, "folder-named-like-a-card", "a folder, not a file")
+                if not self._skips(name, path, prefix):
+                    inner.append(path)
+            elif is_markdown:
+                self._find(path, "not-a-file", "neither a regular file nor a folder")
+        return inner
 
     def _skips(self, name: str, path: str, prefix: str) -> bool:
-        if name in _SKIPPED_FOLDERS:
+        if name == "node_modules":
             return True
         if name[0] == "." or (prefix and prefix in self.transit):
             inside = any(path.startswith(f + "/") for f in self.hidden)
@@ -532,26 +505,9 @@ class _Walk:
                 return True
         return bool(self.ignored) and match_globs(self.ignored, path + "/")
 
-    def _add(self, path: str, entry: os.DirEntry[str]) -> None:
-        if self.ignored and match_globs(self.ignored, path):
-            return
-        if not path.isprintable():
-            self._find(path, "bad-file-name", "the name contains control or undecodable characters")
-            return
-        try:
-            info = entry.stat(follow_symlinks=False)
-        except OSError as error:
-            self._find(path, "unreadable", error.strerror or str(error))
-            return
-        if info.st_size > self.max_file_bytes:
-            self._too_large(path, info.st_size)
-        else:
-            self.lines[path] = signature(info)
-
     def find_links(self) -> None:
         """Name the links that look like cards and lead to no file that is listed anyway."""
         root = os.path.realpath(self.root)
-        named: list[tuple[str, str, str]] = []
         for path in self.links:
             name = path.rpartition("/")[2]
             full = os.path.join(root, path)
@@ -561,22 +517,18 @@ class _Walk:
             if not (folder or name.endswith(SUFFIXES)) or self._skips(name, path, ""):
                 continue
             inside = os.path.relpath(os.path.realpath(full), root).replace(os.sep, "/")
+            listed = inside in self.lines
+            if folder:
+                listed = path not in self.folders or any(
+                    line.startswith(f"{inside}/") for line in self.lines
+                )
             if not os.path.exists(full):
-                named.append((path, "broken-link", "a link that cannot be followed"))
+                self._find(path, "broken-link", "a link that cannot be followed")
             elif inside.split("/")[0] == "..":
-                named.append((path, "link-leads-outside", "a link to a target outside the brain"))
-            elif folder and path in self.folders:
-                if not any(line.startswith(f"{inside}/") for line in self.lines):
-                    named.append(
-                        (path, "link-not-followed", "a link to a hidden or ignored folder")
-                    )
-            elif not folder and inside not in self.lines:
-                named.append((path, "link-not-followed", "a link to a hidden or ignored file"))
-        for path, rule, message in named:
-            self._find(path, rule, message)
-
-    def _too_large(self, path: str, size: int) -> None:
-        self.findings.append(tell_too_large(path, size, self.max_file_bytes))
+                self._find(path, "link-leads-outside", "a link to a target outside the brain")
+            elif not listed:
+                what = "folder" if folder else "file"
+                self._find(path, "link-not-followed", f"a link to a hidden or ignored {what}")
 
     def _find(self, path: str, rule: str, message: str) -> None:
         self.findings.append(_finding(path, rule, message))

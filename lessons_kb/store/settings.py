@@ -1,4 +1,4 @@
-"""Tokens of the organisation's server: who may ask which brains, kept in a private file."""
+"""Settings: of a brain, of its user, of other programs, and the tokens of a server."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ import secrets
 import stat
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
-from lessons_kb.store.files import open_regular, read_regular, replace_whole, shown, storage_error
+from lessons_kb.store.files import (
+    open_regular,
+    read_regular,
+    replace_whole,
+    shown,
+    storage_error,
+    write_unsynced,
+)
 from lessons_kb.store.locks import locked
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.store.user_state import (
@@ -51,8 +57,13 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
             f"{origins['brain']}: brain must be a folder below that of this file, "
             f"not {settings.brain!r}"
         )
-    if settings.triggers.patterns:
-        _check_patterns(settings.triggers.patterns, origins["triggers.patterns"], text)
+    patterns = settings.triggers.patterns
+    for pattern in patterns:
+        if why := check_pattern(pattern):
+            at = _find_item(pattern, origins["triggers.patterns"], text)
+            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} is not usable: {why}")
+    if patterns and (why := check_sum(patterns)):
+        raise ConfigError(f"{origins['triggers.patterns']}: {why}")
     return settings, origins
 
 
@@ -87,16 +98,7 @@ def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
         raise ConfigError(f"{IGNORE_NAME}: {error}") from None
 
 
-def _check_patterns(patterns: tuple[str, ...], where: str, text: str) -> None:
-    for pattern in patterns:
-        if why := check_pattern(pattern):
-            at = _place_of(pattern, where, text)
-            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} is not usable: {why}")
-    if why := check_sum(patterns):
-        raise ConfigError(f"{where}: {why}")
-
-
-def _place_of(pattern: str, where: str, text: str) -> str:
+def _find_item(pattern: str, where: str, text: str) -> str:
     """Return ``name:line`` of an item of the list that begins at ``where``, or ``where``."""
     name, _, first = where.rpartition(":")
     written = (pattern, pattern.replace("\\", "\\\\"))
@@ -128,6 +130,7 @@ DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 _MAX_KEY_BYTES = 10_000
 SERVER = "server"
 """Name of the table that `install --server` writes."""
+Section = TypeVar("Section", "JudgeSettings", "ClusterSettings", "ServerSettings")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,40 +179,51 @@ class ServerSettings:
 
 def read_user_settings() -> JudgeSettings:
     """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
-    path = user_settings_path()
-    table = _read_table(path, "check", ("command", "seconds"))
-    seconds = _read_seconds(path, "check", table, DEFAULT_SECONDS)
-    return JudgeSettings(command=_read_text(path, "check", table, "command"), seconds=seconds)
+    return _read_section(JudgeSettings, "check")
 
 
 def read_cluster_settings() -> ClusterSettings:
     """Return where the user searches, the defaults without a file; ConfigError if not usable."""
-    path = user_settings_path()
-    table = _read_table(path, "cluster", ("url", "key_file", "seconds"))
-    return ClusterSettings(
-        url=_read_text(path, "cluster", table, "url"),
-        key_file=_read_text(path, "cluster", table, "key_file"),
-        seconds=_read_seconds(path, "cluster", table, ClusterSettings().seconds),
-    )
+    return _read_section(ClusterSettings, "cluster")
 
 
 def read_server_settings() -> ServerSettings:
     """Return which server the user asks, the defaults without a file; ConfigError if not usable."""
-    path, default = user_settings_path(), ServerSettings()
-    table = _read_table(path, SERVER, tuple(one.name for one in fields(ServerSettings)))
-    folders = table.get("folders", [])
-    if not isinstance(folders, list) or not all(isinstance(one, str) for one in folders):
-        raise ConfigError(f"{path}: {SERVER}.folders must be a list of folders, not {folders!r}")
-    return ServerSettings(
-        folders=tuple(folders),
-        seconds=_read_seconds(path, SERVER, table, default.seconds),
-        url=_read_text(path, SERVER, table, "url"),
-        token_file=_read_text(path, SERVER, table, "token_file"),
-        ca_file=_read_text(path, SERVER, table, "ca_file"),
-        keychain=_read_flag(path, SERVER, table, "keychain"),
-        gate=_read_flag(path, SERVER, table, "gate"),
-        detect=_read_flag(path, SERVER, table, "detect"),
-    )
+    return _read_section(ServerSettings, SERVER)
+
+
+def _read_section(kind: type[Section], name: str) -> Section:
+    path = user_settings_path()
+    try:
+        data = read_regular(path, limit=MAX_CONFIG_BYTES, name=path)
+    except FileNotFoundError:
+        return kind()
+    except (OSError, StorageError) as error:
+        raise ConfigError(f"{path}: {error}; grant yourself read access") from None
+    try:
+        table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: {error}; fix or remove the line") from None
+    defaults = {one.name: one.default for one in fields(kind)}
+    if not isinstance(table, dict) or table.keys() - defaults.keys():
+        *keys, last = defaults
+        known = f"{', '.join(keys)} and {last}"
+        raise ConfigError(f"{path}: [{name}] knows {known}; remove the other keys")
+    values = dict(table)
+    for key, value in table.items():
+        if isinstance(defaults[key], float):
+            limit = f"more than 0 and at most {_MAX_SECONDS:.0f}"
+            fits, expected = type(value) in (int, float) and 0 < value <= _MAX_SECONDS, limit
+        elif isinstance(defaults[key], tuple):
+            fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+            expected = "a list of folders"
+        else:
+            fits = type(value) is type(defaults[key])
+            expected = "text" if isinstance(defaults[key], str) else "true or false"
+        if not fits:
+            raise ConfigError(f"{path}: {name}.{key} must be {expected}, not {value!r}")
+        values[key] = type(defaults[key])(value)
+    return kind(**values)
 
 
 def read_key(path: str) -> str:
@@ -226,47 +240,6 @@ def read_key(path: str) -> str:
     if not key.isprintable() or " " in key:
         raise ConfigError(f"{path} holds more than a key; give a file with the key alone")
     return key
-
-
-def _read_table(path: str, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
-    try:
-        data = read_regular(path, limit=MAX_CONFIG_BYTES, name=path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, StorageError) as error:
-        raise ConfigError(f"{path}: {error}; grant yourself read access") from None
-
-    try:
-        table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: {error}; fix or remove the line") from None
-    if not isinstance(table, dict) or set(table) - set(keys):
-        known = f"{', '.join(keys[:-1])} and {keys[-1]}"
-        raise ConfigError(f"{path}: [{name}] knows {known}; remove the other keys")
-    return table
-
-
-def _read_text(path: str, name: str, table: Mapping[str, Any], key: str) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str):
-        raise ConfigError(f"{path}: {name}.{key} must be text, not {value!r}")
-    return value
-
-
-def _read_flag(path: str, name: str, table: Mapping[str, Any], key: str) -> bool:
-    value = table.get(key, False)
-    if not isinstance(value, bool):
-        raise ConfigError(f"{path}: {name}.{key} must be true or false, not {value!r}")
-    return value
-
-
-def _read_seconds(path: str, name: str, table: Mapping[str, Any], default: float) -> float:
-    seconds = table.get("seconds", default)
-    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not is_number or not 0 < seconds <= _MAX_SECONDS:
-        limit = f"more than 0 and at most {_MAX_SECONDS:.0f}"
-        raise ConfigError(f"{path}: {name}.seconds must be {limit}, not {seconds!r}")
-    return float(seconds)
 
 
 MAX_BYTES = 50_000_000
@@ -333,7 +306,10 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
             os.makedirs(os.path.dirname(full), exist_ok=True)
             if read_settings_file(full) != expected:
                 raise StorageError(f"{shown(path)}: changed by another program; run this again")
-            _replace(full, data, fresh=expected is None)
+            if data is not None:
+                replace_whole(full, data, fresh=expected is None)
+            elif expected is not None:
+                os.unlink(full)
     except OSError as error:
         raise storage_error(error, path) from None
     return made
@@ -355,10 +331,8 @@ def overwrite(path: str, data: bytes) -> None:
 def remove_empty(folders: list[str]) -> None:
     """Remove those folders, innermost first, that hold nothing."""
     for folder in sorted(folders, key=len, reverse=True):
-        try:
+        with contextlib.suppress(OSError):
             os.rmdir(folder)
-        except OSError:
-            continue
 
 
 def back_up(path: str, data: bytes) -> str:
@@ -381,15 +355,12 @@ def read_change(path: str) -> tuple[dict[str, Any], bytes | None]:
     name = os.path.join(folder, _RECORD)
     try:
         record = json.loads(read_regular(name, limit=MAX_BYTES, name=name))
-        if not isinstance(record, dict):
-            return {}, None
+        if not record["existed"]:
+            return record, None
         original = os.path.join(folder, _ORIGINAL)
-        before = (
-            read_regular(original, limit=MAX_BYTES, name=original) if record["existed"] else None
-        )
-    except (OSError, StorageError, ValueError, KeyError):
+        return record, read_regular(original, limit=MAX_BYTES, name=original)
+    except (OSError, StorageError, ValueError, KeyError, TypeError):
         return {}, None
-    return record, before
 
 
 def remember_change(path: str, record: dict[str, Any], original: bytes | None) -> None:
@@ -419,13 +390,6 @@ def _folder(path: str, *, create: bool = False) -> str:
     return folder
 
 
-def _replace(full: str, data: bytes | None, *, fresh: bool) -> None:
-    if data is not None:
-        replace_whole(full, data, fresh=fresh)
-    elif not fresh:
-        os.unlink(full)
-
-
 SECONDS = 30.0
 """For how long a server is left alone after it failed."""
 _MAX_BYTES = 10_000
@@ -447,12 +411,7 @@ def note_failure(url: str, why: str) -> None:
     data = json.dumps({"url": url, "at": time.time(), "why": redact(why)[:_MAX_CHARS]}).encode()
     with contextlib.suppress(OSError, StorageError):
         make_private(state_home())
-        # Not synced to the disk: a lost note costs one prompt its time.
-        file = os.open(_path(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            os.write(file, data)
-        finally:
-            os.close(file)
+        write_unsynced(_path(), data)
 
 
 def forget_failure() -> None:
@@ -510,7 +469,6 @@ _PREFIX = "lsn_"
 """Lets scanners of repositories recognise a token that was committed."""
 _SECRET_BYTES = 32
 _MAX_TOKEN_BYTES = 4_000_000
-_FIELDS = ("name", "digest", "brains", "may")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -581,7 +539,7 @@ def add_token(
             person=person,
             email=email,
         )
-        _write([*known, made])
+        _write_tokens([*known, made])
     return secret
 
 
@@ -595,7 +553,7 @@ def remove_token(name: str) -> None:
         left = [token for token in known if token.name != name]
         if len(left) == len(known):
             raise InputError(f"no token named {name!r}; see `lessons serve token list`")
-        _write(left)
+        _write_tokens(left)
 
 
 def find_token(tokens: Sequence[ServerToken], secret: str) -> ServerToken | None:
@@ -623,7 +581,7 @@ def note_ended(cookie: str, *, before: float) -> None:
     write_private(path, b"")
     with os.scandir(folder) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # another server forgets it at the same time
+            with contextlib.suppress(FileNotFoundError):  # so does another server
                 if entry.stat(follow_symlinks=False).st_mtime < before:
                     os.unlink(entry.path)
 
@@ -638,24 +596,14 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def _parse(data: dict[str, object]) -> ServerToken:
-    name, digest, brains, may = (data[field] for field in _FIELDS)
-    person, email = (str(data.get(field, "")) for field in ("person", "email"))
-    if not (isinstance(name, str) and isinstance(digest, str)):
+def _parse(data: dict[str, Any]) -> ServerToken:
+    token = ServerToken(**{**data, "brains": tuple(data["brains"]), "may": tuple(data["may"])})
+    if not all(isinstance(text, str) for text in (token.name, token.digest)):
         raise TypeError("a token without a name or digest")
-    if not (isinstance(brains, list) and isinstance(may, list)):
-        raise TypeError(f"token {name} without brains or scopes")
-    return ServerToken(
-        name=name,
-        digest=digest,
-        brains=tuple(map(str, brains)),
-        may=tuple(map(str, may)),
-        person=person,
-        email=email,
-    )
+    return token
 
 
-def _write(tokens: Sequence[ServerToken]) -> None:
+def _write_tokens(tokens: Sequence[ServerToken]) -> None:
     path = tokens_path()
     make_private(os.path.dirname(path))
     data = json.dumps([asdict(token) for token in tokens], indent=1)

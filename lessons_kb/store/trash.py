@@ -4,9 +4,9 @@ Each entry has a folder of its own, ``<time>-<random>``, with ``meta.json`` and 
 ``card``, which is moved there and not copied where the file system allows.
 
 A program that keeps a card open goes on writing into the file that was replaced. So that file is
-first in quarantine, under ``displaced/<tens of seconds>/``, until nobody has it open for writing.
-If it still holds what we had read it is then removed; else another program wrote to it, and it
-moves to the trash.
+first in quarantine, an entry under ``displaced/``, until nobody has it open for writing. If it
+still holds what we had read it is then removed; else another program wrote to it, and it moves to
+the trash.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from lessons_kb.store.files import (
     TEMP_PREFIX,
     discard,
     is_being_written,
+    list_folder,
     read_regular,
     relative,
     rename_new,
@@ -37,6 +38,7 @@ from lessons_kb.store.files import (
     storage_error,
     sync_folder,
     write_temp,
+    write_unsynced,
 )
 from lessons_kb.store.locks import locked
 from lessons_kb.store.settings import read_settings
@@ -49,7 +51,7 @@ MAX_BYTES = 1 << 30
 _META = "meta.json"
 _TRASH = "trash"
 _DISPLACED = "displaced"
-_BUCKET_SECONDS = 10
+_QUARANTINE_SECONDS = 15
 _GIVEN_UP_SECONDS = 7 * 86_400
 """Some network file systems call every file open; an unchanged one is not kept for ever."""
 _LEFTOVER_SECONDS = 86_400
@@ -86,26 +88,20 @@ def new_entry(
     entry = os.path.join(kind, f"{time.time_ns():020d}-{os.urandom(4).hex()}")
     make_private(entry)
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    meta: dict[str, Any] = {"path": redact(path), "when": when, "why": redact(why)}
-    if link is not None:
-        meta["link"] = link
-    if expected is not None:
-        meta["expected"] = digest(expected)
-    data = json.dumps(meta).encode()
+    known = {"link": link, "expected": None if expected is None else digest(expected)}
+    meta = {"path": redact(path), "when": when, "why": redact(why)}
+    meta |= {key: value for key, value in known.items() if value is not None}
+    note, data = os.path.join(entry, _META), json.dumps(meta).encode()
     try:
-        if expected is None:
-            try:
-                write_private(os.path.join(entry, _META), data)
-            except StorageError:
-                if link is not None:
-                    raise
-                os.symlink(path, os.path.join(entry, _META))  # a full disk has room for a link
-        else:  # for some seconds only, and what was expected is known: not worth a sync
-            file = os.open(os.path.join(entry, _META), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                os.write(file, data)
-            finally:
-                os.close(file)
+        if expected is not None:  # for some seconds only: not worth a sync
+            write_unsynced(note, data)
+            return entry
+        try:
+            write_private(note, data)
+        except StorageError:
+            if link is not None:
+                raise
+            os.symlink(path, note)  # a full disk has room for a link
     except BaseException:
         abandon(entry)
         raise
@@ -114,11 +110,11 @@ def new_entry(
 
 def read_meta(entry: str) -> Mapping[str, Any]:
     """Return what is known of an entry, {} when its note is damaged."""
+    note = os.path.join(entry, _META)
     try:
-        if os.path.islink(os.path.join(entry, _META)):
-            return {"path": os.readlink(os.path.join(entry, _META)), "why": "deleted"}
-        data = read_regular(os.path.join(entry, _META), limit=1 << 20, name=_META)
-        meta = json.loads(data)
+        if os.path.islink(note):
+            return {"path": os.readlink(note), "why": "deleted"}
+        meta = json.loads(read_regular(note, limit=1 << 20, name=_META))
     except (OSError, StorageError, ValueError):
         return {}
     return meta if isinstance(meta, dict) else {}
@@ -148,20 +144,17 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def move_in(source: str, entry: str) -> None:
+def move_in(source: str, target: str) -> None:
     """Move a file into a fresh entry; across file systems by a durable copy."""
-    target = os.path.join(entry, CARD)
     try:
         os.rename(source, target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        _copy_in(source, target)
-
-
-def _copy_in(source: str, target: str) -> None:
+    else:
+        return
     aside = os.path.join(os.path.dirname(source), TEMP_PREFIX + os.urandom(8).hex())
-    data = read_regular(source, limit=MAX_BYTES, name=source)
+    data = _read_whole(source)
     write_private(target, data)
     try:
         os.rename(source, aside)
@@ -169,7 +162,7 @@ def _copy_in(source: str, target: str) -> None:
         os.unlink(target)
         raise
     # From here on nobody finds it by its name; what was saved since the copy is copied again.
-    if (late := read_regular(aside, limit=MAX_BYTES, name=source)) != data:
+    if (late := _read_whole(aside)) != data:
         write_private(target, late)
     if not is_being_written(aside):  # else it stays until adopt_leftovers() finds it
         os.unlink(aside)
@@ -182,7 +175,7 @@ def move_out(source: str, target: str) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        data = read_regular(source, limit=MAX_BYTES, name=source)
+        data = _read_whole(source)
         temp = write_temp(os.path.dirname(target), data, like=os.stat(source))
         try:
             rename_new(temp, target)
@@ -199,23 +192,11 @@ def abandon(entry: str) -> None:
 
 def drop(entry: str) -> None:
     """Remove an entry with all it holds."""
-    for name in listed(entry):
-        try:
+    for name in list_folder(entry):
+        with contextlib.suppress(OSError):
             os.unlink(os.path.join(entry, name))
-        except OSError:
-            continue
-    try:
+    with contextlib.suppress(OSError):
         os.rmdir(entry)
-    except OSError:
-        return
-
-
-def listed(folder: str) -> list[str]:
-    """List the names in a folder in order; none when it cannot be read."""
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, why: str) -> None:
@@ -228,21 +209,30 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
     try:
         if expected is None:
             kind = trash_dir(root)
-        elif _same_device(displaced, state_dir(root)):
-            kind = os.path.join(_displaced(root), _bucket())
-        elif _is_unchanged(displaced, expected):
+        elif os.lstat(displaced).st_dev == os.stat(state_dir(root)).st_dev:
+            kind = os.path.join(state_dir(root), _DISPLACED)
+        elif not is_being_written(displaced) and _read_whole(displaced) == expected:
             os.unlink(displaced)  # it cannot be moved, only copied, and the copy is in the card
             return
         else:
             kind, expected = trash_dir(root), None
-        entry = new_entry(kind, path, why, expected=expected)
-        try:
-            move_in(displaced, entry)
-        except BaseException:
-            abandon(entry)
-            raise
+        _fill(new_entry(kind, path, why, expected=expected), lambda to: move_in(displaced, to))
     except OSError as error:
         raise storage_error(error, path, brain=root) from None
+
+
+def _fill(entry: str, move: Callable[[str], object]) -> str:
+    """Return the entry when ``move`` has put a file at its path; else remove it."""
+    try:
+        move(os.path.join(entry, CARD))
+    except BaseException:
+        abandon(entry)
+        raise
+    return os.path.basename(entry)
+
+
+def _read_whole(full: str) -> bytes:
+    return read_regular(full, limit=MAX_BYTES, name=full)
 
 
 def sweep(root: str) -> bool:
@@ -250,23 +240,14 @@ def sweep(root: str) -> bool:
 
     Returns whether none has been displaced in the last seconds: a good time for more cleaning.
     """
-    folder = _displaced(root)
-    now = time.time()
-    buckets = listed(folder)
-    for bucket in buckets:
-        if not bucket.isdigit() or (int(bucket) + 2) * _BUCKET_SECONDS > now:
-            continue
-        path = os.path.join(folder, bucket)
-        for name in listed(path):
-            try:
-                _settle(os.path.join(path, name), os.path.join(trash_dir(root), name), now)
-            except (OSError, StorageError):
-                continue  # another process was faster, or next time
-        try:
-            os.rmdir(path)
-        except OSError:
-            continue  # not empty: something is still open
-    return not buckets or buckets[-1] != _bucket()
+    folder = os.path.join(state_dir(root, create=False), _DISPLACED)
+    young = int((time.time() - _QUARANTINE_SECONDS) * 1e9)
+    names = list_folder(folder)
+    for name in names:
+        if name < f"{young:020d}":
+            with contextlib.suppress(OSError, StorageError):  # another was faster, or next time
+                _settle(os.path.join(folder, name), os.path.join(trash_dir(root), name))
+    return not names or names[-1] < f"{young:020d}"
 
 
 def adopt_leftovers(root: str, folder: str) -> None:
@@ -275,11 +256,11 @@ def adopt_leftovers(root: str, folder: str) -> None:
     Only those older than a day; one of them may hold what another program saved.
     """
     limit = time.time() - _LEFTOVER_SECONDS
-    for name in listed(folder):
+    for name in list_folder(folder):
         if not name.startswith(TEMP_PREFIX):
             continue
         full = os.path.join(folder, name)
-        try:
+        with contextlib.suppress(OSError, StorageError):
             info = os.lstat(full)
             if not stat.S_ISREG(info.st_mode) or max(info.st_mtime, info.st_ctime) > limit:
                 continue
@@ -289,44 +270,22 @@ def adopt_leftovers(root: str, folder: str) -> None:
                 left = name.removeprefix(TEMP_PREFIX)
                 path = relative(root, os.path.join(folder, f"recovered-{left}.md"))
                 put_aside(root, path, full, expected=None, why="left by an interrupted save")
-        except (OSError, StorageError):
-            continue
 
 
-def _displaced(root: str) -> str:
-    return os.path.join(state_dir(root, create=False), _DISPLACED)
-
-
-def _bucket() -> str:
-    return f"{int(time.time()) // _BUCKET_SECONDS:012d}"
-
-
-def _settle(entry: str, trashed: str, now: float) -> None:
+def _settle(entry: str, trashed: str) -> None:
     card = os.path.join(entry, CARD)
     try:
-        info = os.lstat(card)
+        changed = os.lstat(card).st_ctime
     except FileNotFoundError:  # its process was killed before the card came
         drop(entry)
         return
-    if is_being_written(card) and now - info.st_ctime < _GIVEN_UP_SECONDS:
+    if is_being_written(card) and time.time() - changed < _GIVEN_UP_SECONDS:
         return
-    data = read_regular(card, limit=MAX_BYTES, name=card)
-    if digest(data) == read_meta(entry).get("expected"):
+    if digest(_read_whole(card)) == read_meta(entry).get("expected"):
         drop(entry)
         return
     make_private(os.path.dirname(trashed))
     os.rename(entry, trashed)
-
-
-def _is_unchanged(full: str, expected: bytes) -> bool:
-    size = os.stat(full).st_size
-    if is_being_written(full) or size != len(expected):
-        return False
-    return read_regular(full, limit=size, name=full) == expected
-
-
-def _same_device(first: str, second: str) -> bool:
-    return os.lstat(first).st_dev == os.stat(second).st_dev
 
 
 def put(root: str, path: str, *, why: str = "deleted") -> str:
@@ -344,34 +303,22 @@ def put(root: str, path: str, *, why: str = "deleted") -> str:
             if link is None and not stat.S_ISREG(info.st_mode):
                 raise StorageError(f"{shown(path)}: not a file; remove it by hand")
             entry = new_entry(trash_dir(root), relative(root, full), why, link=link)
-            try:
-                if link is not None:
-                    os.unlink(full)
-                else:
-                    move_in(full, entry)
-            except BaseException:
-                abandon(entry)
-                raise
+            name = _fill(entry, lambda to: move_in(full, to) if link is None else os.unlink(full))
             sync_folder(os.path.dirname(full))
         except OSError as error:
             raise storage_error(error, path, brain=root) from None
     _prune_as_set(root)
-    return os.path.basename(entry)
+    return name
 
 
 def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
     """Keep ``data`` in the trash as a version of ``path`` and return the entry's name."""
     try:
-        entry = new_entry(trash_dir(root), path, why)
-        try:
-            write_private(os.path.join(entry, CARD), data)
-        except BaseException:
-            abandon(entry)
-            raise
+        name = _fill(new_entry(trash_dir(root), path, why), lambda to: write_private(to, data))
     except OSError as error:
         raise storage_error(error, path, brain=root) from None
     _prune_as_set(root)
-    return os.path.basename(entry)
+    return name
 
 
 def prune(root: str, settings: TrashSettings) -> list[Trashed]:
@@ -407,7 +354,7 @@ def entries(root: str) -> list[Trashed]:
     """List what is in the trash, newest first."""
     sweep(root)
     folder = trash_dir(root, create=False)
-    found = (read_entry(os.path.join(folder, name)) for name in listed(folder))
+    found = (read_entry(os.path.join(folder, name)) for name in list_folder(folder))
     return sorted((e for e in found if e is not None), key=lambda e: e.name, reverse=True)
 
 

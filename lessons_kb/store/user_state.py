@@ -27,6 +27,7 @@ from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import (
     discard,
+    list_folder,
     open_regular,
     read_regular,
     shown,
@@ -373,11 +374,13 @@ def make_cache_folder(folder: str) -> None:
         os.mkdir(folder, 0o755)
     # A strange .lessons may have brought a .gitignore of its own: it stays.
     if _is_folder(folder):
-        with (
-            contextlib.suppress(FileExistsError),
-            open(os.path.join(folder, ".gitignore"), "xb") as file,
-        ):
-            file.write(b"*\n")
+        write_ignore(os.path.join(folder, ".gitignore"))
+
+
+def write_ignore(path: str) -> None:
+    """Write a ``.gitignore`` that keeps its folder out of git; one that is there stays."""
+    with contextlib.suppress(FileExistsError), open(path, "xb") as file:
+        file.write(b"*\n")
 
 
 def read_record_of(key: str) -> dict[str, Any] | None:
@@ -393,10 +396,7 @@ def read_record_of(key: str) -> dict[str, Any] | None:
 
 def list_keys() -> list[str]:
     """List the names of all state folders of brains."""
-    try:
-        return sorted(os.listdir(os.path.join(state_home(), _BRAINS)))
-    except OSError:
-        return []
+    return list_folder(os.path.join(state_home(), _BRAINS))
 
 
 def list_marked(top: str) -> list[str]:
@@ -564,8 +564,7 @@ def find_open_folders(root: str | None = None) -> list[str]:
     if root is not None:
         mine = state_dir(root, create=False)
         folders.append(mine)
-        with contextlib.suppress(OSError):
-            folders += [os.path.join(mine, name) for name in sorted(os.listdir(mine))]
+        folders += [os.path.join(mine, name) for name in list_folder(mine)]
     return [folder for folder in folders if _is_open(folder)]
 
 

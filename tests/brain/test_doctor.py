@@ -38,7 +38,7 @@ def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
     assert {line.level for line in health} == {"ok"}
     assert [line.what for line in health] == [
         *("hooks", "state", "disk", "versions", "brain", "trust", "settings", "index"),
-        *("semantic", "files", "write access", "watcher", "journal", "drafts", "trash"),
+        *("semantic", "files", "write access", "journal", "drafts", "trash"),
     ]
     assert lines(brain, "trust")[0].detail == "created by you"
     assert lines(brain, "index")[0].detail.startswith("1 file: 1 card, 0 notes, 0 unusable; ")
@@ -87,19 +87,6 @@ def test_open_state_folders_are_closed(brain: Brain) -> None:
     assert os.stat(home).st_mode & 0o777 == 0o700
     assert os.stat(mine).st_mode & 0o777 == 0o700
     assert apply_fixes(brain) == []
-
-
-def test_a_lease_nobody_renews_is_removed(brain: Brain) -> None:
-    cache = pathlib.Path(brain.layers[0].cache)
-    lease, half = cache / "watch.123-1.lease", cache / "watch.123-2.lease.new"
-    for path in (lease, half):
-        path.write_text("123 not-this-boot")
-        os.utime(path, (1_000_000, 1_000_000))
-    assert [line.level for line in lines(brain, "watcher")] == ["ok", "warning", "warning"]
-    assert len(apply_fixes(brain)) == 2
-    assert not lease.exists()
-    assert not half.exists()
-    assert [line.level for line in lines(brain, "watcher")] == ["ok"]
 
 
 def test_the_caches_gitignore_comes_back(brain: Brain) -> None:

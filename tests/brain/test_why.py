@@ -58,7 +58,7 @@ def hook(brain: Brain, what: str, **fields: object) -> object:
 
 
 def rows(brain: Brain) -> list[object]:
-    path = os.path.join(brain.layers[0].journal._db.path)
+    path = os.path.join(brain.layers[0].journal.path)
     with sqlite3.connect(path) as db:
         tables = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return [db.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)]

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from lessons_kb.process import run as module
-from lessons_kb.process.run import ThreadedSources, run_captured
+from lessons_kb.process.run import run_captured
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 
@@ -76,14 +76,6 @@ def drive(tmp_path: pathlib.Path) -> Iterator[Drive]:
         driven.process.wait()
 
 
-@pytest.fixture(params=["one wait for all", "a thread for each"])
-def sources(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How output is read: as on POSIX, and as where there is no other way."""
-    if request.param == "a thread for each":
-        monkeypatch.setattr(module, "Sources", ThreadedSources)
-    return str(request.param)
-
-
 def running(mark: str) -> list[int]:
     """Return the living processes with a word in their command line."""
     found = []
@@ -113,7 +105,7 @@ EVERY_BYTE = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)"
 
 
 def test_output_comes_through_byte_for_byte_and_apart(
-    sources: str, capfdbinary: pytest.CaptureFixture[bytes]
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     code = f"{EVERY_BYTE}; sys.stderr.buffer.write(b'\\xff err\\r\\n')"
     ended = run_captured([sys.executable, "-c", code])
@@ -123,7 +115,7 @@ def test_output_comes_through_byte_for_byte_and_apart(
     assert (ended.state, ended.code, ended.message) == ("completed", 0, "")
 
 
-def test_the_tail_holds_both_streams(sources: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_tail_holds_both_streams(capfd: pytest.CaptureFixture[str]) -> None:
     # Short, for of two streams at once only the order within each is known.
     ended = run_captured(
         [sys.executable, "-c", "import sys; print('out'); sys.stderr.write('err')"]
@@ -133,7 +125,7 @@ def test_the_tail_holds_both_streams(sources: str, capfd: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-def test_the_end_is_kept_and_no_more(sources: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_end_is_kept_and_no_more(capfd: pytest.CaptureFixture[str]) -> None:
     code = "for n in range(200_000): print('line', n)"
     ended = run_captured([sys.executable, "-c", code])
     assert capfd.readouterr().out.count("\n") == 200_000
@@ -164,7 +156,7 @@ def test_nothing_is_left_running_when_we_fail(monkeypatch: pytest.MonkeyPatch) -
         wait_for(lambda: running(seconds))
         raise ZeroDivisionError
 
-    monkeypatch.setattr(module._Run, "_pass_on", fail)
+    monkeypatch.setattr(module._Run, "_look", fail)
     with pytest.raises(ZeroDivisionError):
         run_captured(["sh", "-c", f"sleep {seconds} & sleep {seconds}"])
     assert running(seconds) == []
@@ -204,7 +196,7 @@ def test_environment_and_folder_can_be_given(
     assert capfd.readouterr().out == f"{os.path.realpath(tmp_path)}\ny\n"
 
 
-def test_silence_is_a_stall(sources: str) -> None:
+def test_silence_is_a_stall() -> None:
     seconds = mark()
     began = time.monotonic()
     ended = run_captured(["sh", "-c", f"echo begun; sleep {seconds}"], stall=0.5)

@@ -362,23 +362,3 @@ def socket_of(installation: Installation) -> str:
         check=True,
     )
     return done.stdout.strip()
-
-
-def test_a_command_names_the_clone_that_a_watched_brain_leaves_out(
-    installation: Installation,
-) -> None:
-    clone = installation.brain / "clone"
-    subprocess.run(["git", "init", "-q", clone], check=True)
-    shutil.copytree(installation.brain / "lessons", clone / "lessons")
-    command = [installation.python, "-I", "-m", "lessons_kb.cli.main", "watch"]
-    watcher = subprocess.Popen(
-        command, env=installation.environment, cwd="/", stdout=subprocess.DEVNULL
-    )
-    home = pathlib.Path(installation.environment["HOME"])
-    try:
-        installation.wait_until(lambda: list(home.rglob("*.lease")))
-        assert "skipped " in installation.run("list").stderr
-    finally:
-        watcher.send_signal(signal.SIGINT)
-        watcher.wait(10)
-    assert not list(home.rglob("*.lease"))

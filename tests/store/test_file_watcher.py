@@ -219,14 +219,6 @@ def test_a_flood_asks_for_a_scan(root, monkeypatch):
         watcher.sees(RESCAN)
 
 
-def test_the_caller_chooses_the_files(root):
-    with Watcher(root, selects=lambda path: path.endswith(".py")) as watcher:
-        write(f"{root}/lessons/new.md")
-        write(f"{root}/main.py")
-        watcher.sees("main.py")
-        assert watcher.seen == {"main.py"}
-
-
 def test_a_brain_that_vanishes_ends_the_watch_in_one_line(root, watcher):
     shutil.rmtree(root)
     watcher.wait_for(lambda: watcher.error)

@@ -47,7 +47,7 @@ def test_what_is_out_of_the_context_is_not_written_again(path: str) -> None:
     changes = []
     for cards in (None, None, ["x.md"]):
         journal.forget_context("s", cards)
-        changes += journal._db.run("SELECT total_changes()")
+        changes += journal.run("SELECT total_changes()")
     assert len(set(changes)) == 1
     journal.close()
 

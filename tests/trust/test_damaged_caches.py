@@ -249,8 +249,8 @@ def damage_rows(case: Case) -> str:
 
 
 STATEMENTS = (
-    "DROP TABLE meta", "DROP TABLE docs", "DROP TABLE guards", "DROP INDEX docs_by_title",
-    "ALTER TABLE docs RENAME COLUMN card TO kard", "ALTER TABLE guards ADD COLUMN more",
+    "DROP TABLE meta", "DROP TABLE docs", "DROP TABLE card_globs", "DROP INDEX docs_by_title",
+    "ALTER TABLE docs RENAME COLUMN card TO kard", "ALTER TABLE card_globs ADD COLUMN more",
     "ALTER TABLE docs ADD COLUMN more", "ALTER TABLE meta RENAME TO atem",
     "ALTER TABLE docs DROP COLUMN findings", "CREATE TABLE more (a)",
     "PRAGMA user_version = 0", "PRAGMA user_version = 99", "PRAGMA journal_mode = DELETE",
@@ -423,6 +423,6 @@ def test_a_checksum_that_is_no_whole_number(case: Case, value: object) -> None:
     for question in QUESTIONS:
         expected = question(case.root)
         with contextlib.closing(case.catalogue()) as db:
-            db.execute("UPDATE guards SET checksum = ?", (value,))
+            db.execute("UPDATE card_globs SET checksum = ?", (value,))
         assert question(case.root) == expected
         restore(case)
