@@ -81,17 +81,6 @@ class RowList(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("list--cursor", "list--dim", "list--loud", "list--bad", "list--good")
     }
-    DEFAULT_CSS = """
-    RowList { overflow-x: hidden; background: $surface; scrollbar-size-vertical: 1; }
-    RowList .list--cursor { background: $panel; }
-    RowList:focus .list--cursor { background: $primary; color: $text; text-style: bold; }
-    RowList .list--dim { color: $text-muted; }
-    RowList .list--loud { color: $text-warning; }
-    RowList .list--bad { color: $text-error; }
-    RowList .list--good { color: $text-success; }
-    RowList:nocolor .list--cursor { text-style: underline; }
-    RowList:focus:nocolor .list--cursor { text-style: reverse; }
-    """
 
     class Moved(Message):
         """Another row, or none, is under the cursor."""
@@ -208,11 +197,6 @@ def _cut(text: str, room: int) -> str:
 class Help(ModalScreen[None]):
     """The keys."""
 
-    DEFAULT_CSS = """
-    Help { align: center middle; }
-    Help > VerticalScroll { width: 80; max-height: 100%; height: auto; padding: 0 1;
-        border: round $primary; background: $surface; }
-    """
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
         Binding("escape,q,question_mark,enter", "app.pop_screen", show=False)
     ]
@@ -227,15 +211,6 @@ class Help(ModalScreen[None]):
 
 class Ask(ModalScreen[str]):
     """A question with a few answers, each a key and a button; escape answers ""."""
-
-    DEFAULT_CSS = """
-    Ask { align: center middle; }
-    Ask > Vertical { width: 72; max-width: 100%; height: auto; padding: 1 2;
-        border: round $warning; background: $surface; }
-    Ask Static { height: auto; padding-bottom: 1; }
-    Ask Horizontal { height: 1; }
-    Ask Button { margin-right: 2; }
-    """
 
     def __init__(self, question: str, answers: Mapping[str, str]) -> None:
         """``answers``: key → words."""
@@ -271,11 +246,6 @@ class Ask(ModalScreen[str]):
 class Pick(ModalScreen[str]):
     """A card to choose, of all there are; the nearest stand first. Escape chooses ""."""
 
-    DEFAULT_CSS = """
-    Pick { align: center middle; }
-    Pick > Vertical { width: 96; max-width: 100%; height: 20; max-height: 100%; padding: 0 1;
-        border: round $primary; background: $surface; }
-    """
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
         Binding("escape", "dismiss('')", show=False),
         *(
@@ -374,25 +344,7 @@ class ManageApp(App[None]):
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
         Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True)
     ]
-    CSS = """
-    Screen { layout: vertical; }
-    #tabs, #status, #hints, #heading { height: 1; padding: 0 1; }
-    #tabs, #hints { link-style: none; link-style-hover: bold underline; }
-    #tabs { background: $primary-background; }
-    #filter { height: 1; padding: 0 1; }
-    #panes { height: 1fr; }
-    .-narrow #panes { layout: vertical; }
-    .-wide #panes { layout: horizontal; }
-    .-narrow #left { height: 6fr; }
-    .-narrow #preview { height: 5fr; border-top: solid $primary-background; }
-    .-wide #left { width: 5fr; }
-    .-wide #preview { width: 4fr; border-left: solid $primary-background; }
-    #heading { color: $text-muted; }
-    #list { padding: 0 1; height: 1fr; }
-    #preview { padding: 0 1; scrollbar-size-vertical: 1; }
-    #status.-bad { color: $text-error; }
-    #hints { color: $text-muted; }
-    """
+    CSS_PATH = "manage.tcss"
 
     def __init__(self, source: RowSource, *, today: dt.date | None = None) -> None:
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
