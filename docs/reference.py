@@ -103,7 +103,8 @@ def _commands() -> list[str]:
     group = typer.main.get_command(app)
     lines = ["## Commands\n", "Options that can stand before or after the name of any command:\n"]
     lines += [*_table(("option", "meaning"), _options(group.params))]
-    for name, command in sorted(group.commands.items()):
+    for name in sorted(group.commands):
+        command = group.get_command(None, name)
         if command.hidden:
             continue
         arguments = [p for p in command.params if p.param_type_name == "argument"]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lessons_kb.data import read_mapping
 from lessons_kb.model import (
     ANSWER,
     COMMAND,
@@ -27,72 +28,17 @@ from lessons_kb.preflight.block import shown_name
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang_line
 
-_WORDS = {
-    "en": {
-        "footer": "Lessons: {count} ({ids})",
-        "checked": "Checklist: {told}",
-        "checklist": "Checklist",
-        "shown": "shown",
-        "denied": "denied",
-        "contradicted": "contradicted",
-        "open": "open",
-        "left out": "“{item}” left out (“{quote}”)",
-        "more": "{count} more like this",
-        "few open": "not seen: {items}",
-        "many open": "{count} items open",
-        "the mistake": "the lesson's mistake is in the change",
-        "detected": "“{item}”: the mistake is in the change ({quote})",
-        "no test run": "“{item}”: “{quote}”, but no test was run",
-        "tests failed": "“{item}”: “{quote}”, but the last test run failed",
-        "command not run": "“{item}”: “{quote}”, but this command was not run",
-        "file not changed": "“{item}”: “{quote}”, but this file was not changed",
-        "no test written": "“{item}”: “{quote}”, but no test was written",
-        "no change": "“{item}”: “{quote}”, but nothing was changed",
-        "nothing": "No checklist items to check.",
-        "not seen": "not seen: {terms}",
-        "nearest": "nearest: {sentence}",
-        "mistakes": "Common mistakes:",
-        "mistakes at": "Common mistakes in stage {stage}:",
-        "once": "1 occurrence",
-        "often": "{count} occurrences",
-        "files": "Files",
-        "prevention": "Prevention",
-    },
-    "ko": {
-        "footer": "교훈 {count}개 ({ids})",
-        "checked": "체크리스트: {told}",
-        "checklist": "체크리스트",
-        "shown": "확인됨",
-        "denied": "하지 않음",
-        "contradicted": "사실과 다름",
-        "open": "미확인",
-        "left out": "“{item}” 빠짐 (“{quote}”)",
-        "more": "비슷한 항목 {count}개 더",
-        "few open": "확인되지 않음: {items}",
-        "many open": "미확인 항목 {count}개",
-        "the mistake": "이 교훈의 실수가 변경에 있습니다",
-        "detected": "“{item}”: 변경에 실수가 그대로 있습니다 ({quote})",
-        "no test run": "“{item}”: “{quote}”, 그러나 실행된 테스트가 없습니다",
-        "tests failed": "“{item}”: “{quote}”, 그러나 마지막 테스트는 실패했습니다",
-        "command not run": "“{item}”: “{quote}”, 그러나 이 명령은 실행되지 않았습니다",
-        "file not changed": "“{item}”: “{quote}”, 그러나 이 파일은 바뀌지 않았습니다",
-        "no test written": "“{item}”: “{quote}”, 그러나 작성된 테스트가 없습니다",
-        "no change": "“{item}”: “{quote}”, 그러나 바뀐 것이 없습니다",
-        "nothing": "확인할 체크리스트 항목이 없습니다.",
-        "not seen": "보이지 않는 말: {terms}",
-        "nearest": "가장 가까운 문장: {sentence}",
-        "mistakes": "자주 하는 실수:",
-        "mistakes at": "{stage} 단계에서 자주 하는 실수:",
-        "once": "1회",
-        "often": "{count}회",
-        "files": "파일",
-        "prevention": "예방",
-    },
-}
-
-
+_WORDS = read_mapping("user_phrases.txt")
+"""Language → name → words."""
+_MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", SHOWN: "✓"}
+"""State of a checklist item → its mark; what is wrong comes first."""
 _MAX_PARTS = 5
 """Files and checklist items of one card that a warning names."""
+_MAX_REFUTED, _MAX_OPEN = 3, 2
+"""Items that a line names."""
+_MAX_QUOTE = 80
+"""Characters of an item or a quote in a line."""
+_TERMS = re.compile(r"(terms: |matched \()([^()]+)")
 
 
 def age(date: str, today: dt.date) -> str:
@@ -109,9 +55,7 @@ def age(date: str, today: dt.date) -> str:
 
 def scope_footer(block: Preflight, language: str = "en") -> str:
     """Return one line that names the lessons of a block, "" if it has none."""
-    if not block.lessons:
-        return ""
-    return footer([shown_name(hit) for hit in block.lessons], language)
+    return footer([shown_name(hit) for hit in block.lessons], language) if block.lessons else ""
 
 
 def footer(names: Sequence[str], language: str = "en") -> str:
@@ -135,14 +79,11 @@ def format_warnings(
     for number, card in enumerate(cards, 1):
         seen = words["once" if card.occurrences == 1 else "often"].format(count=card.occurrences)
         lines.append(f"{number}. {defang_line(card.title)} ({seen})")
-        if card.paths:
-            files = ", ".join(map(defang_line, card.paths[:_MAX_PARTS]))
+        if files := ", ".join(map(defang_line, card.paths[:_MAX_PARTS])):
             lines.append(f"   {words['files']}: {files}")
-        if card.checklist:
-            items = "; ".join(
-                defang_line(item).rstrip(".;") for item in card.checklist[:_MAX_PARTS]
-            )
-            lines.append(f"   {words['prevention']}: {items}")
+        items = [defang_line(item).rstrip(".;") for item in card.checklist[:_MAX_PARTS]]
+        if items:
+            lines.append(f"   {words['prevention']}: {'; '.join(items)}")
     return "\n".join(lines)
 
 
@@ -185,7 +126,7 @@ def explain_hit(hit: Hit, query: str = "") -> str:
     """
     words = words_by_term(query)
     factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
-    terms = ", ".join(_spoken(hit.matched, words)) or "none"
+    terms = _name_terms(hit.matched, words) or "none"
     reason = in_words(hit.reason, words)
     verdict = f"passes: {reason}" if hit.passed else reason
     text = f"bm25 {hit.bm25:.2f}"
@@ -206,16 +147,13 @@ def words_by_term(text: str) -> dict[str, str]:
     return found
 
 
-def _spoken(terms: Iterable[str], words: Mapping[str, str]) -> list[str]:
-    return list(dict.fromkeys(clean_line(words.get(term, term)) for term in terms))
-
-
 def in_words(reason: str, words: Mapping[str, str]) -> str:
     """Return a reason of the gate with words in the place of the terms that it lists."""
-    return _TERMS.sub(lambda m: m[1] + ", ".join(_spoken(m[2].split(", "), words)), reason)
+    return _TERMS.sub(lambda m: m[1] + _name_terms(m[2].split(", "), words), reason)
 
 
-_TERMS = re.compile(r"(terms: |matched \()([^()]+)")
+def _name_terms(terms: Iterable[str], words: Mapping[str, str]) -> str:
+    return ", ".join(dict.fromkeys(clean_line(words.get(term, term)) for term in terms))
 
 
 def check_text(check: Check, language: str = "en") -> str:
@@ -224,9 +162,9 @@ def check_text(check: Check, language: str = "en") -> str:
     if not check.checked:
         return words["nothing"]
     counts = Counter(item.state for item in check.items)
-    told = ", ".join(f"{counts[state]} {words[state]}" for state in _ORDER if counts[state])
+    told = ", ".join(f"{counts[state]} {words[state]}" for state in _MARKS if counts[state])
     lines = [f"{'⚠' if check.unaddressed else '✓'} {words['checked'].format(told=told)}"]
-    for item in sorted(check.items, key=lambda item: _ORDER.index(item.state)):
+    for item in sorted(check.items, key=lambda item: list(_MARKS).index(item.state)):
         mark, name = _MARKS[item.state], words[item.state]
         lines.append(f"  {mark} {name}: {clean_line(item.item)} ({clean_line(item.card.id)})")
         quote = clean_line(item.quote)
@@ -254,31 +192,32 @@ def check_line(check: Check, language: str = "en") -> str:
     `lessons check --last`.
     """
     words = _WORDS[language]
-    parts: list[str] = []
-    told = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
-    open_items = [item for item in check.items if item.state == OPEN]
-    named = open_items if len(told) + len(open_items) <= _MAX_NAMED else []
-    pieces = 2 * len(told[:_MAX_TOLD]) + len(named)
+    refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
+    unseen = [item for item in check.items if item.state == OPEN]
+    named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else []
+    pieces = 2 * len(refuted[:_MAX_REFUTED]) + len(named)
     limit = _MAX_QUOTE * 2 // max(pieces, 2)
     alike: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for item in told[:_MAX_TOLD]:
+    for item in refuted[:_MAX_REFUTED]:
         form = words["left out" if item.state == DENIED else item.reason]
-        place = item.where if len(told) > 1 else f"{item.where}: {item.quote}"
+        place = item.where if len(refuted) > 1 else f"{item.where}: {item.quote}"
         quote = item.quote if item.where in (ANSWER, COMMAND) else place
         items, quotes = alike.setdefault(form, ({}, {}))
-        items[_shortened(item.item, limit)] = quotes[_shortened(quote, limit)] = None
-    for form, (items, quotes) in alike.items():
-        parts.append(form.format(item="”, “".join(items), quote=", ".join(quotes)))
-    if more := len(told) - _MAX_TOLD:
-        parts += [words["more"].format(count=more)] if more > 0 else []
+        items[_shorten(item.item, limit)] = quotes[_shorten(quote, limit)] = None
+    parts = [
+        form.format(item="”, “".join(items), quote=", ".join(quotes))
+        for form, (items, quotes) in alike.items()
+    ]
+    if len(refuted) > _MAX_REFUTED:
+        parts.append(words["more"].format(count=len(refuted) - _MAX_REFUTED))
     if named:
-        names = ", ".join(f"“{_shortened(item.item, limit)}”" for item in named)
+        names = ", ".join(f"“{_shorten(item.item, limit)}”" for item in named)
         parts.append(words["few open"].format(items=names))
-    elif open_items:
-        parts.append(words["many open"].format(count=len(open_items)))
+    elif unseen:
+        parts.append(words["many open"].format(count=len(unseen)))
     if not parts:
         return ""
-    mark = "⚠ " if told else ""
+    mark = "⚠ " if refuted else ""
     return f"{mark}{words['checklist']}: {'; '.join(parts)} — lessons check --last"
 
 
@@ -289,15 +228,7 @@ def _because(item: CheckedItem, words: Mapping[str, str]) -> str:
     return words[item.reason].rsplit(", ", 1)[1]
 
 
-_ORDER = (CONTRADICTED, DENIED, OPEN, SHOWN)
-_MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", SHOWN: "✓"}
-_MAX_TOLD = 3
-_MAX_NAMED = 2
-_MAX_QUOTE = 80
-"""Characters of an item or a quote in a line."""
-
-
-def _shortened(text: str, limit: int = _MAX_QUOTE) -> str:
+def _shorten(text: str, limit: int = _MAX_QUOTE) -> str:
     text = defang_line(text)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
@@ -330,7 +261,7 @@ def checked_message(item: CheckedItem) -> str:
     if item.state == OPEN:
         return f"Not seen in this change: {name}"
     reason = f" ({_because(item, _WORDS['en'])})" if item.reason else ""
-    return f"{item.state.capitalize()}: {name}: {_shortened(item.quote)}{reason}"
+    return f"{item.state.capitalize()}: {name}: {_shorten(item.quote)}{reason}"
 
 
 def finding_line(finding: Finding) -> str:

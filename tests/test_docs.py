@@ -12,7 +12,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from lessons_kb.cli.main import app
+from lessons_kb.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -60,10 +60,9 @@ def test_the_settings_of_other_programs_call_commands_that_exist() -> None:
     assert ids == [hook["id"] for hook in offered]
     steps = workflow["jobs"]["lessons"]["steps"]
     lines = [step["run"] for step in steps if step.get("run", "").startswith("lessons ")]
-    known = {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
     for line in lines:
         words = line.replace("--brain .", "").split()
-        assert words[1] in known, line
+        assert words[1] in COMMANDS, line
     assert len(lines) == 3
 
 

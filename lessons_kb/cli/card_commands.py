@@ -1,23 +1,24 @@
-"""`lessons archive`: put cards away that are no longer of use."""
+"""Commands that change cards by name: count, put away, bring back, rename."""
 
 from __future__ import annotations
 
 import datetime as dt
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from lessons_kb.brain.cards import Stale, find_stale
 from lessons_kb.brain.rename import rename_card
-from lessons_kb.cli.options import (
-    Ids,
-    open_brain,
+from lessons_kb.cli.options import CardId, Ids, open_brain
+from lessons_kb.cli.output import (
+    confirm,
     options,
+    print_answer,
+    print_cards,
     print_json,
     print_table,
-    report_cards,
     say,
 )
 from lessons_kb.errors import InputError
@@ -47,55 +48,48 @@ def archive(
     """
     if bool(ids) == stale:
         raise InputError("give either the cards to archive or --stale")
-    brain = open_brain()
     if not stale:
-        cards = brain.cards.set_status("archived", *(ids or ()))
-        for card in cards if not options().json else ():
-            print(f"{clean_line(card.id)} {card.status}")
-        if options().json:
-            print_json([as_data(card) for card in cards])
+        _set_status("archived", ids or ())
         return
-
+    brain = open_brain()
     found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
-    chosen = [] if dry_run else _choose_stale(found, yes=yes, curated=curated)
+    chosen = [
+        one.card.id
+        for one in found
+        if not dry_run and ((yes and (curated or one.card.source == "auto")) or _confirm_stale(one))
+    ]
     archived = {card.id for card in brain.cards.set_status("archived", *chosen)}
+    rows = [
+        (one.card.id, one.card.source, one.days, one.card.id in archived, one.card.title)
+        for one in found
+    ]
     if options().json:
-        print_json([_stale_data(one, archived) for one in found])
-        return
-    if not found:
+        data = [
+            {"id": name, "source": source, "days": days, "done": "archived" if done else "kept"}
+            for name, source, days, done, _title in rows
+        ]
+        print_json(data)
+    elif not found:
         say("no stale cards")
-        return
-    rows = [_stale_row(one, archived) for one in found]
-    print_table(("id", "source", "days", "done", "title"), rows, right="days")
-    if not dry_run and len(archived) < len(found):
-        say(
-            f"{len(found) - len(archived)} not archived; --yes archives those from triggers, "
-            "--curated also those written by a human"
+    else:
+        print_table(
+            ("id", "source", "days", "done", "title"),
+            [
+                (name, source, str(days), "archived" if done else "", title)
+                for name, source, days, done, title in rows
+            ],
+            right="days",
         )
+        if not dry_run and len(archived) < len(found):
+            say(
+                f"{len(found) - len(archived)} not archived; --yes archives those from triggers, "
+                "--curated also those written by a human"
+            )
 
 
-def _choose_stale(found: Sequence[Stale], *, yes: bool, curated: bool) -> list[str]:
-    """Return the ids to archive: as the flags say, else as the user answers on a terminal."""
-    ask = sys.stdin.isatty() and sys.stderr.isatty()
-    chosen = []
-    for one in found:
-        sure = yes and (curated or one.card.source == "auto")
-        unused = f"unused for {counted(one.days, 'day')}"
-        question = f"Archive {one.card.id} ({one.card.source}, {unused})?"
-        if sure or (ask and typer.confirm(clean_line(question), default=False, err=True)):
-            chosen.append(one.card.id)
-    return chosen
-
-
-def _stale_data(one: Stale, archived: set[str]) -> dict[str, Any]:
-    card = one.card
-    done = "archived" if card.id in archived else "kept"
-    return {"id": card.id, "source": card.source, "days": one.days, "done": done}
-
-
-def _stale_row(one: Stale, archived: set[str]) -> tuple[str, ...]:
-    done = "archived" if one.card.id in archived else ""
-    return (one.card.id, one.card.source, str(one.days), done, one.card.title)
+def _confirm_stale(one: Stale) -> bool:
+    unused = f"unused for {counted(one.days, 'day')}"
+    return confirm(clean_line(f"Archive {one.card.id} ({one.card.source}, {unused})?"))
 
 
 def bump(
@@ -109,7 +103,7 @@ def bump(
     Example: lessons bump telegram-allowlist --task "Add /restart command"
     """
     cards = open_brain().bump(*ids, task=task)
-    report_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
+    print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
     for card in cards:
         if card.status != "active":
             back = f"`lessons restore {shell_word(card.id)}` makes it active"
@@ -131,7 +125,7 @@ def delete(
             command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
             raise InputError(f"delete needs confirmation; run `{command}`")
         typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
-    report_cards(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
+    print_cards(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
 
 
 def ignore(ids: Ids) -> None:
@@ -144,11 +138,11 @@ def ignore(ids: Ids) -> None:
 
 def _set_status(status: str, ids: Sequence[str]) -> None:
     cards = open_brain().cards.set_status(status, *ids)
-    report_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")
+    print_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")
 
 
 def rename(
-    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
+    card: CardId,
     title: Annotated[list[str], typer.Argument(metavar="TITLE", help="The new title.")],
 ) -> None:
     """Give a card another title; file name, links and journal follow.
@@ -156,17 +150,23 @@ def rename(
     Example: lessons rename telegram-allowlist "Anyone in the group could run commands"
     """
     done = rename_card(open_brain(), card, " ".join(title))
-    if options().json:
-        print_json(as_data(done))
-        raise typer.Exit(1 if done.failed else 0)
-    print(f"{clean_line(done.old)} → {clean_line(done.card.id)}")
-    if done.linked:
-        files = ", ".join(map(clean_line, done.linked))
-        say(f"links followed in {counted(len(done.linked), 'file')}: {files}")
-    for line in done.failed:
-        say(f"write {clean_line(done.card.id)} for {clean_line(done.old)}: {clean_line(line)}")
+    old, new = clean_line(done.old), clean_line(done.card.id)
+    print_answer(as_data(done), f"{old} → {new}")
+    if not options().json:
+        if done.linked:
+            files = ", ".join(map(clean_line, done.linked))
+            say(f"links followed in {counted(len(done.linked), 'file')}: {files}")
+        for line in done.failed:
+            say(f"write {new} for {old}: {clean_line(line)}")
     if done.failed:
         raise typer.Exit(1)
+
+
+_RESTORED = {
+    "activated": "is active again",
+    "undeleted": "restored from the trash",
+    "unchanged": "is already active",
+}
 
 
 def restore(ids: Ids) -> None:
@@ -176,15 +176,5 @@ def restore(ids: Ids) -> None:
     """
     brain = open_brain()
     done = [brain.cards.restore(name) for name in ids]
-    if options().json:
-        print_json([{"id": card_id, "done": what} for card_id, what in done])
-        return
-    for card_id, what in done:
-        print(f"{clean_line(card_id)} {_RESTORED[what]}")
-
-
-_RESTORED = {
-    "activated": "is active again",
-    "undeleted": "restored from the trash",
-    "unchanged": "is already active",
-}
+    data = [{"id": card_id, "done": what} for card_id, what in done]
+    print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))

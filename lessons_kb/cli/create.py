@@ -1,4 +1,4 @@
-"""`lessons create`: write a new card from its template."""
+"""`lessons add`, `lessons create` and `lessons edit`: write a card, and say what it still needs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ import typer
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import ON_DUPLICATE
-from lessons_kb.cli.options import check_choice, check_kind, open_brain, options, print_json, say
-from lessons_kb.cli.options import options as chosen_options
+from lessons_kb.cli.options import (
+    CardId,
+    ForProject,
+    Tags,
+    check_choice,
+    check_kind,
+    open_brain,
+    split_list,
+)
+from lessons_kb.cli.output import is_interactive, options, print_answer, print_json, say
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
-from lessons_kb.learn.draft_text import MISSING, Sketch
+from lessons_kb.learn.draft_text import MISSING
 from lessons_kb.model import KINDS, PATTERNS, Card, Pattern, as_data
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.text.sanitize import clean_line, shell_word
@@ -41,8 +49,6 @@ Detect = Annotated[
     ),
 ]
 Kind = Annotated[str, typer.Option("--type", help=f"One of {', '.join(KINDS)}.")]
-Tags = Annotated[str, typer.Option(help="Topics, separated by commas.")]
-Project = Annotated[str | None, typer.Option(help="Only for this project.")]
 Severity = Annotated[str | None, typer.Option(help="low, medium or high.")]
 Stage = Annotated[str | None, typer.Option(help="Workflow stage, such as DEV.")]
 Paths = Annotated[str, typer.Option(help="Globs of the files it guards, separated by commas.")]
@@ -57,13 +63,11 @@ _OPTIONS = {
     "symptoms": "--symptom",
     "symptom": "--symptom",
 }
-
 _MAX_STDIN = 16_000_000
 """Bytes; how large a card may be, its brain says."""
 
 
-def read_options(
-    *,
+def _read_options(
     kind: str,
     tags: str,
     project: str | None,
@@ -76,6 +80,7 @@ def read_options(
     detect: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Return what these options say, as ``Cards.create`` takes it."""
+    check_kind(kind, severity)
     items = "\n".join(f"- [ ] {clean_line(one)}" for one in do or () if one.strip())
     sections = {"Root Cause": why.strip(), "Prevention Checklist": items}
     return {
@@ -87,61 +92,52 @@ def read_options(
         "paths": split_list(paths),
         "sections": {name: text for name, text in sections.items() if text},
         "symptoms": tuple(one for one in symptom or () if one.strip()),
-        "detect": tuple(map(_pattern, detect or ())),
+        "detect": tuple(map(_parse_pattern, detect or ())),
     }
 
 
-def split_list(text: str) -> tuple[str, ...]:
-    """Return the parts of a list that commas separate."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+def _parse_pattern(text: str) -> Pattern:
+    kind, colon, rest = text.partition(":")
+    if colon and kind.strip() in PATTERNS:
+        return Pattern(kind=kind.strip(), text=rest.strip())
+    if "\n" in text or not text.strip():
+        raise InputError("--detect must be one line; repeat it for more patterns")
+    return Pattern(kind="regex", text=text.strip())
 
 
-def is_interactive() -> bool:
-    """Return whether somebody can be asked."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def write_card(
-    brain: Brain, title: str, on_duplicate: str | None, details: Mapping[str, Any]
+def _write_card(
+    brain: Brain, title: str, on_duplicate: str | None, details: Mapping[str, Any], *, whole: bool
 ) -> Card:
     """Write a card, from standard input where the title is ``-``; ask about a duplicate."""
-    rule = _choose_rule(on_duplicate)
-    asked = rule == "ask"
+    interactive = is_interactive()
+    check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
+    if on_duplicate == "ask" and not interactive:
+        raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
+    rule = on_duplicate or ("ask" if interactive else "fail")
     text = _read_card(details) if title == STDIN else ""
 
     def write(rule: str) -> Card:
         if text:
-            return brain.cards.add_text(text, whole=details["whole"], on_duplicate=rule)
-        return brain.cards.create(title, on_duplicate=rule, **details)
+            return brain.cards.add_text(text, whole=whole, on_duplicate=rule)
+        return brain.cards.create(title, on_duplicate=rule, whole=whole, **details)
 
     try:
-        return write("fail" if asked else rule)
+        return write("fail" if rule == "ask" else rule)
     except DuplicateCard as error:
-        if not asked:
+        if rule != "ask":
             raise
-        if _ask_whether_to_bump(error):
-            return brain.bump(error.existing)[0]
-        return write("new")
-
-
-def say_missing(error: Incomplete, title: str) -> None:
-    """Say what a card lacks, each with the option that adds it."""
-    options = {MISSING[part]: option for part, option in _OPTIONS.items()}
-    say("nothing was written; the card still needs:")
-    for line in error.missing:
-        option = options.get(line, "") if title != STDIN else ""
-        say(f"  {option}: {line}" if option else f"  {line}")
-    if title != STDIN:
-        chosen = "".join(f"--brain {shell_word(one)} " for one in chosen_options().brains)
-        say(
-            f"or run `lessons {chosen}create {shell_word(title)}`, "
-            "and fill in the card that it writes"
-        )
+        say(str(error).partition(";")[0])
+        answer = typer.prompt("[b]ump it, write a [n]ew card, or [s]top?", default="b", err=True)
+        match answer.strip().lower()[:1]:
+            case "b":
+                return brain.bump(error.existing)[0]
+            case "n":
+                return write("new")
+        raise typer.Abort from None
 
 
 def _read_card(details: Mapping[str, Any]) -> str:
-    given = [name for name, value in details.items() if value and name not in ("kind", "whole")]
-    if given:
+    if any(value for name, value in details.items() if name != "kind"):
         raise InputError("with - the card on stdin says it all; leave the other options out")
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("card missing; pipe its Markdown in")
@@ -154,31 +150,19 @@ def _read_card(details: Mapping[str, Any]) -> str:
     return text
 
 
-def _pattern(text: str) -> Pattern:
-    kind, colon, rest = text.partition(":")
-    if colon and kind.strip() in PATTERNS:
-        return Pattern(kind=kind.strip(), text=rest.strip())
-    if "\n" in text or not text.strip():
-        raise InputError("--detect must be one line; repeat it for more patterns")
-    return Pattern(kind="regex", text=text.strip())
-
-
-def _choose_rule(on_duplicate: str | None) -> str:
-
-    interactive = is_interactive()
-    check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
-    if on_duplicate == "ask" and not interactive:
-        raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
-    return on_duplicate or ("ask" if interactive else "fail")
-
-
-def _ask_whether_to_bump(error: DuplicateCard) -> bool:
-    say(str(error).partition(";")[0])
-    answer = typer.prompt("[b]ump it, write a [n]ew card, or [s]top?", default="b", err=True)
-    chosen = {"b": True, "n": False}.get(answer.strip().lower()[:1])
-    if chosen is None:
-        raise typer.Abort
-    return chosen
+def _say_missing(error: Incomplete, title: str) -> None:
+    """Say what a card lacks, each with the option that adds it."""
+    say("nothing was written; the card still needs:")
+    adding = {MISSING[part]: option for part, option in _OPTIONS.items()}
+    for line in error.missing:
+        option = adding.get(line) if title != STDIN else None
+        say(f"  {option}: {line}" if option else f"  {line}")
+    if title != STDIN:
+        chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
+        say(
+            f"or run `lessons {chosen}create {shell_word(title)}`, "
+            "and fill in the card that it writes"
+        )
 
 
 def edit_file(path: str) -> None:
@@ -188,28 +172,24 @@ def edit_file(path: str) -> None:
     open_editor(path)
 
 
-def edit_card(brain: Brain, name: str) -> None:
+def _edit_card(brain: Brain, name: str) -> None:
     """Open a card in the user's editor; say before what to fill in, and after what is missing."""
-    say_unfinished(brain, name, before=True)
+    _say_unfinished(brain, name, heading="fill in:")
     edit_file(brain.cards.read(name)[0])
-    say_unfinished(brain, name)
+    _say_unfinished(brain, name)
 
 
-def say_unfinished(brain: Brain, name: str, *, before: bool = False) -> None:
+def _say_unfinished(brain: Brain, name: str, *, heading: str = "") -> None:
     """Say what a card still needs, nothing where it is complete."""
-    missing = brain.cards.find_lacks(name)
-    if not missing:
-        return
-    card = brain.cards.get(name)
-    state = "still the template, so it is not injected" if card.template else "not complete"
-    say("fill in:" if before else f"{clean_line(card.id)} is {state}; it needs:")
-    for line in missing:
-        say(f"  {line}")
+    if missing := brain.cards.find_lacks(name):
+        card = brain.cards.get(name)
+        state = "still the template, so it is not injected" if card.template else "not complete"
+        say(heading or f"{clean_line(card.id)} is {state}; it needs:")
+        for line in missing:
+            say(f"  {line}")
 
 
-def edit(
-    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
-) -> None:
+def edit(card: CardId) -> None:
     """Open a card in your editor, and say what it still needs.
 
     Example: lessons edit telegram-allowlist
@@ -218,10 +198,7 @@ def edit(
     if not is_interactive():
         path = brain.cards.read(card)[0]
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
-    edit_card(brain, card)
-
-
-_REFUSED = 2
+    _edit_card(brain, card)
 
 
 def add(
@@ -234,7 +211,7 @@ def add(
     tags: Tags = "",
     severity: Severity = None,
     kind: Kind = "lesson",
-    project: Project = None,
+    project: ForProject = None,
     stage: Stage = None,
     on_duplicate: OnDuplicate = None,
 ) -> None:
@@ -245,33 +222,21 @@ def add(
     --do "Send the same key on every retry" --symptom "a payment times out"
     --symptom "customers were charged twice"
     """
-    check_kind(kind, severity)
-    details = read_options(
-        kind=kind,
-        tags=tags,
-        project=project,
-        stage=stage,
-        severity=severity,
-        paths=paths,
-        why=why,
-        do=do,
-        symptom=symptom,
-        detect=detect,
-    )
-    details["whole"] = True
+    details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
     try:
-        card = write_card(open_brain(), title, on_duplicate, details)
+        card = _write_card(open_brain(), title, on_duplicate, details, whole=True)
     except Incomplete as error:
         if options().json:
             print_json({"card": None, "missing": list(error.missing)})
         else:
-            say_missing(error, title)
-        raise typer.Exit(_REFUSED) from None
-    if options().json:
-        print_json({"card": as_data(card), "missing": []})
-        return
+            _say_missing(error, title)
+        raise typer.Exit(2) from None
+    print_answer({"card": as_data(card), "missing": []}, _name_card(card))
+
+
+def _name_card(card: Card) -> str:
     seen = f" (seen {card.occurrences}×)" if card.occurrences > 1 else ""
-    print(f"{clean_line(card.id)}{seen}")
+    return f"{clean_line(card.id)}{seen}"
 
 
 def create(
@@ -284,7 +249,7 @@ def create(
     tags: Tags = "",
     severity: Severity = None,
     kind: Kind = "lesson",
-    project: Project = None,
+    project: ForProject = None,
     stage: Stage = None,
     on_duplicate: OnDuplicate = None,
     from_diff: Annotated[
@@ -305,42 +270,23 @@ def create(
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
     """
-    check_kind(kind, severity)
+    details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
     brain = open_brain()
-    sketch = _sketch(brain, title, from_diff, from_session)
-    details = read_options(
-        kind=kind,
-        tags=tags,
-        project=project,
-        stage=stage,
-        severity=severity,
-        paths=paths,
-        why=why,
-        do=do,
-        symptom=symptom,
-        detect=detect,
-    )
-    details["whole"] = False
-    if sketch:
+    if from_diff is not None and from_session is not None:
+        raise InputError("--from-diff and --from-session cannot be combined; use one")
+    if from_diff is not None or from_session is not None:
+        sketch = (
+            brain.drafts.sketch_session(from_session or None, title=title)
+            if from_diff is None
+            else brain.drafts.sketch_diff(from_diff)
+        )
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
-    card = write_card(brain, title, on_duplicate, details)
-    if options().json:
-        print_json(as_data(card))
+    card = _write_card(brain, title, on_duplicate, details, whole=False)
+    print_answer(as_data(card), _name_card(card))
+    if options().json or card.occurrences > 1:
         return
-    if card.occurrences > 1:
-        print(f"{clean_line(card.id)} (seen {card.occurrences}×)")
-        return
-    print(clean_line(card.id))
     if edit and is_interactive():
-        edit_card(brain, card.id)
+        _edit_card(brain, card.id)
     else:
-        say_unfinished(brain, card.id)
-
-
-def _sketch(brain: Brain, title: str, diff: str | None, session: str | None) -> Sketch | None:
-    if diff is not None and session is not None:
-        raise InputError("--from-diff and --from-session cannot be combined; use one")
-    if diff is not None:
-        return brain.drafts.sketch_diff(diff)
-    return None if session is None else brain.drafts.sketch_session(session or None, title=title)
+        _say_unfinished(brain, card.id)

@@ -1,24 +1,23 @@
-"""The command doctor: what is in order, what is not, and the suggested fix."""
+"""`lessons doctor`: what is in order, what is not, and the suggested fix."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_wrapped
+from lessons_kb.agents.install.install_agent import check_agents, fix_agents
+from lessons_kb.brain.doctor import MARKS, apply_fixes, check_health
+from lessons_kb.cli.options import FAIL_ON, FailOn, check_choice, open_brain
+from lessons_kb.cli.output import options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
+from lessons_kb.service.start_daemon import check_daemon
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
-
-if TYPE_CHECKING:
-    from lessons_kb.brain.doctor import Health
-
-FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 
 
 def doctor(
@@ -29,18 +28,12 @@ def doctor(
             help="Apply the safe fixes (caches, permissions, hooks); cards stay as they are.",
         ),
     ] = False,
-    fail_on: Annotated[
-        str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
-    ] = "error",
+    fail_on: FailOn = "error",
 ) -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
     Example: lessons doctor --fix
     """
-    from lessons_kb.agents.install.install_agent import check_agents, fix_agents
-    from lessons_kb.brain.doctor import apply_fixes, check_health
-    from lessons_kb.service.start_daemon import check_daemon
-
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     brain = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
@@ -51,22 +44,15 @@ def doctor(
     lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
     if options().json:
         print_json([as_data(line) for line in lines])
-    else:
-        for line in lines:
-            _print(line)
+    for line in lines if not options().json else ():
+        done = "fixed: " if line.level == "fixed" else ""
+        text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"
+        remedy = f"→ {clean_line(line.fix)}" if line.fix else ""
+        if sys.stdout.isatty():
+            print_wrapped(text, hang=2)
+            if remedy:
+                print_wrapped(f"  {remedy}", hang=2)
+        else:
+            print(" ".join(filter(None, (text, remedy))))
     if any(line.level in FAIL_ON[fail_on] for line in lines):
         raise typer.Exit(1)
-
-
-def _print(line: Health) -> None:
-    """Print a finding and its fix: one line when piped, the fix below it on a terminal."""
-    from lessons_kb.brain.doctor import MARKS
-
-    done = "fixed: " if line.level == "fixed" else ""
-    text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"
-    fix = f"→ {clean_line(line.fix)}" if line.fix else ""
-    if fix and not sys.stdout.isatty():
-        text, fix = f"{text} {fix}", ""
-    print_wrapped(text, hang=2)
-    if fix:
-        print_wrapped(f"  {fix}", hang=2)

@@ -1,4 +1,4 @@
-"""`lessons events`: list the journal."""
+"""`lessons run` and `lessons events`: record how a command ended, and list what was recorded."""
 
 from __future__ import annotations
 
@@ -10,30 +10,28 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.journal import draft_after
 from lessons_kb.brain.journal import run as run_recorded
-from lessons_kb.cli.options import open_brain, options, print_json, print_table, say
+from lessons_kb.cli.options import check_choice, open_brain
+from lessons_kb.cli.output import options, print_json, print_table, say, shorten
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS, Event, as_data
 from lessons_kb.text.sanitize import clean_line, visible_json
 
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeatable.")]
-Tools = Annotated[list[str] | None, typer.Option("--tool", help="Only this tool; repeatable.")]
 ROWS = 50
-COLUMNS = ("when", "kind", "tool", "outcome", "what", "session")
-
-
-_WIDTHS = (14, 10, 12, 17, 60, 8)
-
-
+_WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "session": 8}
+"""Column → its characters at the most."""
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def events(
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
-    kind: Kinds = None,
-    tool: Tools = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", help="Only this kind; repeatable.")
+    ] = None,
+    tool: Annotated[
+        list[str] | None, typer.Option("--tool", help="Only this tool; repeatable.")
+    ] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
     ] = None,
@@ -47,20 +45,23 @@ def events(
     Example: lessons events --kind test --since 2h
     """
     for name in kind or ():
-        if name not in EVENTS:
-            raise InputError(f"--kind must be one of {', '.join(EVENTS)}, not {name!r}")
+        check_choice("--kind", name, EVENTS)
     journal = open_brain().journal
     start = _parse_since(since, now=time.time()) if since else None
-    filters = {"session": session, "kinds": kind or (), "tools": tool or ()}
+    find = journal.follow if follow else journal.events
+    found = find(session=session, kinds=kind or (), tools=tool or (), since=start, limit=limit)
     if follow:
-        for event in journal.follow(**filters, since=start, limit=limit):  # type: ignore[arg-type]
-            print(_json_line(event) if options().json else _row_line(event), flush=True)
-        return
-    found = journal.events(**filters, since=start, limit=limit)  # type: ignore[arg-type]
-    if options().json:
+        for event in found:
+            if options().json:
+                print(visible_json(json.dumps(as_data(event), ensure_ascii=False)), flush=True)
+            else:
+                cells = zip(_row(event), _WIDTHS.values(), strict=True)
+                line = "  ".join(clean_line(cell).ljust(width) for cell, width in cells)
+                print(line.rstrip(), flush=True)
+    elif options().json:
         print_json([as_data(event) for event in found])
-    elif found:
-        print_table(COLUMNS, [_row(event) for event in found])
+    elif rows := [_row(event) for event in found]:
+        print_table(tuple(_WIDTHS), rows)
     else:
         say("no matching events; hooks (`lessons install --all`) and `lessons run` record them")
 
@@ -78,37 +79,18 @@ def _parse_since(text: str, *, now: float) -> float:
 
 
 def _row(event: Event) -> tuple[str, ...]:
-    when = dt.datetime.fromtimestamp(event.at)
     run = event.record.get("run")
     state = run.get("state") if isinstance(run, dict) else None
     what = event.text or ", ".join(event.targets) or event.output
-    if event.stage:
-        what = f"[{event.stage}] {what}"
     cells = (
-        f"{when:%m-%d %H:%M:%S}",
+        f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}",
         event.kind,
         event.tool,
         str(state or event.outcome),
-        clean_line(what),
+        clean_line(f"[{event.stage}] {what}" if event.stage else what),
         event.session,
     )
-    return tuple(_cut(cell, width) for cell, width in zip(cells, _WIDTHS, strict=True))
-
-
-def _row_line(event: Event) -> str:
-    cells = zip(_row(event), _WIDTHS, strict=True)
-    return "  ".join(clean_line(cell).ljust(width) for cell, width in cells).rstrip()
-
-
-def _json_line(event: Event) -> str:
-    return visible_json(json.dumps(as_data(event), ensure_ascii=False))
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-Session = Annotated[str | None, typer.Option(help="Session it belongs to; default: detected.")]
+    return tuple(map(shorten, cells, _WIDTHS.values()))
 
 
 def run(
@@ -117,7 +99,9 @@ def run(
         float,
         typer.Option(min=0, metavar="SECONDS", help="Longest time without output; 0 = no limit."),
     ] = 90.0,
-    session: Session = None,
+    session: Annotated[
+        str | None, typer.Option(help="Session it belongs to; default: detected.")
+    ] = None,
     stage: Annotated[str | None, typer.Option(help="Workflow stage it belongs to.")] = None,
 ) -> None:
     """Run a command and record how it ended.
@@ -144,16 +128,11 @@ def run(
     if trouble or unwritten:
         say(f"this run was not recorded: {trouble or unwritten}")
     elif brain is not None and ended.code == 0:
-        _say_drafts(brain, command, session)
+        try:
+            for draft in draft_after(brain, command, session):
+                say(
+                    f"what failed before passes now; draft {draft.id} is ready for `lessons review`"
+                )
+        except LessonsError as error:
+            say(f"no draft was saved: {error}")
     raise typer.Exit(ended.code)
-
-
-def _say_drafts(brain: Brain, command: list[str], session: str | None) -> None:
-
-    try:
-        made = draft_after(brain, command, session)
-    except LessonsError as error:
-        say(f"no draft was saved: {error}")
-        return
-    for draft in made:
-        say(f"what failed before passes now; draft {draft.id} is ready for `lessons review`")

@@ -1,4 +1,4 @@
-"""`lessons detect`: where the mistakes of the cards are in files, a change or the history."""
+"""`lessons lint`, `lessons check` and `lessons detect`: what is wrong with a line of a file."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ from lessons_kb.brain.detection import (
     tell_line,
 )
 from lessons_kb.brain.injected import session_of
-from lessons_kb.brain.post_check import count_check, read_diff_evidence
+from lessons_kb.brain.post_check import count_check, read_change, read_diff_evidence
 from lessons_kb.cards.lint import ADVICE
 from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.options import (
+    FAIL_ON,
+    FORMATS,
+    FailOn,
+    Format,
     Revision,
     Session,
     check_choice,
     check_folder,
     open_brain,
-    options,
-    print_json,
-    print_table,
-    read_diff,
     read_file,
     read_text,
     relative_path,
-    say,
+    split_list,
 )
+from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.detect.matcher import EXTRA
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
@@ -52,7 +53,6 @@ from lessons_kb.model import (
     Check,
     CheckedItem,
     DetectedLine,
-    Finding,
     as_data,
 )
 from lessons_kb.process.programs import install_command
@@ -62,6 +62,7 @@ from lessons_kb.version import __version__
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _GITHUB_LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
+_SEVERITY_LEVELS = {"high": "error", "medium": "warning", "low": "info"}
 _INFORMATION = "https://pypi.org/project/lessons-kb/"
 
 
@@ -79,8 +80,7 @@ class Annotation:
     """``error``, ``warning`` or ``info``."""
 
 
-def print_annotations(annotations: Sequence[Annotation], form: str) -> None:
-    """Print annotations as ``github`` or ``sarif``."""
+def _print_annotations(annotations: Sequence[Annotation], form: str) -> None:
     if form == "sarif":
         print(format_sarif(annotations, version=__version__))
     elif annotations:
@@ -90,127 +90,94 @@ def print_annotations(annotations: Sequence[Annotation], form: str) -> None:
 def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
     """Return one SARIF 2.1.0 log as JSON text; ``version`` is the tool's."""
     rules = sorted({annotation.rule for annotation in annotations})
-    log = {
-        "$schema": _SARIF_SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "lessons",
-                        "version": version,
-                        "informationUri": _INFORMATION,
-                        "rules": [{"id": rule} for rule in rules],
-                    }
-                },
-                "results": [_result(annotation, rules) for annotation in annotations],
-            }
-        ],
+    driver = {
+        "name": "lessons",
+        "version": version,
+        "informationUri": _INFORMATION,
+        "rules": [{"id": rule} for rule in rules],
     }
+    results = [
+        {
+            "ruleId": one.rule,
+            "ruleIndex": rules.index(one.rule),
+            "level": _SARIF_LEVELS[one.level],
+            "message": {"text": one.message},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": quote(one.path)},
+                        "region": {"startLine": max(one.line, 1)},
+                    }
+                }
+            ],
+        }
+        for one in annotations
+    ]
+    runs = [{"tool": {"driver": driver}, "results": results}]
+    log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
     return visible_json(json.dumps(log, ensure_ascii=False, indent=2))
 
 
 def format_github(annotations: Sequence[Annotation]) -> str:
     """Return GitHub Actions workflow commands, one line each."""
-    return "\n".join(_command(annotation) for annotation in annotations)
+    lines = []
+    for one in annotations:
+        properties = {"file": one.path, "title": f"lessons: {one.rule}"}
+        if one.line:
+            properties["line"] = str(one.line)
+        shown = ",".join(f"{key}={_escape(text, ':,')}" for key, text in properties.items())
+        lines.append(f"::{_GITHUB_LEVELS[one.level]} {shown}::{_escape(one.message, '')}")
+    return "\n".join(lines)
 
 
-def _result(annotation: Annotation, rules: list[str]) -> dict[str, object]:
-    return {
-        "ruleId": annotation.rule,
-        "ruleIndex": rules.index(annotation.rule),
-        "level": _SARIF_LEVELS[annotation.level],
-        "message": {"text": annotation.message},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(annotation.path)},
-                    "region": {"startLine": max(annotation.line, 1)},
-                }
-            }
-        ],
-    }
-
-
-def _command(annotation: Annotation) -> str:
-    properties = {"file": annotation.path, "title": f"lessons: {annotation.rule}"}
-    if annotation.line:
-        properties["line"] = str(annotation.line)
-    shown = ",".join(f"{key}={_escaped(text, ':,')}" for key, text in properties.items())
-    return f"::{_GITHUB_LEVELS[annotation.level]} {shown}::{_escaped(annotation.message, '')}"
-
-
-def _escaped(text: str, more: str) -> str:
+def _escape(text: str, more: str) -> str:
     """Percent-escape what would end a value or start another command; show what is invisible."""
     return visible("".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text))
-
-
-LINT_FORMATS = ("text", "json", "sarif", "github")
-
-
-FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
 
 
 def lint(
     folder: Annotated[
         str | None, typer.Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
     ] = None,
-    form: Annotated[
-        str, typer.Option("--format", help=f"One of {', '.join(LINT_FORMATS)}.")
-    ] = "text",
-    fail_on: Annotated[
-        str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
-    ] = "error",
+    form: Format = "text",
+    fail_on: FailOn = "error",
 ) -> None:
     """Report problems in cards, each with its line and a fix.
 
     Example: lessons lint --fail-on warning
     """
-    check_choice("--format", form, LINT_FORMATS)
+    check_choice("--format", form, FORMATS)
     check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     if folder:
         check_folder("lint", folder)
     brain = Brain.open(folder) if folder else open_brain()
     findings = brain.lint()
-    form = "json" if options().json else form
-    if form == "json":
+    levels = [finding.level for finding in findings]
+    if options().json or form == "json":
         print_json([as_data(finding) for finding in findings])
     elif form == "text":
         for finding in findings:
             print(render.finding_line(finding))
-        say(_summed_up(findings))
+        told = ", ".join(counted(levels.count(one), one) for one in ("error", "warning", "info"))
+        advice = sum(finding.rule in ADVICE for finding in findings)
+        of_them = f"; {advice} of them advice" if advice else ""
+        say(f"{told}{of_them}" if findings else "no problems")
     else:
-        root = brain.layers[0].root
-        annotations = [_annotation(root, finding) for finding in findings]
-        print_annotations(annotations, form)
-    if any(finding.level in FAIL_ON[fail_on] for finding in findings):
+        annotations = [
+            Annotation(
+                path=relative_path(os.path.join(brain.layers[0].root, finding.path)),
+                line=finding.line,
+                rule=finding.rule,
+                message=f"{finding.message}; {finding.fix}",
+                level=finding.level,
+            )
+            for finding in findings
+        ]
+        _print_annotations(annotations, form)
+    if not set(levels).isdisjoint(FAIL_ON[fail_on]):
         raise typer.Exit(1)
 
 
-_LEVELS = ("error", "warning", "info")
-
-
-def _summed_up(findings: Sequence[Finding]) -> str:
-
-    if not findings:
-        return "no problems"
-    levels = [finding.level for finding in findings]
-    told = ", ".join(counted(levels.count(level), level) for level in _LEVELS)
-    advice = sum(finding.rule in ADVICE for finding in findings)
-    return f"{told}; {advice} of them advice" if advice else told
-
-
-def _annotation(root: str, finding: Finding) -> Annotation:
-    return Annotation(
-        path=relative_path(os.path.join(root, finding.path)),
-        line=finding.line,
-        rule=finding.rule,
-        message=f"{finding.message}; {finding.fix}",
-        level=finding.level,
-    )
-
-
-CHECK_FORMATS = ("text", "json", "sarif", "github")
 FAILING = (DENIED, CONTRADICTED, OPEN)
 
 
@@ -232,9 +199,7 @@ def check(
         bool, typer.Option("--last", help="Check the latest answer in an agent once more.")
     ] = False,
     session: Session = None,
-    form: Annotated[
-        str, typer.Option("--format", help=f"One of {', '.join(CHECK_FORMATS)}.")
-    ] = "text",
+    form: Format = "text",
     fail_on: Annotated[
         str,
         typer.Option(
@@ -255,8 +220,8 @@ def check(
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github
     """
-    check_choice("--format", form, CHECK_FORMATS)
-    failing = FAILING if fail else tuple(filter(None, map(str.strip, fail_on.split(","))))
+    check_choice("--format", form, FORMATS)
+    failing = FAILING if fail else split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
     brain = open_brain()
@@ -266,10 +231,14 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
-
         if not (session or session_of()[0]):  # a session is counted when its turn ends
             count_check(brain.layers, result, at=time.time())
-    _print_check(brain, result, "json" if options().json else form)
+    if options().json or form == "json":
+        print_json(render.check_data(result))
+    elif form == "text":
+        print(render.check_text(result, brain.layers[0].settings.language))
+    else:
+        _print_annotations([_annotate_item(brain, item) for item in result.unaddressed], form)
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
 
@@ -290,12 +259,10 @@ def _check(
         if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     else:
-        change = read_diff(brain, diff)
+        change = read_change(brain, diff)
         text = " ".join(answer)
-        changed = read_diff_evidence(change)
-        seen = replace(seen, edits=(*seen.edits, *changed.edits))
-        found = detect_diff(brain, change.text)
-        detected = [tell_line(one.card, one.match) for one in found]
+        seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
+        detected = [tell_line(one.card, one.match) for one in detect_diff(brain, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
             hits = brain.preflight(query, paths=change.files, context=False).lessons
@@ -307,17 +274,7 @@ def _check(
     return result
 
 
-def _print_check(brain: Brain, result: Check, form: str) -> None:
-    if form == "json":
-        print_json(render.check_data(result))
-    elif form == "text":
-        print(render.check_text(result, brain.layers[0].settings.language))
-    else:
-        annotations = [_item_annotation(brain, item) for item in result.unaddressed]
-        print_annotations(annotations, form)
-
-
-def _item_annotation(brain: Brain, item: CheckedItem) -> Annotation:
+def _annotate_item(brain: Brain, item: CheckedItem) -> Annotation:
     path, document = brain.cards.read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
@@ -326,10 +283,6 @@ def _item_annotation(brain: Brain, item: CheckedItem) -> Annotation:
     return Annotation(
         path=relative_path(path), line=line, rule=item.state, message=render.checked_message(item)
     )
-
-
-DETECT_FORMATS = ("text", "json", "sarif", "github")
-_SARIF_LEVELS_DETECT = {"high": "error", "medium": "warning", "low": "info"}
 
 
 def detect(
@@ -341,9 +294,7 @@ def detect(
     history: Annotated[
         bool, typer.Option("--history", help="Count what each commit up to HEAD added, by month.")
     ] = False,
-    form: Annotated[
-        str, typer.Option("--format", help=f"One of {', '.join(DETECT_FORMATS)}.")
-    ] = "text",
+    form: Format = "text",
     exit_zero: Annotated[
         bool, typer.Option("--exit-zero", help="Exit 0 even if a mistake was found.")
     ] = False,
@@ -354,7 +305,7 @@ def detect(
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
     """
-    check_choice("--format", form, DETECT_FORMATS)
+    check_choice("--format", form, FORMATS)
     form = "json" if options().json else form
     if sum((diff is not None, history, bool(paths))) > 1:
         raise InputError("use one of PATHS, --diff and --history")
@@ -362,36 +313,6 @@ def detect(
         raise InputError("--history is printed as text or json; choose one of them")
     brain = open_brain()
     brain.refresh()
-    _say_unused(brain)
-    if history:
-        _print_history(brain, detect_history(brain), form)
-        return
-    if diff is not None:
-        change = read_diff(brain, diff)
-        if change.truncated:
-            say("the change is too long; only its first part was looked at")
-        found = detect_diff(brain, change.text)
-    else:
-        files = list_tree(brain.directory, _from_root(brain, paths or ()), tell=say)
-        found = list(detect_files(brain, files))
-    _print_found(brain, found, form)
-    if found and not exit_zero:
-        raise typer.Exit(1)
-
-
-def _from_root(brain: Brain, paths: Sequence[str]) -> list[str]:
-    """Return paths as they start from the project root; InputError for one that is not there."""
-    placed = []
-    for path in paths:
-        if not os.path.exists(path):
-            raise InputError(f"no file or folder {path}; give one that exists")
-        full = os.path.realpath(path)
-        placed.append(os.path.relpath(full, brain.directory).replace(os.sep, "/"))
-    return placed
-
-
-def _say_unused(brain: Brain) -> None:
-
     beyond, without = count_unused(brain)
     if beyond:
         say(f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some")
@@ -399,20 +320,40 @@ def _say_unused(brain: Brain) -> None:
         say(f"{counted(without, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`")
     if not any(layer.state and layer.state.detectors for layer in brain.layers):
         say("no card has patterns; add `detect:` to a card, see docs/detect.md")
+    if history:
+        _print_history(brain, detect_history(brain), form)
+        return
+    if diff is not None:
+        change = read_change(brain, diff)
+        if change.truncated:
+            say("the change is too long; only its first part was looked at")
+        found = detect_diff(brain, change.text)
+    else:
+        starts = []
+        for path in paths or ():
+            if not os.path.exists(path):
+                raise InputError(f"no file or folder {path}; give one that exists")
+            start = os.path.relpath(os.path.realpath(path), brain.directory)
+            starts.append(start.replace(os.sep, "/"))
+        found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
+    _print_found(brain, found, form)
+    if found and not exit_zero:
+        raise typer.Exit(1)
 
 
 def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
-
-    rows = [(_place(brain, one.match.path), one) for one in found]
+    rows = [
+        (relative_path(os.path.normpath(os.path.join(brain.directory, one.match.path))), one)
+        for one in found
+    ]
     if form == "json":
-        print_json([_data(path, one) for path, one in rows])
+        print_json([_describe(path, one) for path, one in rows])
     elif form == "text":
         for path, one in rows:
             place = f"{path}:{one.match.line}:{one.match.column}"
             print(visible(f"{place}: {one.match.text} — {one.card.title} ({one.card.id})"))
-        cards = len({one.card.id for one in found})
-        of = f" of {counted(cards, 'card')}" if found else ""
-        say(f"{counted(len(found), 'match', 'matches')}{of}" if found else "no matches")
+        cards = counted(len({one.card.id for one in found}), "card")
+        say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
     else:
         annotations = [
             Annotation(
@@ -420,14 +361,14 @@ def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
                 line=one.match.line,
                 rule=one.card.id,
                 message=f"{one.card.title}: {one.match.text}",
-                level=_SARIF_LEVELS_DETECT[one.card.severity],
+                level=_SEVERITY_LEVELS[one.card.severity],
             )
             for path, one in rows
         ]
-        print_annotations(annotations, form)
+        _print_annotations(annotations, form)
 
 
-def _data(path: str, one: Found) -> dict[str, Any]:
+def _describe(path: str, one: Found) -> dict[str, Any]:
     return {
         "card": one.card.id,
         "title": one.card.title,
@@ -438,10 +379,6 @@ def _data(path: str, one: Found) -> dict[str, Any]:
         "text": one.match.text,
         "pattern": as_data(one.match.rule.pattern),
     }
-
-
-def _place(brain: Brain, path: str) -> str:
-    return relative_path(os.path.normpath(os.path.join(brain.directory, path)))
 
 
 def _print_history(brain: Brain, histories: Sequence[History], form: str) -> None:
@@ -461,8 +398,8 @@ def _print_history(brain: Brain, histories: Sequence[History], form: str) -> Non
                     "before": one.before,
                     "since": one.since,
                     "months": [
-                        {"month": month, "before": before, "since": since}
-                        for month, before, since in one.months
+                        dict(zip(("month", "before", "since"), month, strict=True))
+                        for month in one.months
                     ],
                 }
                 for card, one in known
@@ -474,11 +411,11 @@ def _print_history(brain: Brain, histories: Sequence[History], form: str) -> Non
         for card, one in known
         for month, before, since in one.months
     ]
-    if rows:
-        print_table(("id", "created", "month", "before", "since"), rows, right="before since")
+    if not rows:
+        say("no commit added any of these mistakes")
+        return
+    print_table(("id", "created", "month", "before", "since"), rows, right="before since")
     say(
         f"added {sum(one.before for one in histories)}× before the cards were created, "
         f"{sum(one.since for one in histories)}× since"
-        if rows
-        else "no commit added any of these mistakes"
     )

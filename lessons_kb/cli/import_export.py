@@ -1,4 +1,4 @@
-"""`lessons import`: read cards from other systems."""
+"""`lessons import` and `lessons export`: cards from other systems, and for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from lessons_kb.brain.exchange import (
     find_files,
     guess_source,
 )
-from lessons_kb.cli.options import check_choice, open_brain, options, print_json, print_table, say
+from lessons_kb.cli.options import ForProject, Tags, check_choice, open_brain, split_list
+from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.store.files import write_export
@@ -42,8 +43,8 @@ def import_cards(
     near: Annotated[
         str, typer.Option(help="If a card is a near-duplicate: skip, new or bump.")
     ] = "skip",
-    project: Annotated[str | None, typer.Option(help="Only for this project.")] = None,
-    tags: Annotated[str, typer.Option(help="Topics, separated by commas.")] = "",
+    project: ForProject = None,
+    tags: Tags = "",
     agent: Annotated[
         str | None, typer.Option(help="Agent that wrote the transcript; default: detected.")
     ] = None,
@@ -61,17 +62,32 @@ def import_cards(
         _import_transcripts(records, agent or "", write=yes)
         return
     exchange = Exchange(open_brain())
-    topics = tuple(tag.strip() for tag in tags.split(",") if tag.strip())
-    told: list[Step] = []
-    notes: list[str] = []
     plans = [  # all before the first is written: the last file may be none that can be read
-        exchange.plan(source, path, near=near, project=project, topics=topics)
+        exchange.plan(source, path, near=near, project=project, topics=split_list(tags))
         for source, path in files
     ]
+    steps: list[Step] = []
+    notes: list[str] = []
     for plan in plans:
-        told += exchange.carry_out(plan) if yes else plan.steps
+        steps += exchange.carry_out(plan) if yes else plan.steps
         notes += plan.notes
-    _show(told, notes, written=yes)
+    if options().json:
+        print_json({"written": yes, "steps": [as_data(step) for step in steps], "notes": notes})
+        return
+    for note in notes:
+        say(clean_line(note))
+    if steps:
+        columns = {"action": "action", "id": "card", "title": "title"}
+        columns |= {"where": "where", "reason": "reason"}
+        if sys.stdout.isatty():  # the reason names a card that is there, the title a new one
+            del columns["id"]
+        rows = [[getattr(step, field) for field in columns.values()] for step in steps]
+        print_table(tuple(columns), rows)
+    words = {"create": "created", "bump": "bumped", "skip": "skipped"}
+    counts = {action: sum(step.action == action for step in steps) for action in words}
+    told = ", ".join(f"{n} {words[name] if yes else f'to {name}'}" for name, n in counts.items())
+    again = "" if yes or not (counts["create"] or counts["bump"]) else "; --yes writes them"
+    say(f"{told}{again}")
 
 
 def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
@@ -96,42 +112,22 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
         found, strange = transcripts.take_in(path, agent=agent, write=write)
         sessions += found
         notes += strange
+    data = [as_data(session) for session in sessions]
     if options().json:
-        data = [as_data(session) for session in sessions]
         print_json({"written": write, "sessions": data, "notes": notes})
         return
     for note in notes:
         say(clean_line(note))
     columns = ("session", "agent", "prompts", "calls", "failures", "edits", "new", "expired")
-    rows = [[str(as_data(session)[name]) for name in columns] for session in sessions]
-    if rows:
-        print_table(columns, rows, right="prompts calls failures edits new expired")
+    if data:
+        rows = [[str(session[name]) for name in columns] for session in data]
+        print_table(columns, rows, right=" ".join(columns[2:]))
     new = sum(session.new for session in sessions)
     if write:
         hint = "`lessons create --from-session ID` starts a card from a session"
         say(f"{counted(new, 'event')} recorded; {hint}")
     else:
         say(f"{counted(new, 'event')} to record{'; --yes records them' if new else ''}")
-
-
-def _show(steps: Sequence[Step], notes: Sequence[str], *, written: bool) -> None:
-    if options().json:
-        data = [as_data(step) for step in steps]
-        print_json({"written": written, "steps": data, "notes": list(notes)})
-        return
-    for note in notes:
-        say(clean_line(note))
-    if steps:
-        columns = ["action", "card", "title", "where", "reason"]
-        if sys.stdout.isatty():  # the reason names a card that is there, the title a new one
-            columns.remove("card")
-        rows = [[getattr(step, name) for name in columns] for step in steps]
-        print_table(["id" if name == "card" else name for name in columns], rows)
-    counts = {name: sum(s.action == name for s in steps) for name in ("create", "bump", "skip")}
-    words = ("created", "bumped", "skipped") if written else ("to create", "to bump", "to skip")
-    told = ", ".join(f"{n} {word}" for n, word in zip(counts.values(), words, strict=True))
-    again = "" if written or not (counts["create"] or counts["bump"]) else "; --yes writes them"
-    say(f"{told}{again}")
 
 
 def export(
@@ -152,7 +148,6 @@ def export(
         for line in lines:
             print(line)
         return
-
     brain.cards.check_free(output)
     write_export(output, lines)
     say(f"written to {output}")

@@ -1,4 +1,4 @@
-"""`lessons index`: bring the index up to date."""
+"""`lessons index`, `lessons watch` and `lessons sync`: keep an index up to date, here and there."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb.brain.cluster import KEY_VARIABLE, Difference, compare, open_cluster
+from lessons_kb.brain.cluster import KEY_VARIABLE, compare, open_cluster
 from lessons_kb.brain.cluster import sync as push
 from lessons_kb.brain.layer import Layer, Watching, format_census, take_census
-from lessons_kb.brain.refresh import Refresh
-from lessons_kb.cli.options import draw_progress, open_brain, options, print_json, say
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import draw_progress, options, print_answer, print_json, say
 from lessons_kb.errors import EngineUnreachable, IndexBroken
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import counted, visible
@@ -29,10 +29,9 @@ def index(
     Example: lessons index --rebuild
     """
     brain = open_brain()
-    workers = max(1, min(4, os.cpu_count() or 1))
     with draw_progress("reading") as show:
         done = brain.refresh(
-            workers=workers,
+            workers=max(1, min(4, os.cpu_count() or 1)),
             progress=show,
             rebuild=rebuild,
             patience=600.0,
@@ -41,10 +40,12 @@ def index(
         if any(layer.settings.semantic.enabled for layer in brain.layers):
             for layer in brain.layers:
                 layer.encode(show)
-            done = tuple(map(_left, done, brain.refresh()))
-    counts = [take_census(layer) for layer in brain.layers]
+            after = brain.refresh()
+            done = tuple(
+                replace(run, stale=now.stale) for run, now in zip(done, after, strict=True)
+            )
+    rows = [(layer, take_census(layer), run) for layer, run in zip(brain.layers, done, strict=True)]
     if options().json:
-        rows = zip(brain.layers, counts, done, strict=True)
         print_json(
             [
                 {"brain": layer.root, **as_data(count), "seconds": round(run.seconds, 3)}
@@ -52,18 +53,13 @@ def index(
             ]
         )
         return
-    for layer, count, run in zip(brain.layers, counts, done, strict=True):
-        name = f"{layer.alias}: " if len(counts) > 1 else ""
+    for layer, count, run in rows:
+        name = f"{layer.alias}: " if len(rows) > 1 else ""
         hint = " (see `lessons lint`)" if count.problems else ""
         problems = counted(count.problems, "problem")
         print(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")
         if run.stale:
             say(f"{name}{run.stale}")
-
-
-def _left(run: Refresh, after: Refresh) -> Refresh:
-    """Leave out of a run's account what was done since."""
-    return replace(run, stale=after.stale)
 
 
 def watch() -> None:
@@ -103,47 +99,33 @@ def sync(
     with draw_progress("reading") as show:
         brain.refresh(progress=show)
     try:
-        _verify(layer, to) if verify else _push(layer, to)
-    except EngineUnreachable as error:
+        same = _compare(layer, to) if verify else _push(layer, to)
+    except (EngineUnreachable, IndexBroken) as error:
         say(str(error))
-        raise typer.Exit(1) from None
-
-
-def _push(layer: Layer, to: str) -> None:
-
-    key = os.environ.get(KEY_VARIABLE, "")
-    cluster = open_cluster(layer, to, key=key, create=True)
-    with contextlib.closing(cluster) as engine, draw_progress("pushing") as show:
-        done = push(layer, engine, progress=show)
-    if options().json:
-        print_json({"brain": layer.root, "to": to, **as_data(done)})
-        return
-    changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
-    print(visible(f"{to}: {counted(done.cards, 'file')}; {changes}"))
-
-
-def _verify(layer: Layer, to: str) -> None:
-
-    key = os.environ.get(KEY_VARIABLE, "")
-    try:
-        with contextlib.closing(open_cluster(layer, to, key=key, create=False)) as engine:
-            found = compare(layer, engine)
-    except IndexBroken as error:
-        say(str(error))
-        raise typer.Exit(1) from None
-    if options().json:
-        print_json({"brain": layer.root, "to": to, "same": not found, **as_data(found)})
-    else:
-        _print_difference(to, found)
-    if found:
+        same = False
+    if not same:
         raise typer.Exit(1)
 
 
-def _print_difference(to: str, found: Difference) -> None:
+def _push(layer: Layer, to: str) -> bool:
+    cluster = open_cluster(layer, to, key=os.environ.get(KEY_VARIABLE, ""), create=True)
+    with contextlib.closing(cluster) as engine, draw_progress("pushing") as show:
+        done = push(layer, engine, progress=show)
+    changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
+    line = visible(f"{to}: {counted(done.cards, 'file')}; {changes}")
+    print_answer({"brain": layer.root, "to": to, **as_data(done)}, line)
+    return True
+
+
+def _compare(layer: Layer, to: str) -> bool:
+    """Print what differs between a brain and a cluster, and return whether nothing does."""
+    cluster = open_cluster(layer, to, key=os.environ.get(KEY_VARIABLE, ""), create=False)
+    with contextlib.closing(cluster) as engine:
+        found = compare(layer, engine)
     lists = {"missing": found.missing, "changed": found.changed, "extra": found.extra}
     lines = [f"{what}: {card_id}" for what, ids in lists.items() for card_id in ids]
-    for line in lines[:_MOST_NAMED]:
-        print(visible(line))
     counts = f"{counted(found.cards, 'file')} here, {found.held} there"
     more = f"; {counted(len(lines), 'difference')}" if lines else "; no difference"
-    print(visible(f"{to}: {counts}{more}"))
+    data = {"brain": layer.root, "to": to, "same": not found, **as_data(found)}
+    print_answer(data, *map(visible, (*lines[:_MOST_NAMED], f"{to}: {counts}{more}")))
+    return not found

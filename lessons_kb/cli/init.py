@@ -1,10 +1,9 @@
-"""`lessons init`: make a brain."""
+"""`lessons init`, `lessons trust` and `lessons config`: make a brain, and let it speak."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from typing import Annotated
 
 import typer
@@ -15,7 +14,16 @@ from lessons_kb.brain.init import count_cards, make_brain, trust_brain
 from lessons_kb.brain.mine import tell_past
 from lessons_kb.cards.keys import build_schema
 from lessons_kb.cli.mine import run_mine
-from lessons_kb.cli.options import open_brain, options, print_json, print_table, print_wrapped, say
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import (
+    is_interactive,
+    options,
+    print_answer,
+    print_json,
+    print_table,
+    print_wrapped,
+    say,
+)
 from lessons_kb.config import flat_settings
 from lessons_kb.errors import InputError
 from lessons_kb.store.scan import goes_by_path, is_trusted
@@ -23,10 +31,8 @@ from lessons_kb.store.settings import read_settings
 from lessons_kb.store.user_state import user_brain
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
-Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")]
 
-
-def say_goes_by_path(root: str) -> None:
+def _say_goes_by_path(root: str) -> None:
     """Say so where the trust in a brain goes by its path."""
     if goes_by_path(root):
         say(f"{root} is read-only: trust is tied to its path and applies to any folder there")
@@ -57,21 +63,18 @@ def init(
     if not trusted:
         cards = counted(count_cards(root), "card")
         say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")
-    say_goes_by_path(root)
-    if made and trusted and not options().json:
-        known = count_cards(root)
-        if known:
-            say(f"{counted(known, 'card')} found and in use; `lessons list` shows them")
-        if user or not _offer_mining(root):
-            first = "" if known else f"`{_command(root, user=user)}` writes the first card; "
-            say(f"next: {first}`lessons install --all` connects your agents")
-
-
-def _command(root: str, *, user: bool) -> str:
-    """Return how a card is added to a new brain from here."""
+    _say_goes_by_path(root)
+    if not made or not trusted or options().json:
+        return
+    known = count_cards(root)
+    if known:
+        say(f"{counted(known, 'card')} found and in use; `lessons list` shows them")
+    if not user and _offer_mining(root):
+        return
     nearest = next(iter(look(os.curdir).trusted), "") == root
     named = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
-    return f'lessons{named} add "what went wrong"'
+    first = "" if known else f'`lessons{named} add "what went wrong"` writes the first card; '
+    say(f"next: {first}`lessons install --all` connects your agents")
 
 
 def _choose(folder: str | None) -> str:
@@ -89,28 +92,24 @@ def _offer_mining(root: str) -> bool:
     """
     with contextlib.closing(Brain.open(root)) as brain:
         past = tell_past(brain.directory)
-        if not past:
-            return False
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if past and not is_interactive():
             say(f"found {past}; `lessons mine` looks for lessons there")
-            return False
-        if not typer.confirm(f"Found {past}: look for lessons?", default=True):
-            return False
-
-        run_mine(brain, all_projects=False, drafts=0)
-        return True
+        elif past and typer.confirm(f"Found {past}: look for lessons?", default=True):
+            run_mine(brain, all_projects=False, drafts=0)
+            return True
+    return False
 
 
 def _confirm(root: str, count: int) -> bool:
     """Ask whether what lies in a folder already may speak; nobody to ask means no."""
-    if options().json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if options().json or not is_interactive():
         return False
     cards = counted(count, "card")
     return typer.confirm(f"{visible(root)} already holds {cards}. Let your agents read them?")
 
 
 def trust(
-    folder: Folder = ".",
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")] = ".",
     revoke: Annotated[bool, typer.Option("--revoke", help="Revoke trust.")] = False,
 ) -> None:
     """Allow the cards of a brain to reach your agents.
@@ -121,12 +120,10 @@ def trust(
     Example: lessons trust docs/brain
     """
     root = trust_brain(folder, revoke=revoke)
-    if options().json:
-        print_json({"brain": root, "trusted": not revoke})
-    else:
-        print(f"{visible(root)} is {'no longer' if revoke else 'now'} trusted")
+    line = f"{visible(root)} is {'no longer' if revoke else 'now'} trusted"
+    print_answer({"brain": root, "trusted": not revoke}, line)
     if not revoke:
-        say_goes_by_path(root)
+        _say_goes_by_path(root)
 
 
 def config(
@@ -141,17 +138,18 @@ def config(
     if schema:
         print_json(build_schema())
         return
-
     settings, origins = read_settings(open_brain().layers[0].root)
-    flat = flat_settings(settings)
+    rows = [
+        (key, value, origins.get(key, "default")) for key, value in flat_settings(settings).items()
+    ]
     if options().json:
-        print_json({k: {"value": v, "origin": origins.get(k, "default")} for k, v in flat.items()})
-        return
-    rows = [(key, _toml(value), origins.get(key, "default")) for key, value in flat.items()]
-    print_table(("key", "value", "origin"), rows)
+        print_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
+    else:
+        table = [(key, _format_toml(value), origin) for key, value, origin in rows]
+        print_table(("key", "value", "origin"), table)
 
 
-def _toml(value: object) -> str:
+def _format_toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)

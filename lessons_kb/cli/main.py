@@ -10,77 +10,90 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from lessons_kb.cli.options import Options, close_brains, discard_output, set_options, tell
+from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
 from lessons_kb.errors import LessonsError
 from lessons_kb.text.sanitize import visible
 from lessons_kb.version import __version__
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    app: typer.Typer
-
-GROUPS: Mapping[str, Mapping[str, str]] = {
+GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Every day": {
-        "add": "create:add",
-        "create": "create:create",
-        "edit": "create:edit",
-        "list": "read_cards:list_cards",
-        "show": "read_cards:show",
-        "search": "read_cards:search",
-        "preflight": "preflight:preflight",
-        "check": "findings:check",
-        "why": "why:why",
-        "review": "review:review",
-        "bump": "card_commands:bump",
-        "mark": "why:mark",
-        "manage": "manage:manage",
+        "add": ("create:add", "Add a complete card in one line, or learn what it needs."),
+        "create": ("create:create", "Write a new card from its template, to be filled in."),
+        "edit": ("create:edit", "Open a card in your editor, and say what it still needs."),
+        "list": ("read_cards:list_cards", "List cards, most recent first."),
+        "show": ("read_cards:show", "Print a card's file."),
+        "search": ("read_cards:search", "Search cards and notes; nothing is suppressed."),
+        "preflight": (
+            "preflight:preflight",
+            "Print the lessons that matter for a prompt, or nothing.",
+        ),
+        "check": ("findings:check", "Check an answer or a diff against the lessons' checklists."),
+        "why": ("why:why", "Explain what was injected last, and why the rest was not."),
+        "review": ("review:review", "Review drafts one by one: accept, edit, merge or discard."),
+        "bump": ("card_commands:bump", "Count a mistake that happened again."),
+        "mark": ("why:mark", "Record that a lesson helped, misled or was not relevant."),
+        "manage": ("manage:manage", "Browse and edit cards and drafts on a full screen."),
     },
     "Setup": {
-        "init": "init:init",
-        "trust": "init:trust",
-        "mine": "mine:mine",
-        "import": "import_export:import_cards",
-        "install": "install:install",
-        "uninstall": "install:uninstall",
-        "config": "init:config",
-        "doctor": "doctor:doctor",
+        "init": ("init:init", "Create a brain: lessons.toml, a cache and folders for cards."),
+        "trust": ("init:trust", "Allow the cards of a brain to reach your agents."),
+        "mine": ("mine:mine", "Find lessons in past agent sessions and commits; read only."),
+        "import": (
+            "import_export:import_cards",
+            "Import lessons kept elsewhere; --yes writes them.",
+        ),
+        "install": ("install:install", "Connect a coding agent: add hooks and the MCP server."),
+        "uninstall": ("install:uninstall", "Remove hooks and the MCP server from a coding agent."),
+        "config": ("init:config", "Print the settings in effect and the origin of each."),
+        "doctor": ("doctor:doctor", "Check brain, index, agents and permissions; suggest fixes."),
     },
     "Upkeep": {
-        "rename": "card_commands:rename",
-        "lint": "findings:lint",
-        "detect": "findings:detect",
-        "stats": "reports:stats",
-        "report": "reports:report",
-        "eval": "reports:evaluate",
-        "ignore": "card_commands:ignore",
-        "archive": "card_commands:archive",
-        "delete": "card_commands:delete",
-        "restore": "card_commands:restore",
-        "export": "import_export:export",
-        "index": "index:index",
-        "watch": "index:watch",
-        "sync": "index:sync",
+        "rename": (
+            "card_commands:rename",
+            "Give a card another title; file name, links and journal follow.",
+        ),
+        "lint": ("findings:lint", "Report problems in cards, each with its line and a fix."),
+        "detect": (
+            "findings:detect",
+            "Find the mistakes that cards describe by patterns (`detect`).",
+        ),
+        "stats": ("reports:stats", "Show what was injected, what came back, and what helps."),
+        "report": ("reports:report", "Write an HTML report on which lessons come up and help."),
+        "eval": (
+            "reports:evaluate",
+            "Measure retrieval on labelled prompts; name what went wrong.",
+        ),
+        "ignore": ("card_commands:ignore", "Stop injecting cards; `restore` undoes it."),
+        "archive": ("card_commands:archive", "Retire cards; `restore` undoes it."),
+        "delete": ("card_commands:delete", "Move cards to the trash; `restore` brings them back."),
+        "restore": (
+            "card_commands:restore",
+            "Make ignored, archived or deleted cards active again.",
+        ),
+        "export": ("import_export:export", "Print every card; jsonl is what `import jsonl` reads."),
+        "index": ("index:index", "Update the index and report what happened to every file."),
+        "watch": ("index:watch", "Keep the index up to date while files are edited."),
+        "sync": ("index:sync", "Push what changed in the nearest brain to a shared cluster."),
     },
     "For programs": {
-        "run": "events:run",
-        "events": "events:events",
-        "mcp": "serve:mcp",
-        "serve": "serve:serve",
-        "lsp": "serve:lsp",
-        "daemon": "serve:daemon",
-        "merge-driver": "entry:merge_driver",
+        "run": ("events:run", "Run a command and record how it ended."),
+        "events": ("events:events", "List observed events, newest last."),
+        "mcp": ("serve:mcp", "Serve lessons to MCP clients, over stdio by default."),
+        "serve": ("serve:serve", "Serve brains over HTTP: to agents, and to people as pages."),
+        "lsp": ("serve:lsp", "Serve lessons to an editor, over standard input and output."),
+        "daemon": ("serve:daemon", "Run, inspect or stop the process that answers hooks."),
+        "merge-driver": (
+            "entry:merge_driver",
+            "Merge three versions of a card into the second file; git calls this.",
+        ),
     },
 }
-"""Heading of the help → command → "FILE:FUNCTION" of this package."""
-COMMANDS: Mapping[str, str] = {
-    name: file for commands in GROUPS.values() for name, file in commands.items()
-}
+"""Heading of the help → command → "FILE:FUNCTION" of this package, and what it does."""
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 _HIDDEN = ("merge-driver",)
 """Commands that only other programs call."""
-_COMPLETING = "_LESSONS_COMPLETE"
-"""A shell asks through this variable which words fit."""
 DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
@@ -94,19 +107,34 @@ _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
 
 
-class _Grouped(TyperGroup):
-    """The commands under the headings of GROUPS."""
+class _Commands(TyperGroup):
+    """The commands under the headings of GROUPS; each is imported when it is called."""
+
+    def __init__(self, **given: Any) -> None:
+        known = {
+            name: TyperCommand(name, help=summary, hidden=name in _HIDDEN)
+            for name, (_function, summary) in COMMANDS.items()
+        }
+        super().__init__(**{**given, "commands": known})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 typer passes it
+        if cmd_name not in COMMANDS:
+            return None
+        file, function = COMMANDS[cmd_name][0].split(":")
+        module = import_module(f"lessons_kb.cli.{file}")
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(cmd_name, hidden=cmd_name in _HIDDEN)(getattr(module, function))
+        return typer.main.get_command(alone)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
         width = max(len(name) for name in COMMANDS if name not in _HIDDEN)
         for heading, names in GROUPS.items():
-            found = [(name, self.commands.get(name)) for name in names]
-            shown = [(name, command) for name, command in found if command and not command.hidden]
+            shown = [(name, self.commands[name]) for name in names if name not in _HIDDEN]
             limit = formatter.width - 6 - width
-            rows = [(name.ljust(width), one.get_short_help_str(limit)) for name, one in shown]
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name.ljust(width), one.get_short_help_str(limit)) for name, one in shown]
+                )
 
 
 def _print_version(asked: bool) -> None:
@@ -115,6 +143,19 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
+app = typer.Typer(
+    name="lessons",
+    cls=_Commands,
+    help="Keep coding agents from repeating mistakes: a knowledge base of lesson cards.",
+    epilog="Example: lessons init && lessons add 'Retried without an idempotency key'",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.callback()
 def _global_options(
     brain: Annotated[
         list[str] | None,
@@ -130,32 +171,6 @@ def _global_options(
     set_options(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
 
 
-def build_app(only: str = "") -> typer.Typer:
-    """Return the command line: whole, or with ``only`` one command, which starts sooner."""
-    made = typer.Typer(
-        name="lessons",
-        cls=_Grouped,
-        help="Keep coding agents from repeating mistakes: a knowledge base of lesson cards.",
-        epilog="Example: lessons init && lessons add 'Retried without an idempotency key'",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )
-    made.callback()(_global_options)
-    for name in [only] if only else COMMANDS:
-        file, function = COMMANDS[name].split(":")
-        module = import_module(f"lessons_kb.cli.{file}")
-        made.command(name, hidden=name in _HIDDEN)(getattr(module, function))
-    return made
-
-
-def __getattr__(name: str) -> object:
-    if name != "app":
-        raise AttributeError(name)
-    return build_app()
-
-
 def main() -> None:
     """Run the command line and exit: 0 done, 1 findings, 2 an error in one line."""
     # Cards hold any script; a terminal of another encoding gets marks instead of a crash.
@@ -163,11 +178,9 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        front, rest = _hoisted(sys.argv[1:])
-        named = rest[0] if rest and _COMPLETING not in os.environ else ""
-        code = _run(build_app(named if named in COMMANDS else ""), [*front, *rest] or ["--help"])
+        code = _run(hoist_options(sys.argv[1:]) or ["--help"])
     finally:
-        close_brains()
+        at_end.close()
     sys.exit(code)
 
 
@@ -177,11 +190,6 @@ def hoist_options(arguments: list[str]) -> list[str]:
     What follows ``--``, or the name of a command that ``lessons run`` is given, stays. An option
     whose value may be left out gets an empty one.
     """
-    front, rest = _hoisted(arguments)
-    return front + rest
-
-
-def _hoisted(arguments: list[str]) -> tuple[list[str], list[str]]:
     front: list[str] = []
     rest: list[str] = []
     queue = list(arguments)
@@ -195,9 +203,7 @@ def _hoisted(arguments: list[str]) -> tuple[list[str], list[str]]:
                 rest += ["--", word, *queue]
                 break
             rest.append(word)
-            continue
-        name, _, _value = word.partition("=")
-        if word in _FLAGS or (name in _WITH_VALUE and "=" in word):
+        elif word in _FLAGS or word.startswith(tuple(f"{name}=" for name in _WITH_VALUE)):
             front.append(word)
         elif word in _WITH_VALUE:
             front += [word, *queue[:1]]
@@ -206,10 +212,10 @@ def _hoisted(arguments: list[str]) -> tuple[list[str], list[str]]:
             rest.append(f"{word}=")
         else:
             rest.append(word)
-    return front, rest
+    return front + rest
 
 
-def _run(app: typer.Typer, arguments: list[str]) -> int:
+def _run(arguments: list[str]) -> int:
     try:
         try:
             status = app(arguments, prog_name="lessons", standalone_mode=False)
@@ -223,11 +229,13 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
         command = error.ctx.command_path if error.ctx else "lessons"
         return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`")
     except BrokenPipeError:
-        return _reader_has_gone()
+        discard_output(sys.stdout)  # its reader has seen enough
+        return 0
     except SystemExit as stop:  # what typer makes of a pipe that its reader closed
-        if isinstance(stop.__context__, BrokenPipeError):
-            return _reader_has_gone()
-        raise
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        discard_output(sys.stdout)
+        return 0
     except LessonsError as error:
         return _fail(str(error))
     except Exception as error:
@@ -241,14 +249,7 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _reader_has_gone() -> int:
-    """End well: the reader has seen enough. Keeps the interpreter from complaining at its end."""
-    discard_output(sys.stdout)
-    return 0
-
-
 def _fail(message: str) -> int:
-
     line = " ".join(map(str.strip, message.splitlines()))
     tell(f"lessons: {visible(line)}")
     return 2

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import shutil
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from lessons_kb.brain import mine as mining
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
 from lessons_kb.brain.mine import Found
-from lessons_kb.cli.options import open_brain, options, print_json, say
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import (
+    cut_cells,
+    draw_progress,
+    options,
+    print_json,
+    say,
+    terminal_width,
+)
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.learn.mining import Candidate, typed_before
 from lessons_kb.store.user_state import is_brain, user_brain
@@ -52,7 +56,17 @@ def mine(
 
     Drafts wait for `lessons review`. Example: lessons mine --draft 10
     """
-    run_mine(_brain(all_projects), all_projects, draft, _date(since), limit, comments or ())
+    if not all_projects:
+        brain = open_brain()
+    elif is_brain(root := user_brain()):
+        brain = Brain.open(root)
+    else:
+        raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
+    try:
+        first = dt.date.fromisoformat(since).isoformat() if since is not None else None
+    except ValueError:
+        raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
+    run_mine(brain, all_projects, draft, first, limit, comments or ())
 
 
 def run_mine(
@@ -64,9 +78,13 @@ def run_mine(
     comments: Sequence[str] = (),
 ) -> None:
     """Mine and print what was found."""
-    with _progress() as show:
+    with draw_progress("reading") as show:
         found = mining.mine(
-            brain, everywhere=all_projects, since=since, comments=comments, progress=show
+            brain,
+            everywhere=all_projects,
+            since=since,
+            comments=comments,
+            progress=lambda what, done, total: show(done, total, what),
         )
     if not options().json:
         for line in found.trouble:
@@ -74,7 +92,13 @@ def run_mine(
         _print_found(found, limit)
     made = mining.draft(brain, found.candidates, drafts) if drafts else []
     if options().json:
-        _print_json(found, made, limit)
+        counts = {
+            name: getattr(found, name) for name in ("sessions", "commits", "comments", "read")
+        }
+        candidates = [_describe(one) for one in found.candidates[:limit]]
+        written = [{"id": one.id, "title": one.title, "path": one.path} for one in made]
+        trouble = found.trouble
+        print_json({**counts, "trouble": trouble, "candidates": candidates, "drafts": written})
     elif made:
         print(f"{counted(len(made), 'draft')} written; next: lessons review")
     elif drafts and found.candidates:
@@ -83,70 +107,26 @@ def run_mine(
         say("next: `lessons mine --draft 10`, then `lessons review`")
 
 
-def _brain(all_projects: bool) -> Brain:
-    if not all_projects:
-        return open_brain()
-
-    root = user_brain()
-    if not is_brain(root):
-        raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
-    return Brain.open(root)
-
-
-def _date(since: str | None) -> str | None:
-    if since is None:
-        return None
-    try:
-        return dt.date.fromisoformat(since).isoformat()
-    except ValueError:
-        raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
-
-
 def _print_found(found: Found, limit: int) -> None:
     parts = [counted(found.sessions, "session"), counted(found.commits, "commit")]
     parts += [counted(found.comments, "review comment")] if found.comments else []
     if not found.candidates:
         say(f"{', '.join(parts)}: nothing that looks like a mistake")
         return
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
+    width = terminal_width() or _WIDTH
     print("  #  SEEN  LAST        SURE  WHAT AND WHY")
     for number, one in enumerate(found.candidates[:limit], 1):
         when = dt.datetime.fromtimestamp(one.at).date().isoformat() if one.at else ""
         head = f"{number:>3} {one.occurrences:>4}×  {when:<10}  {one.sure:>4.0%}  "
-        print(_cut(head + clean_line(one.title), width))
-        print(_cut(f"{'':10}{_why(one)}", width))
+        print(cut_cells(head + clean_line(one.title), width))
+        place = f" · {one.paths[0]}" if one.paths else ""
+        print(cut_cells(f"{'':10}{clean_line('; '.join(one.reasons) + place)}", width))
     shown = min(limit, len(found.candidates))
     total = counted(len(found.candidates), "candidate")
     print(f"{shown} of {total} from {', '.join(parts[:-1])} and {parts[-1]}")
 
 
-def _why(one: Candidate) -> str:
-    places = f" · {one.paths[0]}" if one.paths else ""
-    return clean_line("; ".join(one.reasons) + places)
-
-
-def _cut(line: str, width: int) -> str:
-    from rich.cells import cell_len, set_cell_size
-
-    return line if cell_len(line) <= width else set_cell_size(line, width - 1).rstrip() + "…"
-
-
-def _print_json(found: Found, made: Sequence[Draft], limit: int) -> None:
-    print_json(
-        {
-            "sessions": found.sessions,
-            "commits": found.commits,
-            "comments": found.comments,
-            "read": found.read,
-            "trouble": found.trouble,
-            "candidates": [_data(one) for one in found.candidates[:limit]],
-            "drafts": [{"id": one.id, "title": one.title, "path": one.path} for one in made],
-        }
-    )
-
-
-def _data(one: Candidate) -> dict[str, Any]:
-
+def _describe(one: Candidate) -> dict[str, Any]:
     return {
         "title": one.title,
         "occurrences": one.occurrences,
@@ -162,20 +142,3 @@ def _data(one: Candidate) -> dict[str, Any]:
         ],
         "commits": [{"id": c.id, "subject": c.subject} for c in one.commits],
     }
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Draw a progress bar on stderr, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
-
-    console = Console(stderr=True, no_color=options().no_color)
-    columns = ("{task.description}", BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("reading", total=None)
-        yield lambda what, done, total: bar.update(
-            task, description=f"reading {what}", completed=done, total=total
-        )

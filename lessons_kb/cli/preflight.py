@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,6 +11,7 @@ import typer
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import names_stage
+from lessons_kb.brain.post_check import read_change
 from lessons_kb.brain.why import find_least_budget, is_too_small
 from lessons_kb.cli.options import (
     Paths,
@@ -19,14 +20,10 @@ from lessons_kb.cli.options import (
     Stage,
     check_choice,
     open_brain,
-    options,
-    print_json,
-    read_diff,
     read_text,
-    say,
     say_stale,
-    tell,
 )
+from lessons_kb.cli.output import options, print_json, say, tell
 from lessons_kb.errors import Untrusted
 from lessons_kb.model import Card, Preflight, as_data
 
@@ -72,23 +69,26 @@ def preflight(
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
     else:
-        change = read_diff(brain, diff)
+        change = read_change(brain, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
-    asked = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
-    block = asked(session=session or "", budget=budget)
+    ask = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
+    block = ask(session=session or "", budget=budget)
     language = brain.layers[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
     elif form == WARNINGS:
         _warn_of([hit.card for hit in block.lessons], brain, stage)
-    elif form == BLOCK and block.text:
+    elif block.text:
         print(block.text)
     if explain:
         _explain(brain, block, text)
     elif block.lessons and not options().json:
         tell(render.scope_footer(block, language))
-    _say_too_small(block, lambda tokens: asked(budget=tokens, remember=False, fresh=False))
+    if is_too_small(block):
+        least = find_least_budget(lambda tokens: ask(budget=tokens, remember=False, fresh=False))
+        hint = f"use --budget {least} or more" if least else "raise `model_context`"
+        say(f"the token budget is too small for any lesson; {hint}")
 
 
 def _explain(brain: Brain, block: Preflight, text: str) -> None:
@@ -102,15 +102,6 @@ def _explain(brain: Brain, block: Preflight, text: str) -> None:
     say_stale(brain)
 
 
-def _say_too_small(block: Preflight, attempt: Callable[[int], Preflight]) -> None:
-
-    if not is_too_small(block):
-        return
-    least = find_least_budget(attempt)
-    hint = f"use --budget {least} or more" if least else "raise `model_context`"
-    say(f"the token budget is too small for any lesson; {hint}")
-
-
 def _most_seen(brain: Brain, stage: str) -> list[Card]:
     """Return the stage's lessons that would be given, those seen most often first."""
     cards = [
@@ -120,8 +111,7 @@ def _most_seen(brain: Brain, stage: str) -> list[Card]:
         and names_stage(card, stage)
         and card.project in (None, brain.project)
     ]
-    cards.sort(key=lambda card: (-card.occurrences, card.id))
-    return cards[:_COMMON]
+    return sorted(cards, key=lambda card: (-card.occurrences, card.id))[:_COMMON]
 
 
 def _warn_of(cards: Sequence[Card], brain: Brain, stage: str | None) -> None:

@@ -1,9 +1,8 @@
-"""`lessons list`: list cards."""
+"""`lessons list`, `lessons show` and `lessons search`."""
 
 from __future__ import annotations
 
 import datetime as dt
-import shutil
 import sys
 from typing import Annotated
 
@@ -12,22 +11,19 @@ import typer
 from lessons_kb import render
 from lessons_kb.brain.cards import names_project, names_stage, names_topic
 from lessons_kb.cli.options import (
+    CardId,
     Paths,
     Stage,
     check_choice,
     check_kind,
     open_brain,
-    options,
-    print_json,
-    print_table,
     read_text,
-    say,
     say_stale,
 )
+from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, as_data
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.render import age
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean, counted
 
@@ -38,6 +34,12 @@ _WIDE = ("title", "id", "count", "age", "stage", "project", "last task")
 _NARROW = ("title", "id", "count", "age")
 """Columns when piped, on a terminal of at least _ROOM columns, and on others."""
 _ROOM = 120
+_ORDERS = {
+    "recent": lambda card: card.last_seen or card.created or "",
+    "count": lambda card: card.occurrences,
+    "title": lambda card: card.title.casefold(),
+    "id": lambda card: card.id,
+}
 
 
 def list_cards(
@@ -58,14 +60,14 @@ def list_cards(
     check_kind(kind, severity)
     check_choice("--sort", sort, tuple(_ORDERS))
     check_choice("--status", status, (*STATUSES, "all"))
-    filters = {"kind": kind, "severity": severity}
     brain = open_brain()
     known = brain.cards.all(aliased=True)
     cards = [
         card
         for card in known
-        if all(value is None or getattr(card, name) == value for name, value in filters.items())
-        and (status in (None, "all") or card.status == status)
+        if kind in (None, card.kind)
+        and severity in (None, card.severity)
+        and status in (None, "all", card.status)
         and names_project(card, project)
         and names_stage(card, stage)
         and names_topic(card, tag)
@@ -80,44 +82,35 @@ def list_cards(
         first = 'no cards yet; `lessons add "what went wrong"` writes the first'
         say(f"none of {counted(len(known), 'card')} matches; remove a filter" if known else first)
         return
-    today = dt.datetime.now(tz=dt.UTC).astimezone().date()
-    rows = [_row(card, today) for card in shown]
+    rows = [_describe(card) for card in shown]
     columns: tuple[str, ...] = _COLUMNS
-    if sys.stdout.isatty():
+    if width := terminal_width():
         # A line a card: the title first, and of its name what commands need to find it.
         short = brain.cards.shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
-        columns = _WIDE if shutil.get_terminal_size().columns >= _ROOM else _NARROW
+        columns = _WIDE if width >= _ROOM else _NARROW
     print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")
     if len(shown) < len(cards):
         say(f"{len(cards) - len(shown)} more; use --all")
 
 
-_ORDERS = {
-    "recent": lambda card: card.last_seen or card.created or "",
-    "count": lambda card: card.occurrences,
-    "title": lambda card: card.title.casefold(),
-    "id": lambda card: card.id,
-}
-
-
-def _row(card: Card, today: dt.date) -> dict[str, str]:
-    marks = [mark for mark in (card.status, "template" if card.template else "") if mark]
-    told = ", ".join(mark for mark in marks if mark != "active")
+def _describe(card: Card) -> dict[str, str]:
+    """Return what stands in each column of a card's row."""
+    states = [card.status] if card.status != "active" else []
+    states += ["template"] if card.template else []
+    today = dt.datetime.now(tz=dt.UTC).astimezone().date()
     return {
         "id": card.id,
         "stage": ",".join(card.stages),
         "count": str(card.occurrences),
-        "title": f"{card.title} [{told}]" if told else card.title,
+        "title": f"{card.title} [{', '.join(states)}]" if states else card.title,
         "project": card.project or "",
         "last task": card.examples[-1] if card.examples else "",
-        "age": age(card.last_seen or card.created or "", today),
+        "age": render.age(card.last_seen or card.created or "", today),
     }
 
 
-def show(
-    card_id: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
-) -> None:
+def show(card_id: CardId) -> None:
     """Print a card's file.
 
     Example: lessons show telegram-allowlist
@@ -155,13 +148,8 @@ def search(
     if not query.strip():
         raise InputError("query missing; pass it as an argument or on stdin")
     brain = open_brain()
-    hits = brain.search(
-        query,
-        kinds=(kind,) if kind else (*KINDS, NOTE),
-        stage=stage,
-        paths=tuple(path or ()),
-        limit=limit,
-    )
+    kinds = (kind,) if kind else (*KINDS, NOTE)
+    hits = brain.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
     elif explain:
@@ -169,24 +157,20 @@ def search(
             print(f"{place}. {hit.card.title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
     elif hits:
-        columns = ("score", "kind", "title", "id")
         names = [shown_name(hit) for hit in hits]
-        if sys.stdout.isatty():  # as `list` does: a line a hit
-            columns = ("score", "title", "id", "kind")
-            short = brain.cards.shorten_ids([hit.card for hit in hits])
-            names = [
-                name if hit.brain else short[name] for name, hit in zip(names, hits, strict=True)
-            ]
         rows = [
-            {
-                "score": f"{hit.score:.2f}",
-                "kind": hit.card.kind,
-                "title": hit.card.title,
-                "id": name,
-            }
-            for name, hit in zip(names, hits, strict=True)
+            (f"{hit.score:.2f}", hit.card.kind, hit.card.title, name)
+            for hit, name in zip(hits, names, strict=True)
         ]
-        print_table(columns, [[row[name] for name in columns] for row in rows], right="score")
+        columns = ("score", "kind", "title", "id")
+        if sys.stdout.isatty():  # as `list` does: a line a hit
+            short = brain.cards.shorten_ids([hit.card for hit in hits])
+            columns = ("score", "title", "id", "kind")
+            rows = [
+                (score, title, name if hit.brain else short[name], form)
+                for hit, (score, form, title, name) in zip(hits, rows, strict=True)
+            ]
+        print_table(columns, rows, right="score")
     else:
         say("nothing found")
     say_stale(brain)

@@ -1,25 +1,32 @@
-"""`lessons serve`: answer for brains over HTTP, and the tokens of those who may ask."""
+"""Commands that answer others until they are stopped: MCP, HTTP, an editor, the hooks."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from lessons_kb.cli.options import check_choice, options, print_json, print_table, say
+from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install import install_agent
+from lessons_kb.brain.brain import Workspace
+from lessons_kb.brain.discovery import discover
+from lessons_kb.brain.drafts import BRANCH
+from lessons_kb.cli.options import check_choice
+from lessons_kb.cli.output import options, print_answer, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
+from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command
+from lessons_kb.service import start_daemon
+from lessons_kb.service.daemon import STATUS, STOP
+from lessons_kb.service.daemon import serve as serve_hooks
+from lessons_kb.service.hook_event import answer_event
+from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from lessons_kb.brain.brain import Workspace
-
-
-ACTIONS = ("run", "status", "stop")
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")]
 
 
 def daemon(
@@ -31,15 +38,11 @@ def daemon(
 
     Example: lessons daemon status
     """
-    from lessons_kb.service import start_daemon
-    from lessons_kb.service.daemon import STATUS, STOP, serve
-
-    check_choice("ACTION", action, ACTIONS)
+    check_choice("ACTION", action, ("run", "status", "stop"))
     if action == "run":
         if start_daemon.ask_daemon(STATUS) is not None:
             print("the daemon is already running; see `lessons daemon status`")
-            return
-        if serve():
+        elif serve_hooks():
             raise StorageError(
                 start_daemon.find_obstacle() or start_daemon.read_record().get("error", "")
             )
@@ -63,7 +66,7 @@ def mcp(
     host: Annotated[
         str, typer.Option(help="Address to listen on; other than loopback needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8765,
+    port: Port = 8765,
 ) -> None:
     """Serve lessons to MCP clients, over stdio by default.
 
@@ -71,51 +74,33 @@ def mcp(
     refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
     sets a token that each request must carry. Example: lessons mcp --http --port 8765
     """
-    from lessons_kb.agents.install.install_agent import has_sdk, how_to_get_sdk
-
-    if not has_sdk():
-        raise InputError(f"the MCP server needs the `mcp` package: {how_to_get_sdk()}")
-    from lessons_kb.brain.brain import Workspace
+    if not install_agent.has_sdk():
+        raise InputError(
+            f"the MCP server needs the `mcp` package: {install_agent.how_to_get_sdk()}"
+        )
     from lessons_kb.service.mcp import build_server, serve_http
     from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE
 
-    workspace = Workspace(_working_directory(), roots=options().brains)
-    server = build_server(workspace, answer_hook=_hook_answers(workspace))
-    try:
-        if http:
-            token = os.environ.get(TOKEN_VARIABLE, "")
-            whom = (
-                ""
-                if token
-                else f"; {TOKEN_VARIABLE} is not set: any user of this machine can connect"
-            )
-            told = f"serving on http://{host}:{port}{PATH}, press Ctrl-C to stop{whom}"
-            serve_http(server, host=host, port=port, token=token, ready=lambda: say(told))
-        else:
-            server.run()
-    finally:
-        workspace.close()
-
-
-def _working_directory() -> str:
-    """Return the agent's project where it names one to its servers, else the current folder."""
-    from lessons_kb.agents.capabilities import AGENTS
-
-    for agent in AGENTS.values():
-        for variable in agent.project:
-            if os.path.isdir(folder := os.environ.get(variable, "")):
-                return folder
-    return os.getcwd()
-
-
-def _hook_answers(workspace: Workspace) -> Callable[[str, dict[str, Any]], str]:
-    from lessons_kb.service.hook_event import answer_event
+    # The agent's project where it names one to its servers, else the current folder.
+    named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)
+    workspace = Workspace(next(filter(os.path.isdir, named), os.getcwd()), roots=options().brains)
 
     def answer(agent: str, event: dict[str, Any]) -> str:
         placed = json.dumps({"cwd": workspace.directory, **event})
         return answer_event(agent, placed, os.environ, find=workspace.find)[0]
 
-    return answer
+    server = build_server(workspace, answer_hook=answer)
+    try:
+        if http:
+            told = f"serving on http://{host}:{port}{PATH}, press Ctrl-C to stop"
+            token = os.environ.get(TOKEN_VARIABLE, "")
+            if not token:
+                told += f"; {TOKEN_VARIABLE} is not set: any user of this machine can connect"
+            serve_http(server, host=host, port=port, token=token, ready=lambda: say(told))
+        else:
+            server.run()
+    finally:
+        workspace.close()
 
 
 def lsp() -> None:
@@ -127,18 +112,14 @@ def lsp() -> None:
     """
     if find_spec("pygls") is None:
         raise InputError(f"the language server needs pygls; run `{install_command('lsp')}` first")
-    from lessons_kb.brain.brain import Workspace
-    from lessons_kb.service.lsp.server import build_server, serve
+    from lessons_kb.service.lsp.server import build_server
+    from lessons_kb.service.lsp.server import serve as serve_editor
 
     workspace = Workspace(os.getcwd(), roots=options().brains, watched=False)
     try:
-        serve(build_server(workspace))
+        serve_editor(build_server(workspace))
     finally:
         workspace.close()
-
-
-_TOKEN = "token"  # noqa: S105 a word of the command line
-_ACTIONS = ("add", "list", "remove")
 
 
 def serve(
@@ -160,7 +141,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="Address to listen on; other than loopback needs tokens and TLS.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8766,
+    port: Port = 8766,
     tls_cert: Annotated[str, typer.Option(metavar="FILE", help="Certificate chain (PEM).")] = "",
     tls_key: Annotated[str, typer.Option(metavar="FILE", help="Its private key (PEM).")] = "",
     behind_proxy: Annotated[
@@ -190,29 +171,27 @@ def serve(
     Example: lessons serve shop=~/src/shop
     """
     words = words or []
-    if words[:1] == [_TOKEN]:
+    if words[:1] == ["token"]:
         _manage_tokens(words[1:], may, person=name, email=email)
         return
     if find_spec("mcp") is None or find_spec("prometheus_client") is None:
-        from lessons_kb.process.programs import install_command
-
         raise InputError(f"the server needs more packages: `{install_command('server')}`")
-    from lessons_kb.brain.drafts import BRANCH
-    from lessons_kb.process.git import check_name
-    from lessons_kb.service.web.server import Address, serve
-    from lessons_kb.store.settings import read_tokens
+    from lessons_kb.service.web.server import Address
+    from lessons_kb.service.web.server import serve as serve_brains
 
     if branch:
         check_name(branch)
-    roots = _name_roots([*options().brains, *words] or [_nearest()])
+    chosen = [*options().brains, *words]
+    roots = _name_roots(chosen or [next(iter(discover(os.getcwd()).trusted))])
     address = Address(
         host=host, port=port, tls_cert=tls_cert, tls_key=tls_key, behind_proxy=behind_proxy
     )
     scheme = "https" if tls_cert else "http"
     names = ", ".join(f"{scheme}://{host}:{port}/v1/brains/{name}" for name in roots)
-    whom = "" if read_tokens() else "; there are no tokens: any user of this machine can ask"
-    told = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop{whom}"
-    serve(
+    told = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop"
+    if not read_tokens():
+        told += "; there are no tokens: any user of this machine can ask"
+    serve_brains(
         roots,
         address,
         rate=rate,
@@ -225,8 +204,6 @@ def serve(
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
     """Return name → folder of what is to be served."""
-    from lessons_kb.store.settings import NAME
-
     roots: dict[str, str] = {}
     for word in words:
         name, equals, folder = word.partition("=")
@@ -244,39 +221,28 @@ def _name_roots(words: Iterable[str]) -> dict[str, str]:
     return roots
 
 
-def _nearest() -> str:
-    from lessons_kb.brain.discovery import discover
-
-    return next(iter(discover(os.getcwd()).trusted))
-
-
 def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -> None:
-    from lessons_kb.store import settings as server_tokens
-
-    action, *names = words or ["list"]
-    if action not in _ACTIONS or len(names) != (action != "list"):
-        raise InputError(
-            "write `token add NAME --brain BRAIN`, `token list` or `token remove NAME`"
-        )
-    if action == "add":
-        scopes = [one.strip() for one in may.split(",")]
-        secret = server_tokens.add_token(
-            names[0], brains=options().brains, may=scopes, person=person, email=email
-        )
-        say("the token is shown this once; keep it where only its user can read it")
-        for brain in options().brains:
-            say(f"it opens what is served as {brain}: `lessons serve {brain}=FOLDER`")
-        print_json({"name": names[0], "token": secret}) if options().json else print(secret)
-    elif action == "remove":
-        server_tokens.remove_token(names[0])
-        say(f"{names[0]} is refused from now on")
-    else:
-        _print_tokens()
+    match words or ["list"]:
+        case ["add", name]:
+            brains = options().brains
+            scopes = [one.strip() for one in may.split(",")]
+            secret = add_token(name, brains=brains, may=scopes, person=person, email=email)
+            say("the token is shown this once; keep it where only its user can read it")
+            for brain in brains:
+                say(f"it opens what is served as {brain}: `lessons serve {brain}=FOLDER`")
+            print_answer({"name": name, "token": secret}, secret)
+        case ["remove", name]:
+            remove_token(name)
+            say(f"{name} is refused from now on")
+        case ["list"]:
+            _print_tokens()
+        case _:
+            raise InputError(
+                "write `token add NAME --brain BRAIN`, `token list` or `token remove NAME`"
+            )
 
 
 def _print_tokens() -> None:
-    from lessons_kb.store.settings import read_tokens
-
     tokens = read_tokens()
     if options().json:
         fields = ("name", "brains", "may", "person", "email")

@@ -1,4 +1,4 @@
-"""The command why: what was injected last, why, and which rule suppressed the rest."""
+"""`lessons why` and `lessons mark`: why a lesson came or did not, and whether it was of use."""
 
 from __future__ import annotations
 
@@ -23,37 +23,40 @@ from lessons_kb.brain.why import (
     find_why,
     nearest,
 )
-from lessons_kb.cli.options import open_brain, options, print_json, print_wrapped, say
+from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.output import (
+    confirm,
+    options,
+    print_answer,
+    print_json,
+    print_wrapped,
+    say,
+    shorten,
+)
 from lessons_kb.errors import InputError
-from lessons_kb.learn.lesson_effect import MARKS
+from lessons_kb.learn.lesson_effect import MARKS, Effect
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
-_MAX_SHOWN = 200
-"""Characters of a prompt in a question."""
+_MAX_OFFERED, _MAX_PROMPT = 200, 300
+"""Characters of a prompt in a question, and in an explanation."""
 
 
 def offer(brain: Brain, near: NearMiss) -> None:
     """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
     told = tell_prompt(near.prompt)
-    shown = clean_line(told)
-    if len(shown) > _MAX_SHOWN:
-        shown = shown[: _MAX_SHOWN - 1] + "…"
+    shown = shorten(clean_line(told), _MAX_OFFERED)
     say(f"held back near {clean_line(near.card)} ({near.confidence:.2f}): \u201c{shown}\u201d")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"`lessons why --add-symptom {near.card} {shell_word(told)}` adds it as a symptom")
-    elif typer.confirm("Add this prompt as a symptom of the card?", default=False, err=True):
-        teach(brain, near.card, near.prompt)
+    elif confirm("Add this prompt as a symptom of the card?"):
+        _teach(brain, near.card, near.prompt)
 
 
-def teach(brain: Brain, name: str, prompt: str) -> None:
+def _teach(brain: Brain, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
     card = brain.cards.add_symptom(name, prompt)
     say(f"{clean_line(card.id)} is found by \u201c{clean_line(tell_prompt(prompt))}\u201d")
-
-
-_MAX_PROMPT = 300
-"""Characters of a prompt that are shown."""
 
 
 def why(
@@ -86,13 +89,15 @@ def why(
     if prompt and not text.strip():
         raise InputError("the prompt is empty; leave it out to explain the last one")
     brain = open_brain()
-    told = find_why(brain, session) if not prompt else None
+    told: Why | None
     if prompt:
         told = explain_prompt(brain, text, session=session, paths=tuple(path or ()), stage=stage)
+    else:
+        told = find_why(brain, session)
     if add_symptom is not None:
         if told is None or not told.prompt:
             raise InputError("no prompt to add; name it, as in `lessons why PROMPT`")
-        teach(brain, add_symptom, told.prompt)
+        _teach(brain, add_symptom, told.prompt)
         return
     if options().json:
         print_json(as_data(told) if told else None)
@@ -101,8 +106,7 @@ def why(
         where = f"for session {session!r}" if session else "yet"
         say(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
-    language = brain.layers[0].settings.language
-    for line in _why_lines(told, language, when=_ago(told.at) if told.at else ""):
+    for line in _explain(told, brain.layers[0].settings.language):
         print_wrapped(line)
     if told.source == UNNOTED:
         say("this session recorded no reasons")
@@ -120,49 +124,48 @@ def _ago(at: float) -> str:
     return f"{when}, now"
 
 
-def _why_lines(why: Why, language: str = "en", *, when: str = "") -> Iterator[str]:
-    """Yield the lines that say what a prompt brought and what was held back by which setting.
-
-    ``when`` says when it was; nothing is wrapped.
-    """
+def _explain(why: Why, language: str) -> Iterator[str]:
+    """Yield the lines that say what a prompt brought and what was held back by which setting."""
     words = render.words_by_term(why.prompt)
     given = [one for one in why.verdicts if one.given]
-    held = [one for one in why.verdicts if not one.given]
-    if when:
+    if why.at:
         agent = f" ({clean_line(why.agent)})" if why.agent else ""
         session = clean_line(why.session)
-        yield f"{f'Session {session}{agent}' if session else 'Outside any session'}, {when}"
+        where = f"Session {session}{agent}" if session else "Outside any session"
+        yield f"{where}, {_ago(why.at)}"
     if why.prompt:
-        yield f"Prompt: {_shortened(clean_line(why.prompt))}"
+        yield f"Prompt: {shorten(clean_line(why.prompt), _MAX_PROMPT)}"
     if given:
         yield render.footer([one.id for one in given], language)
     yield ""
     yield f"Injected ({counted(why.tokens, 'token')}):" if given and why.tokens else "Injected:"
-    yield from _verdict_lines(given, "✓", words)
+    yield from _list_verdicts(given, "✓", words)
     yield "Suppressed:"
-    yield from _verdict_lines(held, "✗", words)
+    yield from _list_verdicts([one for one in why.verdicts if not one.given], "✗", words)
     for title, verdicts in (
         ("Injected later:", why.later),
         ("Already in the context:", why.earlier),
     ):
         if verdicts:
             yield title
-            yield from _verdict_lines(verdicts, "✓", words)
+            yield from _list_verdicts(verdicts, "✓", words)
 
 
-def _verdict_lines(
+def _list_verdicts(
     verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
 ) -> Iterator[str]:
     for one in verdicts:
         facts = [clean_line(one.id)]
-        if one.given:
-            missing = "a server's card" if SERVED in one.id else "a card that no longer exists"
-            yield f"  {mark} {clean_line(one.title) or missing}"
         if one.confidence is not None:
             facts.append(f"confidence {one.confidence:.2f}")
         if one.changed:
             facts.append("changed since")
-        yield f"    {', '.join(facts)}" if one.given else f"  {mark} {', '.join(facts)}"
+        if one.given:
+            missing = "a server's card" if SERVED in one.id else "a card that no longer exists"
+            yield f"  {mark} {clean_line(one.title) or missing}"
+            yield f"    {', '.join(facts)}"
+        else:
+            yield f"  {mark} {', '.join(facts)}"
         reason = render.in_words(clean_line(one.reason), words).removeprefix("suppressed: ")
         if reason:
             yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
@@ -170,12 +173,13 @@ def _verdict_lines(
         yield "  nothing"
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_PROMPT else text[: _MAX_PROMPT - 1] + "…"
+def count_marks(effect: Effect) -> str:
+    """Return how often people gave each mark to a card."""
+    return ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
 
 
 def mark(
-    card: Annotated[str, typer.Argument(metavar="ID", help="Path, slug, or prefix.")],
+    card: CardId,
     what: Annotated[str, typer.Argument(metavar="MARK", help="helpful, harmful, or irrelevant.")],
     session: Annotated[
         str | None, typer.Option(help="Session that the mark is about; one mark per session.")
@@ -197,26 +201,17 @@ def mark(
     """
     brain = open_brain()
     effect = brain.stats.mark(card, what, session=session)
-    told = ""
-    if what == "irrelevant":
-        told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
-    if options().json:
-        print_json(as_data(effect))
-    else:
-        counts = ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)
-        print(f"{clean_line(effect.name)} marked {what} ({counts})")
-    if told:
-        _write(brain, effect.name, told, sure=yes)
-    elif what == "irrelevant":
+    name = clean_line(effect.name)
+    print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
+    if what != "irrelevant":
+        return
+    told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
+    if not told:
         say("no prompt with this lesson is remembered; name it with --prompt")
-
-
-def _write(brain: Brain, name: str, prompt: str, *, sure: bool) -> None:
-    shown = clean_line(prompt)
-    ask = sys.stdin.isatty() and sys.stderr.isatty()
-    question = f"Write not-for: \u201c{shown}\u201d into {clean_line(name)}?"
-    if sure or (ask and typer.confirm(question, default=False, err=True)):
-        brain.cards.add_not_for(name, prompt)
-        say(f"{clean_line(name)} stays silent for \u201c{shown}\u201d")
-    elif not ask:
-        say(f"add --yes to write \u201c{shown}\u201d into the card\u2019s not-for")
+        return
+    shown = f"\u201c{clean_line(told)}\u201d"
+    if yes or confirm(f"Write not-for: {shown} into {name}?"):
+        brain.cards.add_not_for(effect.name, told)
+        say(f"{name} stays silent for {shown}")
+    elif not (sys.stdin.isatty() and sys.stderr.isatty()):
+        say(f"add --yes to write {shown} into the card\u2019s not-for")

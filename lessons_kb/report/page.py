@@ -8,12 +8,14 @@ import math
 import os
 import pathlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 from urllib.parse import quote
 
-from jinja2 import Template
+from jinja2 import Environment, StrictUndefined, Template
 
 from lessons_kb.learn.lesson_effect import (
     Effect,
@@ -24,9 +26,8 @@ from lessons_kb.learn.lesson_effect import (
     noisy,
     tell_added,
 )
-from lessons_kb.model import as_data
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, counted
 
 HEIGHT = 120
 PERCENT = "\u00a0%"
@@ -34,11 +35,9 @@ _SMALLEST = 2.0
 """Pixels: a bar for one is seen beside a bar for a thousand."""
 _FILLED = 0.7
 """Share of a bar's place that it fills."""
-_STEPS = (1, 2, 5, 10)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """One amount."""
 
     x: str
@@ -48,8 +47,7 @@ class Bar:
     label: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dot:
+class Dot(NamedTuple):
     """One share."""
 
     x: str
@@ -57,14 +55,21 @@ class Dot:
     label: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """What joins two dots."""
 
     x1: str
     y1: str
     x2: str
     y2: str
+
+
+class Whisker(NamedTuple):
+    """A share and the interval it lies in, as places across."""
+
+    low: str
+    mean: str
+    high: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,15 +94,6 @@ class Chart:
     lines: tuple[Line, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Whisker:
-    """A share and the interval it lies in, as places across."""
-
-    low: str
-    mean: str
-    high: str
-
-
 def draw_amounts(
     weeks: Sequence[str],
     amounts: Sequence[int],
@@ -111,28 +107,25 @@ def draw_amounts(
     top = round_up(max(amounts, default=0))
     bars = []
     for number, (week, amount) in enumerate(zip(weeks, amounts, strict=True)):
-        if amount <= 0:
-            continue
-        height = max(HEIGHT * amount / top, _SMALLEST)
-        left = (number + (1 - _FILLED) / 2) / len(weeks)
-        bars.append(
-            Bar(
-                x=_across(left),
-                y=_pixels(HEIGHT - height),
-                width=_across(_FILLED / len(weeks)),
-                height=_pixels(height),
-                label=f"week from {week}: {amount:,}",
+        if amount > 0:
+            height = max(HEIGHT * amount / top, _SMALLEST)
+            bars.append(
+                Bar(
+                    x=_across((number + (1 - _FILLED) / 2) / len(weeks)),
+                    y=_pixels(HEIGHT - height),
+                    width=_across(_FILLED / len(weeks)),
+                    height=_pixels(height),
+                    label=f"week from {week}: {amount:,}",
+                )
             )
-        )
-    half = f"{top / 2:,g}" if top > 1 else ""
     return Chart(
         name=name,
         title=title,
         summary=summary,
         description=describe_amounts(weeks, amounts),
         tone=tone,
-        scale=(f"{top:,}", half, "0"),
-        weeks=_labels(weeks),
+        scale=(f"{top:,}", f"{top / 2:,g}" if top > 1 else "", "0"),
+        weeks=_label(weeks),
         bars=tuple(bars),
     )
 
@@ -146,31 +139,25 @@ def draw_shares(
     summary: str = "",
 ) -> Chart:
     """Return a dot for each week's share (0 to 1), joined where no week between is unknown."""
-    dots: list[Dot] = []
-    lines: list[Line] = []
-    before: Dot | None = None
+    places: list[Dot | None] = []
     for number, (week, share) in enumerate(zip(weeks, shares, strict=True)):
-        if share is None:
-            before = None
-            continue
-        dot = Dot(
-            x=_across((number + 0.5) / len(weeks)),
-            y=_pixels(HEIGHT * (1 - _bounded(share))),
-            label=f"week from {week}: {percent(share)}",
+        x = _across((number + 0.5) / len(weeks))
+        places.append(
+            None
+            if share is None
+            else Dot(
+                x, _pixels(HEIGHT * (1 - _bound(share))), f"week from {week}: {percent(share)}"
+            )
         )
-        if before is not None:
-            lines.append(Line(x1=before.x, y1=before.y, x2=dot.x, y2=dot.y))
-        dots.append(dot)
-        before = dot
     return Chart(
         name=name,
         title=title,
         summary=summary,
         description=describe_shares(weeks, shares),
         scale=tuple(map(percent, (1.0, 0.5, 0.0))),
-        weeks=_labels(weeks),
-        dots=tuple(dots),
-        lines=tuple(lines),
+        weeks=_label(weeks),
+        dots=tuple(dot for dot in places if dot),
+        lines=tuple(Line(a.x, a.y, b.x, b.y) for a, b in pairwise(places) if a and b),
     )
 
 
@@ -178,13 +165,12 @@ def place_whisker(rate: Rate, *, top: float) -> Whisker | None:
     """Return where a rate stands on an axis from 0 to ``top``; None where nothing was counted."""
     if rate.of <= 0 or top <= 0:
         return None
-    low, mean, high = (_across(_bounded(v / top)) for v in (rate.low, rate.mean, rate.high))
-    return Whisker(low=low, mean=mean, high=high)
+    return Whisker(*(_across(_bound(v / top)) for v in (rate.low, rate.mean, rate.high)))
 
 
 def share_width(times: int, most: int) -> str:
     """Return the width of a bar for ``times`` where the longest stands for ``most``."""
-    return _across(_bounded(times / most)) if most > 0 else _across(0)
+    return _across(_bound(times / most)) if most > 0 else _across(0)
 
 
 def percent(share: float) -> str:
@@ -197,7 +183,7 @@ def round_up(most: int) -> int:
     power = 1
     while power * 10 < most:
         power *= 10
-    return next(power * step for step in _STEPS if power * step >= most)
+    return next(power * step for step in (1, 2, 5, 10) if power * step >= most)
 
 
 def describe_amounts(weeks: Sequence[str], amounts: Sequence[int]) -> str:
@@ -206,8 +192,9 @@ def describe_amounts(weeks: Sequence[str], amounts: Sequence[int]) -> str:
         return "None in any week."
     most = max(amounts)
     when = weeks[list(amounts).index(most)]
+    total = f"{sum(amounts):,} in {counted(len(weeks), 'week')}"
     return (
-        f"{sum(amounts):,} in {_weeks(len(weeks))}; the peak, {most:,}, in the week from {when}; "
+        f"{total}; the peak, {most:,}, in the week from {when}; "
         f"{amounts[-1]:,} in the last week, from {weeks[-1]}."
     )
 
@@ -219,23 +206,19 @@ def describe_shares(weeks: Sequence[str], shares: Sequence[float | None]) -> str
         return "Unknown in every week."
     lowest, highest = min(known), max(known)
     return (
-        f"Known in {len(known)} of {_weeks(len(weeks))}: between {percent(lowest[0])} (week from "
-        f"{lowest[1]}) and {percent(highest[0])} (week from {highest[1]}), "
+        f"Known in {len(known)} of {counted(len(weeks), 'week')}: between {percent(lowest[0])} "
+        f"(week from {lowest[1]}) and {percent(highest[0])} (week from {highest[1]}), "
         f"lately {percent(known[-1][0])}."
     )
 
 
-def _weeks(count: int) -> str:
-    return "1 week" if count == 1 else f"{count} weeks"
-
-
-def _labels(weeks: Sequence[str]) -> tuple[str, ...]:
+def _label(weeks: Sequence[str]) -> tuple[str, ...]:
     """Return the first week, the last, and the middle one where there is one: evenly apart."""
     places = sorted({0, *([len(weeks) // 2] if len(weeks) % 2 else ()), len(weeks) - 1})
     return tuple(weeks[place] for place in places) if weeks else ()
 
 
-def _bounded(share: float) -> float:
+def _bound(share: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
@@ -266,32 +249,26 @@ ROWS = 20
 _TOTAL_LINES = 8
 _LONGEST = 160
 """Characters of a title that are shown."""
-
-_VERDICTS = (
-    (
-        "harms",
-        "bad",
-        "✗",
+_EXTREMES = {0: "<1", 100: ">99"}
+_VERDICTS = {
+    "harms": (
+        *("bad", "✗"),
         "The mistake is more frequent with the card, or people marked it as harmful.",
     ),
-    ("helps", "good", "✓", "The mistake is less frequent with the card than before it."),
-    ("no effect", "warn", "=", "Injected often enough to tell, but the mistake keeps coming back."),
-    (
-        "too early",
-        "",
-        "…",
-        "Too few sessions with the card to tell, or none before it.",
+    "helps": ("good", "✓", "The mistake is less frequent with the card than before it."),
+    "no effect": (
+        *("warn", "="),
+        "Injected often enough to tell, but the mistake keeps coming back.",
     ),
-)
-"""Verdict, tone, mark, meaning; in the order in which they ask for a look."""
-
-_PROPOSALS = (
-    ("archive", "bad", "harmful or outdated cards", "lessons archive ID"),
-    ("edit", "warn", "injected but not followed", ""),
-    ("promote", "good", "mistakes that keep coming back", ""),
-)
-"""Proposal, tone, meaning, command."""
-
+    "too early": ("", "…", "Too few sessions with the card to tell, or none before it."),
+}
+"""Verdict → tone, mark, meaning; in the order in which they ask for a look."""
+_PROPOSALS = {
+    "archive": ("bad", "harmful or outdated cards", "lessons archive ID"),
+    "edit": ("warn", "injected but not followed", ""),
+    "promote": ("good", "mistakes that keep coming back", ""),
+}
+"""Proposal → tone, meaning, command."""
 _METHOD = (
     "Each card is compared with itself. The upper, grey bar covers the sessions before its first "
     "day in which it would have been injected: the share in which its mistake was seen. The lower "
@@ -299,63 +276,15 @@ _METHOD = (
     "holds the true share with 90\u00a0% probability (a Beta posterior). With few sessions the "
     "bar is long."
 )
-
-_PARTS = (
-    ("time", "Over time"),
-    ("todo", "Proposals"),
-    ("effect", "Cards by effect"),
-    ("noisy", "Noisy cards"),
-    ("never", "Never used"),
-    ("what", "Contents of the brain"),
-)
-
-_TOTALS = (
-    ("by_kind", "By kind"),
-    ("by_severity", "By severity"),
-    ("by_stage", "By stage"),
-    ("by_project", "By project"),
-    ("by_source", "By source"),
-    ("by_status", "By status"),
-)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """One card, in words."""
-
-    title: str
-    about: str
-    href: str
-    given: str
-    sessions: str
-    addressed: str
-    checked: str
-    tokens: str
-    change: tuple[str, ...]
-    """How often the mistake came before and after; none where that is not known."""
-    before: Whisker | None
-    after: Whisker | None
-    prevents: str
-    marks: str
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
-    """Rows under one heading."""
-
-    name: str = ""
-    tone: str = ""
-    mark: str = ""
-    what: str = ""
-    command: str = ""
-    count: str = ""
-    tone_of_bars: str = ""
-    rows: tuple[Row, ...] = ()
-    axis: str = ""
-    """What the bars of these rows reach from and to."""
-    more: int = 0
-    """Rows left out."""
+_PARTS = {
+    "time": "Over time",
+    "todo": "Proposals",
+    "effect": "Cards by effect",
+    "noisy": "Noisy cards",
+    "never": "Never used",
+    "what": "Contents of the brain",
+}
+_TOTALS = ("kind", "severity", "stage", "project", "source", "status")
 
 
 def build_page(
@@ -376,7 +305,24 @@ def build_page(
     ``rows`` bounds each list, ``home`` is the address of a page to go back to. Every text is
     shown as text, whatever it holds.
     """
-    make = _Rows(overview, link, rows)
+
+    def group(effects: Sequence[Effect], **words: str) -> dict[str, object]:
+        return {**_group(effects, link, max(rows, 1)), **words}
+
+    never = never_used(overview)
+    none = "None. No card asks to be edited, archived or promoted."
+    if not overview.injections:
+        none = "None yet. Proposals need some weeks of use."
+    verdicts = []
+    for name, (tone, mark, what) in _VERDICTS.items():
+        if found := [effect for effect in overview.effects if effect.verdict == name]:
+            words = {"tone": tone, "mark": mark, "what": what, "count": counted(len(found), "card")}
+            bars = name.replace(" ", "-")
+            verdicts.append(group(found, name=name, tone_of_bars=bars, **words))
+    proposals = []
+    for name, (tone, what, command) in _PROPOSALS.items():
+        if found := [effect for effect in overview.effects if effect.proposal == name]:
+            proposals.append(group(found, name=name, tone=tone, what=what, command=command))
     page = _compile(template).render(
         style_hash=style_hash(template),
         home=home,
@@ -385,18 +331,15 @@ def build_page(
         scope=clean_line(scope),
         overview=overview,
         lead=describe(overview, scope=scope),
-        parts=_PARTS,
+        parts=_PARTS.items(),
         tiles=_tiles(overview),
         charts=_charts(overview.periods) if overview.injections or overview.recurrences else (),
         weeks=[_week(period) for period in reversed(overview.periods)],
-        proposals={"groups": make.proposals(), "none": _no_proposal(overview)},
+        proposals={"groups": proposals, "none": none},
         method=_METHOD,
-        verdicts=make.verdicts(),
-        noisy=make.group(noisy(overview)),
-        never={
-            **as_data(make.group(never := never_used(overview))),
-            "count": "1 card has" if len(never) == 1 else f"{len(never):,} cards have",
-        },
+        verdicts=verdicts,
+        noisy=group(noisy(overview)),
+        never=group(never, count="1 card has" if len(never) == 1 else f"{len(never):,} cards have"),
         totals=_totals(overview),
     )
     return redact(page)
@@ -406,109 +349,81 @@ def describe(overview: Overview, *, scope: str = "") -> str:
     """Return what an overview, limited to ``scope``, says in a few sentences."""
     if not overview.cards:
         return "No cards match." if scope else "This brain is empty."
-    cards = _count(overview.cards, "card")
+    cards = counted(overview.cards, "card")
     if not overview.injections:
-        if overview.cards == 1:
-            return "1 card, not injected yet."
-        return f"{cards}, none of them injected yet."
-    given = "once" if overview.injections == 1 else f"{overview.injections:,} times"
-    said = f"{cards}. In {_count(overview.sessions, 'session')}, lessons were injected {given}."
+        none = "not injected yet" if overview.cards == 1 else "none of them injected yet"
+        return f"{cards}, {none}."
+    given = _times(overview.injections)
+    said = f"{cards}. In {counted(overview.sessions, 'session')}, lessons were injected {given}."
     if overview.checked:
         said += (
-            f" Of {_count(overview.checked, 'checklist item')} checked, "
+            f" Of {counted(overview.checked, 'checklist item')} checked, "
             f"{_share(overview.addressed, overview.checked)} were addressed."
         )
     if overview.recurrences:
-        again = "once" if overview.recurrences == 1 else f"{overview.recurrences:,} times"
-        return f"{said} A mistake came back {again}."
+        return f"{said} A mistake came back {_times(overview.recurrences)}."
     # Outside of a session nobody looks whether a mistake comes back.
     return f"{said} No mistake came back." if overview.sessions else said
 
 
-class _Rows:
-    """Makes rows of effects, all of them on the same axis."""
-
-    def __init__(self, overview: Overview, link: Callable[[Effect], str], limit: int) -> None:
-        self._effects = overview.effects
-        self._link = link
-        self._limit = max(limit, 1)
-
-    def group(self, effects: Sequence[Effect], **words: str) -> Group:
-        shown = effects[: self._limit]
-        highs = [r.high for e in shown for r in (e.before, e.after) if r.of]
-        top = min(math.ceil(10 * max(highs, default=1.0)) / 10, 1.0)
-        return Group(
-            rows=tuple(self._row(effect, top) for effect in shown),
-            axis=f"0 to {percent(top)}",
-            more=len(effects) - len(shown),
-            **words,
-        )
-
-    def verdicts(self) -> list[Group]:
-        groups = []
-        for name, tone, mark, what in _VERDICTS:
-            found = [effect for effect in self._effects if effect.verdict == name]
-            if found:
-                words = {"name": name, "tone": tone, "mark": mark, "what": what}
-                count = _count(len(found), "card")
-                bars = name.replace(" ", "-")
-                groups.append(self.group(found, count=count, tone_of_bars=bars, **words))
-        return groups
-
-    def proposals(self) -> list[Group]:
-        groups = []
-        for name, tone, what, command in _PROPOSALS:
-            found = [effect for effect in self._effects if effect.proposal == name]
-            if found:
-                groups.append(self.group(found, name=name, tone=tone, what=what, command=command))
-        return groups
-
-    def _row(self, effect: Effect, top: float) -> Row:
-        card = effect.card
-        before, after = effect.before.of > 0, effect.after.of > 0
-        return Row(
-            title=_cut(clean_line(card.title) or clean_line(card.id)),
-            about=clean_line(" · ".join(_about(effect))),
-            href=self._link(effect),
-            given=f"{effect.injections:,}×" if effect.injections else "",
-            sessions=f"in {_count(effect.sessions, 'session')}",
-            addressed=_share(effect.addressed, effect.checked),
-            checked=f"of {effect.checked:,}",
-            tokens=f"{effect.tokens:,}",
-            change=tuple(_change(effect)) if before or after else (),
-            before=place_whisker(effect.before, top=top),
-            after=place_whisker(effect.after, top=top),
-            prevents=_chance(effect.prevents) if before and after else "",
-            marks=_marks(effect),
-            reason=_sentence(clean_line(effect.reason)),
-        )
+def _group(
+    effects: Sequence[Effect], link: Callable[[Effect], str], limit: int
+) -> dict[str, object]:
+    """Return the rows under one heading, all of them on the same axis, and how many are left."""
+    shown = effects[:limit]
+    highs = [rate.high for one in shown for rate in (one.before, one.after) if rate.of]
+    top = min(math.ceil(10 * max(highs, default=1.0)) / 10, 1.0)
+    return {
+        "rows": [_row(effect, link(effect), top) for effect in shown],
+        "axis": f"0 to {percent(top)}",
+        "more": len(effects) - len(shown),
+    }
 
 
-def _about(effect: Effect) -> Iterator[str]:
+def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
+    """Return one card in words; ``top`` is where the axis of its bars ends."""
     card = effect.card
-    yield effect.name
+    about = [effect.name]
     if card.severity != "medium":
-        yield card.severity
+        about.append(card.severity)
     if card.occurrences > 1:
-        yield f"seen {card.occurrences:,}×"
+        about.append(f"seen {card.occurrences:,}×")
     if card.status != "active":
-        yield card.status
+        about.append(card.status)
     if added := tell_added([effect]):
-        yield f"{added}, by its patterns in git"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+        about.append(f"{added}, by its patterns in git")
+    title = clean_line(card.title) or clean_line(card.id)
+    if len(title) > _LONGEST:
+        title = f"{title[: _LONGEST - 1].rstrip()}…"
+    rates = {"before": effect.before, "after": effect.after}
+    change = []
+    for when, rate in rates.items() if any(rate.of for rate in rates.values()) else ():
+        low, high = round(100 * rate.low), round(100 * rate.high)
+        known = f"{rate.times:,} of {rate.of:,} ({low}–{high}{PERCENT})"
+        change.append(f"{when} {known if rate.of else 'not known'}")
+    chance = round(100 * effect.prevents)
+    prevents = f"{_EXTREMES.get(chance, str(chance))}{PERCENT}"
+    marks = ((effect.helpful, "helpful"), (effect.harmful, "harmful"))
+    reason = clean_line(effect.reason)
+    return {
+        "title": title,
+        "about": clean_line(" · ".join(about)),
+        "href": href,
+        "given": f"{effect.injections:,}×" if effect.injections else "",
+        "sessions": f"in {counted(effect.sessions, 'session')}",
+        "addressed": _share(effect.addressed, effect.checked),
+        "checked": f"of {effect.checked:,}",
+        "tokens": f"{effect.tokens:,}",
+        "change": change,
+        **{when: place_whisker(rate, top=top) for when, rate in rates.items()},
+        "prevents": prevents if all(rate.of for rate in rates.values()) else "",
+        "marks": ", ".join(f"{times:,}\u00a0{word}" for times, word in marks if times),
+        "reason": f"{reason[0].upper()}{reason[1:]}." if reason else "",
+    }
 
 
 @lru_cache(maxsize=1)
 def _compile(template: str) -> Template:
-    from jinja2 import Environment, StrictUndefined
-
     return Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     ).from_string(template)
@@ -522,28 +437,19 @@ def style_hash(template: str) -> str:
 
 
 def _tiles(overview: Overview) -> list[dict[str, str]]:
-    beside = [
-        _count(number, what)
-        for number, what in ((overview.notes, "note"), (overview.drafts, "draft"))
-        if number
-    ]
+    numbers = ((overview.notes, "note"), (overview.drafts, "draft"))
+    beside = " and ".join(counted(number, what) for number, what in numbers if number)
     each = round(overview.tokens / overview.injections) if overview.injections else 0
-    tiles = [
-        ("Cards", f"{overview.cards:,}", f"plus {' and '.join(beside)}" if beside else "in total"),
+    tokens = f"{overview.tokens:,} tokens, {each:,} each" if each else "into agents"
+    checked = f"of {overview.checked:,} checked" if overview.checked else "none checked yet"
+    tiles = (
+        ("Cards", f"{overview.cards:,}", f"plus {beside}" if beside else "in total"),
         ("Mistakes recorded", f"{overview.occurrences:,}", "sum of occurrences"),
         ("Sessions", f"{overview.sessions:,}", "with hooks"),
-        (
-            "Injected",
-            f"{overview.injections:,}",
-            f"{overview.tokens:,} tokens, {each:,} each" if each else "into agents",
-        ),
-        (
-            "Items addressed",
-            _share(overview.addressed, overview.checked) or "–",
-            f"of {overview.checked:,} checked" if overview.checked else "none checked yet",
-        ),
+        ("Injected", f"{overview.injections:,}", tokens),
+        ("Items addressed", _share(overview.addressed, overview.checked) or "–", checked),
         ("Came back", f"{overview.recurrences:,}", "mistakes seen despite their card"),
-    ]
+    )
     return [{"name": name, "value": value, "note": note} for name, value, note in tiles]
 
 
@@ -551,7 +457,6 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
     weeks = [period.start for period in periods]
     if not weeks:
         return ()
-    shares = [period.addressed / period.checked if period.checked else None for period in periods]
     return (
         draw_amounts(
             weeks,
@@ -570,7 +475,7 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
         ),
         draw_shares(
             weeks,
-            shares,
+            [period.addressed / period.checked if period.checked else None for period in periods],
             name="addressed",
             title="Checklist items addressed",
             summary="share of those checked",
@@ -590,8 +495,8 @@ def _week(period: Period) -> dict[str, str]:
 
 def _totals(overview: Overview) -> list[dict[str, object]]:
     totals: list[dict[str, object]] = []
-    for field, name in _TOTALS:
-        counts: Sequence[tuple[str, int]] = getattr(overview, field)
+    for name in _TOTALS:
+        counts: Sequence[tuple[str, int]] = getattr(overview, f"by_{name}")
         lines = [(clean_line(what) or "none", times) for what, times in counts[:_TOTAL_LINES]]
         if rest := sum(times for _what, times in counts[_TOTAL_LINES:]):
             lines.append((f"{len(counts) - _TOTAL_LINES:,} others", rest))
@@ -601,37 +506,13 @@ def _totals(overview: Overview) -> list[dict[str, object]]:
                 {"name": what, "times": f"{times:,}", "width": share_width(times, most)}
                 for what, times in lines
             ]
-            totals.append({"name": name, "lines": shown})
+            totals.append({"name": f"By {name}", "lines": shown})
     return totals
-
-
-def _no_proposal(overview: Overview) -> str:
-    if not overview.injections:
-        return "None yet. Proposals need some weeks of use."
-    return "None. No card asks to be edited, archived or promoted."
-
-
-def _change(effect: Effect) -> Iterator[str]:
-    for when, rate in (("before", effect.before), ("after", effect.after)):
-        low, high = round(100 * rate.low), round(100 * rate.high)
-        known = f"{rate.times:,} of {rate.of:,} ({low}–{high}{PERCENT})"
-        yield f"{when} {known if rate.of else 'not known'}"
-
-
-def _chance(share: float) -> str:
-    rounded = round(100 * share)
-    bounds = {0: "<1", 100: ">99"}
-    return f"{bounds.get(rounded, rounded)}{PERCENT}"
-
-
-def _marks(effect: Effect) -> str:
-    signs = ((effect.helpful, "helpful"), (effect.harmful, "harmful"))
-    return ", ".join(f"{times:,}\u00a0{word}" for times, word in signs if times)
 
 
 def _share(part: int, whole: int) -> str:
     return percent(part / whole) if whole else ""
 
 
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import counted
-from lessons_kb.tui.actions import CARDS, DRAFTS, Actions, Board, Outcome
+from lessons_kb.tui.actions import BOTH, CARDS, DRAFTS, Actions, Board, Outcome
 from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row, RowSource, cells
 
 ROWS = 20
 """Rows that a list shows at once."""
-
 HELP = """\
 list [WORDS]      cards that hold all of the words, numbered
 drafts [WORDS]    drafts that wait, numbered
@@ -33,6 +32,15 @@ help              this page
 quit              leave (so does the end of the input)
 
 N is a number of the last list, or the id of a row in it."""
+_LISTS = {"list": CARDS, "drafts": DRAFTS}
+_OF_ROWS = {
+    **dict.fromkeys(("show", "edit"), BOTH),
+    **dict.fromkeys(("bump", "ignore", "archive", "restore", "delete"), (CARDS,)),
+    **dict.fromkeys(("accept", "merge", "discard"), (DRAFTS,)),
+}
+"""Command → the tabs it works on."""
+COMMANDS = (*_LISTS, *_OF_ROWS, "more", "undo", "help", "quit")
+"""All that there are."""
 
 
 def run_prompt(
@@ -52,9 +60,9 @@ class _Prompt:
 
     def __init__(self, source: RowSource, write: Callable[[str], None], today: dt.date) -> None:
         self._source = source
-        self.write = write
+        self._write = write
         self._today = today
-        self.actions = Actions(source)
+        self._actions = Actions(source)
         self._board = Board()
         self._listed: tuple[str, ...] = ()
         """Names of the rows of the last list, as they were numbered."""
@@ -66,12 +74,11 @@ class _Prompt:
         self._source.load_effects()
         self._board.set(CARDS, self._source.load())
         self._board.set(DRAFTS, self._source.load_drafts())
-        counts = self._board.counts
-        self.write(
-            f"{counted(counts[CARDS], 'card')}, {counted(counts[DRAFTS], 'draft')}; "
-            "`help` lists the commands"
+        cards, drafts = (len(self._board.rows[tab]) for tab in BOTH)
+        self._write(
+            f"{counted(cards, 'card')}, {counted(drafts, 'draft')}; `help` lists the commands"
         )
-        self.list_rows(CARDS, "")
+        self._list(CARDS, "")
         refused = 0
         for line in lines:
             words = line.split()
@@ -83,24 +90,57 @@ class _Prompt:
                 self._obey(words[0].lower(), words[1:])
             except LessonsError as error:
                 refused += 1
-                self.write(f"not done: {error}")
+                self._write(f"not done: {error}")
         return refused
 
     def _obey(self, command: str, words: Sequence[str]) -> None:
-        if command in _OF_LISTS:
-            _OF_LISTS[command](self, words)
-            return
-        if command not in _OF_ROWS:
+        if command in _LISTS:
+            self._list(_LISTS[command], " ".join(words))
+        elif command == "more":
+            self._more()
+        elif command == "undo":
+            self._take(self._actions.undo())
+        elif command == "help":
+            self._write(HELP)
+        elif command not in _OF_ROWS:
             raise InputError(f"unknown command {command!r}; see `help`")
-        if not words:
+        elif not words:
             raise InputError(f"{command} needs a number, such as `{command} 1`")
-        tab, work = _OF_ROWS[command]
-        row = self._find(words[0])
-        if tab and tab != self._board.tab:
-            raise InputError(f"{command} works on {tab}; list them with `{_LISTS[tab]}`")
-        outcome = work(self, row, words[1:])
-        if outcome is not None:
-            self.take(outcome)
+        else:
+            row = self._find(words[0])
+            tab = self._board.tab
+            if tab not in _OF_ROWS[command]:
+                other = next(one for one in BOTH if one != tab)
+                raise InputError(f"{command} works on {other}; list them with `{_list_of(other)}`")
+            if command == "show":
+                self._show(row)
+            else:
+                self._take(self._do(command, row, words[1:]))
+
+    def _do(self, command: str, row: Row, words: Sequence[str]) -> Outcome:
+        match command:
+            case "edit":
+                return self._actions.edit(row, open_editor)
+            case "accept":
+                return self._accept(row, on_duplicate="new" if "new" in words else "fail")
+            case "merge" if words:
+                return self._actions.merge(row, words[0])
+            case "merge":
+                near = self._source.nearest(row.draft) if row.draft else ()
+                hint = f", such as {near[0].id}" if near else ""
+                raise InputError(f"merge needs the id of a card{hint}")
+            case "delete" | "discard" if list(words) != ["yes"]:
+                raise InputError(f"add `yes` to confirm for {row.name}; undo brings it back")
+        return self._actions.do(command, row)
+
+    def _accept(self, row: Row, *, on_duplicate: str) -> Outcome:
+        try:
+            return self._actions.accept(row, on_duplicate=on_duplicate)
+        except DuplicateCard as error:
+            raise InputError(
+                f"{str(error).partition(';')[0]}; `merge {row.name} {error.existing}` counts it "
+                f"there, `accept {row.name} new` writes a second card"
+            ) from None
 
     def _find(self, word: str) -> Row:
         names = self._listed
@@ -115,107 +155,53 @@ class _Prompt:
         for row in self._board.rows[self._board.tab]:
             if row.name == found[0]:
                 return row
-        raise InputError(f"{found[0]} no longer exists; see `{_LISTS[self._board.tab]}`")
+        raise InputError(f"{found[0]} no longer exists; see `{_list_of(self._board.tab)}`")
 
-    def take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: Outcome) -> None:
         """Change the lists as an action says and tell the user."""
         self._board.take(outcome)
         if outcome.drafts:
             self._board.set(DRAFTS, self._source.load_drafts())
-        self.write(outcome.line)
+        self._write(outcome.line)
 
-    def list_rows(self, tab: str, words: str) -> None:
+    def _list(self, tab: str, words: str) -> None:
         """Show the first rows of a tab that hold all of some words."""
         self._board.tab = tab
-        self._board.typed = words
+        self._board.filters[tab] = words
         self._listed = tuple(row.name for row in self._board.shown())
         self._shown = 0
-        self.more()
+        self._more()
 
-    def more(self) -> None:
+    def _more(self) -> None:
         """Show the next rows."""
-        names = self._listed
+        names, tab = self._listed, self._board.tab
         part = names[self._shown : self._shown + ROWS]
         if not part:
-            what = "no more" if names else f"no {self._board.tab}"
-            wanted = f" that hold {self._board.typed!r}" if self._board.typed and not names else ""
-            self.write(what + wanted)
+            words = self._board.filters[tab]
+            nothing = f"no {tab}" + (f" that hold {words!r}" if words else "")
+            self._write("no more" if names else nothing)
             return
-        there = {row.name: row for row in self._board.rows[self._board.tab]}
-        columns = CARD_COLUMNS if self._board.tab == CARDS else DRAFT_COLUMNS
+        there = {row.name: row for row in self._board.rows[tab]}
+        columns = CARD_COLUMNS if tab == CARDS else DRAFT_COLUMNS
         for number, name in enumerate(part, self._shown + 1):
-            if name not in there:
-                continue
-            texts = zip(columns, cells(there[name], self._today), strict=True)
-            padded = (
-                text.rjust(column.width) if column.right else text.ljust(column.width)
-                for column, text in texts
-            )
-            self.write(f"{number:>5}  {'  '.join(padded)}".rstrip())
+            if name in there:
+                texts = zip(columns, cells(there[name], self._today), strict=True)
+                padded = (
+                    text.rjust(column.width) if column.right else text.ljust(column.width)
+                    for column, text in texts
+                )
+                self._write(f"{number:>5}  {'  '.join(padded)}".rstrip())
         self._shown += len(part)
         if self._shown < len(names):
-            self.write(f"{self._shown} of {len(names)}; `more` shows more")
+            self._write(f"{self._shown} of {len(names)}; `more` shows more")
 
-    def show(self, row: Row) -> None:
+    def _show(self, row: Row) -> None:
         """Show what a preview would."""
-        if row.draft is not None:
-            view = self._source.look_draft(row.draft)
-        else:
-            _now, view = self._source.look(row)
+        _now, view = self._source.look(row)
         lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
-        self.write("\n".join([*lines, "", view.text.strip("\n")]).rstrip())
-
-    def edit(self, row: Row) -> Outcome:
-        """Open a row in the editor."""
-        return self.actions.edit(row, open_editor)
-
-    def accept(self, row: Row, words: Sequence[str]) -> Outcome:
-        """Make a draft a card."""
-        try:
-            rule = "new" if "new" in words else "fail"
-            return self.actions.accept(row, on_duplicate=rule)
-        except DuplicateCard as error:
-            reason = str(error).partition(";")[0]
-            raise InputError(
-                f"{reason}; `merge {row.name} {error.existing}` counts it there, "
-                f"`accept {row.name} new` writes a second card"
-            ) from None
-
-    def merge(self, row: Row, words: Sequence[str]) -> Outcome:
-        """Count a draft on the card named first."""
-        if words:
-            return self.actions.merge(row, words[0])
-        near = self._source.nearest(row.draft) if row.draft else ()
-        hint = f", such as {near[0].id}" if near else ""
-        raise InputError(f"merge needs the id of a card{hint}")
-
-    def sure(self, row: Row, words: Sequence[str], act: Callable[[Row], Outcome]) -> Outcome:
-        """Do what asks for a `yes`."""
-        if list(words) != ["yes"]:
-            raise InputError(f"add `yes` to confirm for {row.name}; undo brings it back")
-        return act(row)
+        self._write("\n".join([*lines, "", view.text.strip("\n")]).rstrip())
 
 
-_LISTS = {CARDS: "list", DRAFTS: "drafts"}
-_OF_LISTS: Mapping[str, Callable[[_Prompt, Sequence[str]], object]] = {
-    "list": lambda p, words: p.list_rows(CARDS, " ".join(words)),
-    "drafts": lambda p, words: p.list_rows(DRAFTS, " ".join(words)),
-    "more": lambda p, _words: p.more(),
-    "undo": lambda p, _words: p.take(p.actions.undo()),
-    "help": lambda p, _words: p.write(HELP),
-}
-_OF_ROWS: Mapping[str, tuple[str, Callable[[_Prompt, Row, Sequence[str]], Outcome | None]]] = {
-    "show": ("", lambda p, row, _words: p.show(row)),
-    "edit": ("", lambda p, row, _words: p.edit(row)),
-    "bump": (CARDS, lambda p, row, _words: p.actions.bump(row)),
-    "ignore": (CARDS, lambda p, row, _words: p.actions.set_status(row, "ignored")),
-    "archive": (CARDS, lambda p, row, _words: p.actions.set_status(row, "archived")),
-    "restore": (CARDS, lambda p, row, _words: p.actions.set_status(row, "active")),
-    "delete": (CARDS, lambda p, row, words: p.sure(row, words, p.actions.delete)),
-    "accept": (DRAFTS, lambda p, row, words: p.accept(row, words)),
-    "merge": (DRAFTS, lambda p, row, words: p.merge(row, words)),
-    "discard": (DRAFTS, lambda p, row, words: p.sure(row, words, p.actions.discard)),
-}
-"""Command → the tab it belongs to, "" for both, and what it does."""
-COMMANDS = (*_OF_LISTS, *_OF_ROWS, "quit")
-"""All that there are."""
+def _list_of(tab: str) -> str:
+    """Return the command that lists a tab."""
+    return next(command for command, listed in _LISTS.items() if listed == tab)

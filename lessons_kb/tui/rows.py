@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
@@ -23,120 +24,19 @@ from lessons_kb.render import age, finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line
 
-MAX_SHOWN = 20_000
-"""Characters of a file that a preview draws."""
-_MAX_RAW = 4_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class View:
-    """What a preview shows of a row."""
-
-    title: str
-    facts: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    text: str = ""
-    markdown: bool = True
-    """False: the text is shown as it stands."""
-
-
-def card_view(card: Card, body: str, findings: Sequence[Finding], effect: Effect | None) -> View:
-    """Return the view of a usable card; ``body`` is its Markdown."""
-    return View(
-        title=clean_line(card.title),
-        facts=(*_facts(card), *_measured(effect)),
-        warnings=tuple(map(finding_line, findings)),
-        text=re.sub(r"\A\s*# [^\n]*\n?", "", clean(body[:MAX_SHOWN])),  # the title stands above it
-    )
-
-
-def broken_view(path: str, raw: str, findings: Sequence[Finding]) -> View:
-    """Return the view of a file that cannot be used until it is fixed."""
-    return View(
-        title=clean_line(path),
-        facts=("not valid; press e to open and fix it",),
-        warnings=tuple(map(finding_line, findings)),
-        text=clean(raw[:_MAX_RAW]),
-        markdown=False,
-    )
-
-
-def draft_view(draft: Draft, alike: Sequence[str]) -> View:
-    """Return the view of a draft; ``alike`` says which cards are like it, a line each."""
-    facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
-    if draft.card:
-        facts.append(f"the same mistake is already the card {clean_line(draft.card)}")
-    facts += map(clean_line, alike)
-    header, body = _split(draft.text[:MAX_SHOWN])
-    symptoms = re.findall(r"(?m)^symptoms:.*(?:\n[ \t]+-.*)*", header)
-    shown = "".join(f"`{clean_line(found)}`\n\n" for found in symptoms)
-    return View(
-        title=clean_line(draft.title),
-        facts=tuple(facts),
-        warnings=tuple(f"missing: {line}" for line in draft.missing),
-        text=shown + clean(_with_guidance(body)),
-    )
-
-
-def _facts(card: Card) -> tuple[str, ...]:
-    last = card.last_seen or card.created
-    told = (
-        *(card.kind, card.severity, card.status, f"seen {card.occurrences}×"),
-        f"last {last}" if last else "",
-        "written by a trigger" if card.source == "auto" else "",
-    )
-    scope = {
-        "project": card.project or "",
-        "stage": ", ".join(card.stages),
-        "topics": ", ".join(card.topics),
-        "paths": ", ".join(card.paths),
-    }
-    where = " · ".join(f"{key} {value}" for key, value in scope.items() if value)
-    lines = (clean_line(card.id), " · ".join(filter(None, told)), clean_line(where))
-    return tuple(filter(None, lines))
-
-
-def _measured(effect: Effect | None) -> tuple[str, ...]:
-    if effect is None:
-        return ()
-    if not effect.injections:
-        return ("never injected yet",)
-    line = f"{effect.verdict}: injected {effect.injections}×"
-    if effect.checked:
-        line += f", {effect.addressed} of {effect.checked} items addressed"
-    line += f", seen again {effect.recurrences}×"
-    if effect.helpful or effect.harmful:
-        line += f", marked helpful {effect.helpful}×, harmful {effect.harmful}×"
-    proposed = f"proposed: {effect.proposal}; {effect.reason}" if effect.proposal else ""
-    return tuple(filter(None, (line, clean_line(proposed))))
-
-
-def _split(text: str) -> tuple[str, str]:
-    """Return the header's lines and the body of a draft, which our own template began."""
-    found = re.match(r"\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", text, re.DOTALL | re.MULTILINE)
-    return (found[1], text[found.end() :]) if found else ("", text)
-
-
-def _with_guidance(body: str) -> str:
-    """Return a template's text with the guidance of its comments visible."""
-
-    def shown(comment: re.Match[str]) -> str:
-        line = " ".join(comment[1].split())
-        return f"> … {line}" if line else ""
-
-    return re.sub(r"<!--(.*?)-->", shown, body, flags=re.DOTALL)
-
-
+_MAX_SHOWN, _MAX_RAW = 20_000, 4_000
+"""Characters of a file that a preview draws, and of one that cannot be used."""
+_MAX_BYTES = 100_000
+"""Of a file that cannot be used; more is not read."""
 BROKEN = "broken"
 """What a file is that cannot be used until it is fixed."""
-
 _RANKS: Mapping[str, int] = {BROKEN: 0, "active": 1, "ignored": 2, "archived": 3}
 _EFFECTS = ("harms", "no effect", "too early", "never used", "", "helps")
 """Verdicts in the order in which they call for a look."""
+_SHORT = {"never used": "unused"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a list; the last one, the title, takes the room that is left."""
 
     name: str
@@ -145,19 +45,19 @@ class Column:
 
 
 CARD_COLUMNS = (
-    Column(name="", width=1),
-    Column(name="seen", width=4, right=True),
-    Column(name="sev", width=6),
-    Column(name="last", width=4, right=True),
-    Column(name="effect", width=9),
-    Column(name="title"),
+    Column("", 1),
+    Column("seen", 4, right=True),
+    Column("sev", 6),
+    Column("last", 4, right=True),
+    Column("effect", 9),
+    Column("title"),
 )
 DRAFT_COLUMNS = (
-    Column(name="why", width=10),
-    Column(name="seen", width=4, right=True),
-    Column(name="lacks", width=5, right=True),
-    Column(name="last", width=4, right=True),
-    Column(name="title"),
+    Column("why", 10),
+    Column("seen", 4, right=True),
+    Column("lacks", 5, right=True),
+    Column("last", 4, right=True),
+    Column("title"),
 )
 
 
@@ -183,44 +83,19 @@ class Row:
     """What a filter looks at, folded."""
 
 
-def card_row(card: Card, *, name: str, layer: int = 0, troubles: int = 0, effect: str = "") -> Row:
-    """Return the row of a usable card."""
-    title = clean_line(card.title)
-    told = (title, card.id, card.kind, card.status, card.severity, card.source, effect)
-    scope = (card.project or "", *card.stages, *card.topics, *card.symptoms, *card.paths)
-    return Row(
-        name=name,
-        layer=layer,
-        path=card.id,
-        title=title,
-        status=card.status,
-        card=card,
-        troubles=troubles,
-        effect=effect,
-        words=fold(" ".join((*told, *scope))),
-    )
-
-
-def broken_row(path: str, *, name: str, layer: int = 0, troubles: int = 1) -> Row:
-    """Return the row of a file that cannot be used."""
-    title = clean_line(path)
-    words = fold(f"{title} {BROKEN}")
-    return Row(
-        name=name,
-        layer=layer,
-        path=path,
-        title=title,
-        status=BROKEN,
-        troubles=troubles,
-        words=words,
-    )
-
-
-def draft_row(draft: Draft) -> Row:
-    """Return the row of a draft."""
-    title = clean_line(draft.title)
-    words = fold(f"{title} {draft.id} {draft.kind}")
-    return Row(name=draft.id, path=draft.path, title=title, draft=draft, words=words)
+def cells(row: Row, today: dt.date) -> tuple[str, ...]:
+    """Return what stands in the columns of a row."""
+    if draft := row.draft:
+        date = dt.datetime.fromtimestamp(draft.at).date().isoformat()
+        lacks = str(len(draft.missing)) if draft.missing else ""
+        return (draft.kind, f"{draft.seen}×", lacks, age(date, today), row.title)
+    card = row.card
+    if card is None:
+        return ("✗", "", BROKEN, "", "", row.title)
+    mark = "!" if row.troubles else ""
+    shown = row.title if row.status == "active" else f"[{row.status}] {row.title}"
+    effect = _SHORT.get(row.effect, row.effect)
+    return (mark, f"{card.occurrences}×", card.severity, age(_last(row), today), effect, shown)
 
 
 def fold(text: str) -> str:
@@ -230,65 +105,93 @@ def fold(text: str) -> str:
 
 def filter_rows(rows: Sequence[Row], text: str) -> list[Row]:
     """Return the rows that hold every word of ``text``, in their order."""
-    found = list(rows)
-    for word in fold(text).split():
-        found = [row for row in found if word in row.words]
-    return found
+    words = fold(text).split()
+    return [row for row in rows if all(word in row.words for word in words)]
 
 
 def sort_rows(rows: Sequence[Row], order: str) -> list[Row]:
     """Return the rows by ORDERS; broken files first, cards put away last."""
-    key = ORDERS[order]
     found = sorted(rows, key=lambda row: row.path)
-    found.sort(key=key, reverse=order in _FALLING)
-    found.sort(key=lambda row: _RANKS.get(row.status, 1))
-    return found
+    found.sort(key=ORDERS[order], reverse=order in ("last", "seen"))
+    return sorted(found, key=lambda row: _RANKS.get(row.status, 1))
 
 
 def _last(row: Row) -> str:
     return (row.card.last_seen or row.card.created or "") if row.card else ""
 
 
-def _count(row: Row) -> int:
-    return row.card.occurrences if row.card else 0
-
-
-def _effect(row: Row) -> int:
-    return _EFFECTS.index(row.effect) if row.effect in _EFFECTS else len(_EFFECTS)
-
-
 ORDERS: Mapping[str, Callable[[Row], str | int]] = {
     "last": _last,
-    "seen": _count,
+    "seen": lambda row: row.card.occurrences if row.card else 0,
     "title": lambda row: fold(row.title),
-    "effect": _effect,
+    "effect": lambda row: (*_EFFECTS, row.effect).index(row.effect),
 }
 """Names of orders, which are names of columns."""
-_FALLING = ("last", "seen")
 
 
-_SHORT = {"never used": "unused"}
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """What a preview shows of a row."""
+
+    title: str
+    facts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    text: str = ""
+    markdown: bool = True
+    """False: the text is shown as it stands."""
 
 
-def cells(row: Row, today: dt.date) -> tuple[str, ...]:
-    """Return what stands in the columns of a row."""
-    if row.draft is not None:
-        draft = row.draft
-        date = dt.datetime.fromtimestamp(draft.at).date().isoformat()
-        lacks = str(len(draft.missing)) if draft.missing else ""
-        return (draft.kind, f"{draft.seen}×", lacks, age(date, today), row.title)
-    card = row.card
-    if card is None:
-        return ("✗", "", BROKEN, "", "", row.title)
-    mark = "!" if row.troubles else ""
-    shown = row.title if row.status == "active" else f"[{row.status}] {row.title}"
-    date = card.last_seen or card.created or ""
-    effect = _SHORT.get(row.effect, row.effect)
-    return (mark, f"{card.occurrences}×", card.severity, age(date, today), effect, shown)
+def _describe(card: Card) -> list[str]:
+    last = card.last_seen or card.created
+    told = [card.kind, card.severity, card.status, f"seen {card.occurrences}×"]
+    told += [f"last {last}"] if last else []
+    told += ["written by a trigger"] if card.source == "auto" else []
+    scope = {
+        "project": card.project or "",
+        "stage": ", ".join(card.stages),
+        "topics": ", ".join(card.topics),
+        "paths": ", ".join(card.paths),
+    }
+    where = " · ".join(f"{key} {value}" for key, value in scope.items() if value)
+    lines = (clean_line(card.id), " · ".join(told), clean_line(where))
+    return [line for line in lines if line]
 
 
-_MAX_BYTES = 100_000
-"""Of a file that cannot be used; more is not shown."""
+def _describe_effect(effect: Effect) -> list[str]:
+    if not effect.injections:
+        return ["never injected yet"]
+    line = f"{effect.verdict}: injected {effect.injections}×"
+    if effect.checked:
+        line += f", {effect.addressed} of {effect.checked} items addressed"
+    line += f", seen again {effect.recurrences}×"
+    if effect.helpful or effect.harmful:
+        line += f", marked helpful {effect.helpful}×, harmful {effect.harmful}×"
+    proposed = [f"proposed: {effect.proposal}; {effect.reason}"] if effect.proposal else []
+    return [line, *map(clean_line, proposed)]
+
+
+def _view_draft(draft: Draft, near: Sequence[str]) -> View:
+    """Return the view of a draft; ``near`` says which cards are like it, a line each."""
+    facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
+    if draft.card:
+        facts.append(f"the same mistake is already the card {clean_line(draft.card)}")
+    header, body = "", draft.text[:_MAX_SHOWN]
+    if found := re.match(r"(?ms)\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", body):
+        header, body = found[1], body[found.end() :]
+    symptoms = re.findall(r"(?m)^symptoms:.*(?:\n[ \t]+-.*)*", header)
+    shown = "".join(f"`{clean_line(found)}`\n\n" for found in symptoms)
+
+    def quote(comment: re.Match[str]) -> str:
+        """Make the template's guidance visible, which stands in comments."""
+        line = " ".join(comment[1].split())
+        return f"> … {line}" if line else ""
+
+    return View(
+        title=clean_line(draft.title),
+        facts=(*facts, *map(clean_line, near)),
+        warnings=tuple(f"missing: {line}" for line in draft.missing),
+        text=shown + clean(re.sub(r"(?s)<!--(.*?)-->", quote, body)),
+    )
 
 
 class RowSource:
@@ -315,52 +218,69 @@ class RowSource:
         self.brain.refresh(progress=progress, workers=max(1, min(4, os.cpu_count() or 1)))
         rows: list[Row] = []
         for number, layer in enumerate(self.brain.layers):
-            rows += self._load_layer(number, layer)
+            cards, findings, known = layer.read(
+                lambda one: (
+                    one.catalogue.all_cards(),
+                    one.catalogue.findings(),
+                    one.catalogue.numbers(),
+                )
+            )
+            troubles = Counter(finding.path for finding in findings if finding.level != "info")
+            rows += [
+                self.row_of(card, layer=number, troubles=troubles[card.id])
+                for card in cards
+                if card.kind != NOTE
+            ]
+            broken = sorted(known.keys() - {card.id for card in cards})
+            rows += [self._broken(path, number, troubles[path]) for path in broken]
         return tuple(rows)
 
     def load_drafts(self) -> tuple[Row, ...]:
         """Return a row for every open draft, newest first; what waits in the journal included."""
-        drafts = self.brain.drafts
-        drafts.collect()
-        return tuple(draft_row(draft) for draft in drafts.all())
+        self.brain.drafts.collect()
+        rows = []
+        for draft in self.brain.drafts.all():
+            title = clean_line(draft.title)
+            words = fold(f"{title} {draft.id} {draft.kind}")
+            rows.append(Row(name=draft.id, path=draft.path, title=title, draft=draft, words=words))
+        return tuple(rows)
 
     def load_effects(self) -> Mapping[str, str]:
         """Return name → verdict of every card that was measured; later rows show it too."""
         self._effects = {effect.name: effect for effect in self.brain.stats.overview().effects}
         return {name: effect.verdict for name, effect in self._effects.items()}
 
-    def look(self, row: Row) -> tuple[Row, View]:
-        """Return a card's row as its file is now, and what to show of it.
-
-        Raises CardNotFound when the file is gone.
-        """
-        document = self._read(row)
-        card = document.card
-        wrong = sum(finding.level != "info" for finding in document.findings)
-        if card is None:
-            now = broken_row(row.path, name=row.name, layer=row.layer, troubles=max(wrong, 1))
-            return now, broken_view(row.path, self._raw(row), document.findings)
-        findings = document.findings if card.kind == NOTE else check_card(document)
-        effect = self._effect(row.layer, card)
-        view = card_view(card, document.body, findings, effect)
-        return self.row_of(card, layer=row.layer, troubles=wrong), view
-
-    def look_draft(self, draft: Draft) -> View:
-        """Return what to show of a draft: what it lacks, which cards are like it, its text."""
-        found = self.brain.drafts.find_near_duplicates(draft)
-        return draft_view(draft, [one.reason for one in found])
-
-    def nearest(self, draft: Draft) -> tuple[Card, ...]:
-        """Return the cards into which a draft may be merged, best first."""
-        found = [one.card for one in self.brain.drafts.find_near_duplicates(draft)]
-        return tuple({card.id: card for card in found}.values())
-
     def row_of(self, card: Card, *, layer: int = 0, troubles: int = 0) -> Row:
         """Return the row of a card."""
         effect = self._effect(layer, card)
-        name = self.undoing.name_of(self.brain.layers[layer], card.id)
         verdict = effect.verdict if effect else ""
-        return card_row(card, name=name, layer=layer, troubles=troubles, effect=verdict)
+        title = clean_line(card.title)
+        told = (title, card.id, card.kind, card.status, card.severity, card.source, verdict)
+        scope = (card.project or "", *card.stages, *card.topics, *card.symptoms, *card.paths)
+        return Row(
+            name=self.undoing.name_of(self.brain.layers[layer], card.id),
+            layer=layer,
+            path=card.id,
+            title=title,
+            status=card.status,
+            card=card,
+            troubles=troubles,
+            effect=verdict,
+            words=fold(" ".join((*told, *scope))),
+        )
+
+    def _broken(self, path: str, layer: int, troubles: int) -> Row:
+        """Return the row of a file that cannot be used."""
+        title = clean_line(path)
+        return Row(
+            name=self.undoing.name_of(self.brain.layers[layer], path),
+            layer=layer,
+            path=path,
+            title=title,
+            status=BROKEN,
+            troubles=troubles,
+            words=fold(f"{title} {BROKEN}"),
+        )
 
     def row_named(self, name: str) -> Row:
         """Return the row of a file by the name of a row; CardNotFound where there is none."""
@@ -371,29 +291,45 @@ class RowSource:
                 return self.look(Row(name=name, layer=number, path=path, title=path))[0]
         raise CardNotFound(f"{name} no longer exists")
 
+    def look(self, row: Row) -> tuple[Row, View]:
+        """Return a row as its file is now, and what to show of it.
+
+        Raises CardNotFound when the file is gone.
+        """
+        if row.draft:
+            near = self.brain.drafts.find_near_duplicates(row.draft)
+            return row, _view_draft(row.draft, [one.reason for one in near])
+        document = self._read(row)
+        card = document.card
+        troubles = sum(finding.level != "info" for finding in document.findings)
+        if card is None:
+            return self._broken(row.path, row.layer, max(troubles, 1)), View(
+                title=clean_line(row.path),
+                facts=("not valid; press e to open and fix it",),
+                warnings=tuple(map(finding_line, document.findings)),
+                text=clean(self._read_raw(row)[:_MAX_RAW]),
+                markdown=False,
+            )
+        findings = document.findings if card.kind == NOTE else check_card(document)
+        effect = self._effect(row.layer, card)
+        body = clean(document.body[:_MAX_SHOWN])
+        view = View(
+            title=clean_line(card.title),
+            facts=(*_describe(card), *(_describe_effect(effect) if effect else ())),
+            warnings=tuple(map(finding_line, findings)),
+            text=re.sub(r"\A\s*# [^\n]*\n?", "", body),  # the title stands above it
+        )
+        return self.row_of(card, layer=row.layer, troubles=troubles), view
+
+    def nearest(self, draft: Draft) -> tuple[Card, ...]:
+        """Return the cards into which a draft may be merged, best first."""
+        found = [one.card for one in self.brain.drafts.find_near_duplicates(draft)]
+        return tuple({card.id: card for card in found}.values())
+
     def _effect(self, layer: int, card: Card) -> Effect | None:
         """Return what a card did; its name has an alias only where two brains have its id."""
         named = f"{self.brain.layers[layer].alias}:{card.id}"
         return self._effects.get(named) or self._effects.get(card.id)
-
-    def _load_layer(self, number: int, layer: Layer) -> list[Row]:
-        cards, findings, known = layer.read(
-            lambda one: (
-                one.catalogue.all_cards(),
-                one.catalogue.findings(),
-                one.catalogue.numbers(),
-            )
-        )
-        troubles = Counter(finding.path for finding in findings if finding.level != "info")
-        rows = [
-            self.row_of(card, layer=number, troubles=troubles[card.id])
-            for card in cards
-            if card.kind != NOTE
-        ]
-        for path in sorted(known.keys() - {card.id for card in cards}):
-            name = self.undoing.name_of(layer, path)
-            rows.append(broken_row(path, name=name, layer=number, troubles=troubles[path]))
-        return rows
 
     def _read(self, row: Row) -> Document:
         layer = self.brain.layers[row.layer]
@@ -414,7 +350,7 @@ class RowSource:
             )
             return Document(card=None, fields={}, findings=(finding,))
 
-    def _raw(self, row: Row) -> str:
+    def _read_raw(self, row: Row) -> str:
         try:
             data = read_bytes(self.brain.layers[row.layer].root, row.path, limit=_MAX_BYTES)
         except StorageError:

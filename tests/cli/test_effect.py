@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import pathlib
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -97,7 +98,7 @@ def test_what_a_program_reads_has_no_bars(shop: pathlib.Path, lessons: Callable[
 def test_a_terminal_gets_bars_and_sparks(
     shop: pathlib.Path, lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lessons_kb.cli.reports._drawn", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     shown = lessons("stats").out
     assert re.search(r"^injected .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from lessons_kb.cli.options import lay_out
+from lessons_kb.cli.output import lay_out
 
 COLUMNS = ("id", "stage", "count", "title", "last task", "age")
 SHORT = ("lessons/a.md", "", "1", "A title of some length that goes on and on for long", "", "2d")

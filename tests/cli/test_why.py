@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.cli.options import wrap
+from lessons_kb.cli.output import wrap
 
 Lessons = Callable[..., Any]
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "why.txt"

@@ -209,18 +209,16 @@ def test_trusted_it_may_speak_and_that_is_all(place: Place, figure: Any) -> None
 
 def known(commands: Any) -> list[list[str]]:
     """Leave out what this version has no command for."""
-    from lessons_kb.cli.main import app
+    from lessons_kb.cli.main import COMMANDS
 
-    names = {command.name for command in app.registered_commands}
-    return [list(command) for command in commands if command[0] in names]
+    return [list(command) for command in commands if command[0] in COMMANDS]
 
 
 def test_every_command_is_among_them(hostile: types.ModuleType) -> None:
-    from lessons_kb.cli.main import app
+    from lessons_kb.cli.main import COMMANDS
 
-    names = {c.name for c in app.registered_commands if not c.hidden}
     walked = {command[0] for command in (*hostile.COMMANDS, *hostile.WRITING)}
-    assert names - walked <= hostile.NOT_RUN
+    assert set(COMMANDS) - {"merge-driver"} - walked <= hostile.NOT_RUN
 
 
 @pytest.mark.slow
