@@ -208,7 +208,7 @@ class _Query:
         }
         self.length = log(max(len(evidence.terms), _FEWEST))
         parts = [self.weights.keys() & part for part in evidence.parts]
-        windows = [evidence.terms.keys()]
+        windows: list[Collection[str]] = [evidence.terms.keys()]
         if parts != [self.weights.keys()]:  # else the one part is all of it
             windows += [*parts, *(one | other for one, other in pairwise(parts))]
         self.windows = [(window, sum([self.weights[t] for t in window])) for window in windows]

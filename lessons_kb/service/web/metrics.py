@@ -20,7 +20,6 @@ from prometheus_client import (
 
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send
 from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH
-from lessons_kb.store.locks import find_process_state
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -77,7 +76,11 @@ class Metered:
         """Count no longer what was running in a process that this one may replace."""
         for name in os.listdir(self._folder):
             pid = name.removeprefix(_RUNNING).removesuffix(".db")
-            if pid.isdigit() and find_process_state(int(pid)) in ("", "Z"):
+            try:
+                os.kill(int(pid), 0)
+            except ValueError:
+                continue  # another figure's file
+            except ProcessLookupError:
                 multiprocess.mark_process_dead(int(pid), self._folder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

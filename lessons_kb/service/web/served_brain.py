@@ -83,7 +83,7 @@ class ServedBrain:
         """Read a few files that changed, unless another process is about to; return what is old."""
         if not self._watched and all(layer.state for layer in brain.layers):
             now = time.monotonic()
-            if all(is_leased(layer.cache, layer.root) for layer in brain.layers):
+            if all(is_leased(layer.cache) for layer in brain.layers):
                 self._leased_at = now
             elif now < self._leased_at + WATCHER_SECONDS:
                 return BEHIND
