@@ -102,7 +102,9 @@ def test_ctrl_c_ends_a_command_and_the_git_it_waits_for(
     held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
     fake = tmp_path / "bin" / "git"
     fake.parent.mkdir()
-    fake.write_text(f"#!/bin/sh\nexec 3> '{tmp_path}/held'\nsleep 600 &\necho x >&3\nwait\n")
+    # Half a second: it is about a git that runs, not about one that is being started.
+    run = f"exec 3> {tmp_path}/held; sleep 600 & sleep 0.5; echo x >&3; wait"
+    fake.write_text(f"#!/bin/sh\n{run}\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
     with subprocess.Popen(
