@@ -33,17 +33,15 @@ STDIN = "-"
 Title = Annotated[str, typer.Argument(help="The mistake, in one line; - reads a card from stdin.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="Root cause: how it came about.")]
 Do = Annotated[
-    list[str] | None,
-    typer.Option("--do", metavar="TEXT", help="What to check next time; repeatable."),
+    list[str] | None, typer.Option(metavar="TEXT", help="What to check next time; repeatable.")
 ]
 Symptom = Annotated[
     list[str] | None,
-    typer.Option("--symptom", metavar="TEXT", help="How a future task would put it; two or three."),
+    typer.Option(metavar="TEXT", help="How a future task would put it; two or three."),
 ]
 Detect = Annotated[
     list[str] | None,
     typer.Option(
-        "--detect",
         metavar="PATTERN",
         help="How it looks in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
     ),
@@ -253,8 +251,7 @@ def create(
     stage: Stage = None,
     on_duplicate: OnDuplicate = None,
     from_diff: Annotated[
-        str | None,
-        typer.Option(metavar="FILE[:LINE]", help="Start from the change that fixed it."),
+        str | None, typer.Option(metavar="FILE[:LINE]", help="Start from the change that fixed it.")
     ] = None,
     from_session: Annotated[
         str | None,

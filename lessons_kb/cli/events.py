@@ -26,12 +26,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 def events(
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="Only this kind; repeatable.")
-    ] = None,
-    tool: Annotated[
-        list[str] | None, typer.Option("--tool", help="Only this tool; repeatable.")
-    ] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeatable.")] = None,
+    tool: Annotated[list[str] | None, typer.Option(help="Only this tool; repeatable.")] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
     ] = None,

@@ -43,18 +43,10 @@ from lessons_kb.cli.options import (
     relative_path,
     split_list,
 )
-from lessons_kb.cli.output import options, print_json, print_table, say
+from lessons_kb.cli.output import options, pick, print_json, print_table, say
 from lessons_kb.detect.matcher import EXTRA
 from lessons_kb.errors import InputError
-from lessons_kb.model import (
-    CONTRADICTED,
-    DENIED,
-    OPEN,
-    Check,
-    CheckedItem,
-    DetectedLine,
-    as_data,
-)
+from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, DetectedLine, as_data
 from lessons_kb.process.programs import install_command
 from lessons_kb.text.sanitize import counted, visible, visible_json
 from lessons_kb.version import __version__
@@ -186,13 +178,11 @@ def check(
         list[str] | None, typer.Argument(metavar="ANSWER", help="The answer; default: stdin.")
     ] = None,
     card: Annotated[
-        list[str] | None, typer.Option("--card", metavar="ID", help="Card to check; repeatable.")
+        list[str] | None, typer.Option(metavar="ID", help="Card to check; repeatable.")
     ] = None,
     evidence: Annotated[
         list[str] | None,
-        typer.Option(
-            "--evidence", metavar="FILE", help="File with a record of what was done; repeatable."
-        ),
+        typer.Option(metavar="FILE", help="File with a record of what was done; repeatable."),
     ] = None,
     diff: Revision = None,
     last: Annotated[
@@ -203,7 +193,6 @@ def check(
     fail_on: Annotated[
         str,
         typer.Option(
-            "--fail-on",
             metavar="STATES",
             help=f"Exit 1 for an item in one of these states: {', '.join(FAILING)}.",
         ),
@@ -371,12 +360,9 @@ def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
 def _describe(path: str, one: Found) -> dict[str, Any]:
     return {
         "card": one.card.id,
-        "title": one.card.title,
-        "severity": one.card.severity,
+        **pick(one.card, "title", "severity"),
         "path": path,
-        "line": one.match.line,
-        "column": one.match.column,
-        "text": one.match.text,
+        **pick(one.match, "line", "column", "text"),
         "pattern": as_data(one.match.rule.pattern),
     }
 
@@ -393,10 +379,8 @@ def _print_history(brain: Brain, histories: Sequence[History], form: str) -> Non
             [
                 {
                     "card": card.id,
-                    "title": card.title,
-                    "created": card.created,
-                    "before": one.before,
-                    "since": one.since,
+                    **pick(card, "title", "created"),
+                    **pick(one, "before", "since"),
                     "months": [
                         dict(zip(("month", "before", "since"), month, strict=True))
                         for month in one.months

@@ -81,8 +81,7 @@ _MOST_NAMED = 20
 
 def sync(
     to: Annotated[
-        str,
-        typer.Option(metavar="DIR|URL", help="A Qdrant server, or a folder to try it without."),
+        str, typer.Option(metavar="DIR|URL", help="A Qdrant server, or a folder to try it without.")
     ],
     verify: Annotated[
         bool, typer.Option("--verify", help="Push nothing; exit 1 where the two differ.")

@@ -301,8 +301,7 @@ def install(
         typer.Option(metavar="URL", help="Ask this shared brain too: https://HOST/v1/brains/NAME."),
     ] = "",
     token_file: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Its token, in a file that only you can read."),
+        str, typer.Option(metavar="FILE", help="Its token, in a file that only you can read.")
     ] = "",
     dry_run: Dry = False,
     every: Every = False,

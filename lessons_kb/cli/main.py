@@ -158,8 +158,7 @@ app = typer.Typer(
 @app.callback()
 def _global_options(
     brain: Annotated[
-        list[str] | None,
-        typer.Option("--brain", metavar="DIR", help="Brain to use; repeatable."),
+        list[str] | None, typer.Option("--brain", metavar="DIR", help="Brain to use; repeatable.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.")] = False,

@@ -22,14 +22,11 @@ _ID = typer.Argument(metavar="ID", help="Path, slug, or prefix.")
 CardId = Annotated[str, _ID]
 Ids = Annotated[list[str], _ID]
 Paths = Annotated[
-    list[str] | None,
-    typer.Option("--path", metavar="FILE", help="File being worked on; repeatable."),
+    list[str] | None, typer.Option(metavar="FILE", help="File being worked on; repeatable.")
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(
-        "--diff", metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."
-    ),
+    typer.Option(metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."),
 ]
 Stage = Annotated[str | None, typer.Option(help="Current workflow stage.")]
 Session = Annotated[str | None, typer.Option(help="Session whose earlier injections count.")]

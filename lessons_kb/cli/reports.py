@@ -18,6 +18,7 @@ from lessons_kb.brain.evaluation import evaluate as measure
 from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, read_file, relative_path
 from lessons_kb.cli.output import (
     options,
+    pick,
     print_beside,
     print_bold,
     print_json,
@@ -340,7 +341,7 @@ def report(
     write_export(path, page.split("\n"))
     if options().json:
         figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
-        print_json({"file": path, **{name: getattr(overview, name) for name in figures}})
+        print_json({"file": path, **pick(overview, *figures)})
         return
     print(clean_line(relative_path(path)))
     say("open it in any browser")
@@ -405,7 +406,6 @@ def evaluate(
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
-            "--fail-under",
             metavar="METRIC=VALUE",
             help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
         ),

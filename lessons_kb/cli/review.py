@@ -15,6 +15,7 @@ from lessons_kb.cli.options import check_choice, open_brain
 from lessons_kb.cli.output import (
     is_interactive,
     options,
+    pick,
     print_answer,
     print_json,
     print_table,
@@ -86,9 +87,7 @@ def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
     return {
         **as_data(draft),
         "missing": list(draft.missing),
-        "near_duplicates": [
-            {"id": one.card.id, "level": one.level, "score": one.score} for one in found
-        ],
+        "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
         "agreed": as_data(brain.drafts.find_agreed(draft)),
     }
 

@@ -16,7 +16,7 @@ from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import discover
 from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.cli.options import check_choice
-from lessons_kb.cli.output import options, print_answer, print_json, print_table, say
+from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command
@@ -241,8 +241,7 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
 def _print_tokens() -> None:
     tokens = read_tokens()
     if options().json:
-        fields = ("name", "brains", "may", "person", "email")
-        print_json([{field: getattr(one, field) for field in fields} for one in tokens])
+        print_json([pick(one, "name", "brains", "may", "person", "email") for one in tokens])
     elif tokens:
         rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
         print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)

@@ -68,14 +68,11 @@ def why(
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option(
-            "--path", metavar="FILE", help="With PROMPT: file being worked on; repeatable."
-        ),
+        typer.Option(metavar="FILE", help="With PROMPT: file being worked on; repeatable."),
     ] = None,
     stage: Annotated[str | None, typer.Option(help="With PROMPT: workflow stage.")] = None,
     add_symptom: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Add the prompt to the symptoms of this card."),
+        str | None, typer.Option(metavar="ID", help="Add the prompt to the symptoms of this card.")
     ] = None,
 ) -> None:
     """Explain what was injected last, and why the rest was not.
