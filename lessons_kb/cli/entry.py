@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 _NAMES = ("%O", "%A", "%B", "%L", "%P", "%S", "%X", "%Y")
 """What git puts in place of each: base, ours, theirs, marker size, path, and their labels."""
@@ -53,7 +54,7 @@ def run(words: Sequence[str]) -> int:
 _LABELS = (("%X", "ours"), ("%S", "base"), ("%Y", "theirs"))
 
 
-def merge_driver(words: Annotated[list[str], typer.Argument(metavar="%O %A %B %L %P …")]) -> None:
+def merge_driver(words: Annotated[list[str], Argument(metavar="%O %A %B %L %P …")]) -> None:
     """Merge three versions of a card into the second file; git calls this."""
     raise typer.Exit(run(words))
 

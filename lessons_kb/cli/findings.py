@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -129,7 +130,7 @@ def _escape(text: str, more: str) -> str:
 
 def lint(
     folder: Annotated[
-        str | None, typer.Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
+        str | None, Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
     ] = None,
     form: Format = "text",
     fail_on: FailOn = "error",
@@ -175,31 +176,30 @@ FAILING = (DENIED, CONTRADICTED, OPEN)
 
 def check(
     answer: Annotated[
-        list[str] | None, typer.Argument(metavar="ANSWER", help="The answer; default: stdin.")
+        list[str] | None, Argument(metavar="ANSWER", help="The answer; default: stdin.")
     ] = None,
     card: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Card to check; repeatable.")
+        list[str] | None, Option(metavar="ID", help="Card to check; repeatable.")
     ] = None,
     evidence: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="File with a record of what was done; repeatable."),
+        Option(metavar="FILE", help="File with a record of what was done; repeatable."),
     ] = None,
     diff: Revision = None,
     last: Annotated[
-        bool, typer.Option("--last", help="Check the latest answer in an agent once more.")
+        bool, Option("--last", help="Check the latest answer in an agent once more.")
     ] = False,
     session: Session = None,
     form: Format = "text",
     fail_on: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="STATES",
             help=f"Exit 1 for an item in one of these states: {', '.join(FAILING)}.",
         ),
     ] = "",
     fail: Annotated[
-        bool,
-        typer.Option("--fail-on-unaddressed", help=f"The same as --fail-on {','.join(FAILING)}."),
+        bool, Option("--fail-on-unaddressed", help=f"The same as --fail-on {','.join(FAILING)}.")
     ] = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
@@ -276,16 +276,15 @@ def _annotate_item(brain: Brain, item: CheckedItem) -> Annotation:
 
 def detect(
     paths: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATHS", help="Files and folders; default: the project."),
+        list[str] | None, Argument(metavar="PATHS", help="Files and folders; default: the project.")
     ] = None,
     diff: Revision = None,
     history: Annotated[
-        bool, typer.Option("--history", help="Count what each commit up to HEAD added, by month.")
+        bool, Option("--history", help="Count what each commit up to HEAD added, by month.")
     ] = False,
     form: Format = "text",
     exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 even if a mistake was found.")
+        bool, Option("--exit-zero", help="Exit 0 even if a mistake was found.")
     ] = False,
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from lessons_kb.brain import mine as mining
 from lessons_kb.brain.brain import Brain
@@ -33,24 +33,22 @@ _WIDTH = 80
 def mine(
     all_projects: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--all-projects", help="Read the sessions of all projects; draft into your user brain."
         ),
     ] = False,
-    draft: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Write drafts of the first N.")
-    ] = 0,
+    draft: Annotated[int, Option(metavar="N", min=0, help="Write drafts of the first N.")] = 0,
     since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Leave out what is older, as 2026-01-31.")
+        str | None, Option(metavar="DATE", help="Leave out what is older, as 2026-01-31.")
     ] = None,
     comments: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Review comments as JSON, exported from GitHub or GitLab; repeatable.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Candidates to show.")] = SHOWN,
+    limit: Annotated[int, Option(metavar="N", min=1, help="Candidates to show.")] = SHOWN,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.evaluation import MISS, Fault, Report
@@ -77,7 +78,7 @@ _HISTORY = {
 
 def stats(
     card: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
+        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
     ] = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
@@ -300,11 +301,11 @@ STDOUT = "-"
 
 def report(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")
+        str, Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")
     ] = FILE,
     stage: OnlyStage = None,
     project: OnlyProject = None,
-    rows: Annotated[int, typer.Option(min=1, help="Maximum number of cards in each list.")] = 20,
+    rows: Annotated[int, Option(min=1, help="Maximum number of cards in each list.")] = 20,
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
@@ -396,22 +397,22 @@ _MAX_QUERY = 200
 
 
 def _share(told: str) -> Any:
-    return typer.Option(min=0, max=1, metavar="SHARE", help=told)
+    return Option(min=0, max=1, metavar="SHARE", help=told)
 
 
 def evaluate(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
+        str, Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
     ],
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="METRIC=VALUE",
             help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
         ),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="tantivy, rank-bm25, qdrant or all; default: the brain's.")
+        str | None, Option(help="tantivy, rank-bm25, qdrant or all; default: the brain's.")
     ] = None,
     min_recall5: Annotated[float | None, _share("Exit 1 if recall@5 is below this.")] = None,
     min_hit3: Annotated[float | None, _share("Exit 1 if hit@3 is below this.")] = None,
@@ -422,12 +423,10 @@ def evaluate(
         float | None, _share("Exit 1 if false injection is above this.")
     ] = None,
     max_tokens: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="TOKENS", help="Exit 1 if the mean size is above this."),
+        float | None, Option(min=0, metavar="TOKENS", help="Exit 1 if the mean size is above this.")
     ] = None,
     max_ms: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="MS", help="Exit 1 if the median time is above this."),
+        float | None, Option(min=0, metavar="MS", help="Exit 1 if the median time is above this.")
     ] = None,
 ) -> None:
     """Measure retrieval on labelled prompts; name what went wrong.

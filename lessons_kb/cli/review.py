@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
@@ -29,20 +30,19 @@ from lessons_kb.text.sanitize import clean_line, visible
 
 
 def review(
-    everything: Annotated[bool, typer.Option("--list", help="List the drafts.")] = False,
-    show: Annotated[str | None, typer.Option(metavar="ID", help="Print a draft.")] = None,
+    everything: Annotated[bool, Option("--list", help="List the drafts.")] = False,
+    show: Annotated[str | None, Option(metavar="ID", help="Print a draft.")] = None,
     accept: Annotated[
-        str | None, typer.Option(metavar="ID", help="Turn a complete draft into a card.")
+        str | None, Option(metavar="ID", help="Turn a complete draft into a card.")
     ] = None,
     merge: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="ID CARD", help="Count a draft as an occurrence of a card."),
+        Option(metavar="ID CARD", help="Count a draft as an occurrence of a card."),
     ] = None,
     discard: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Remove a draft; one you edited goes to the trash."),
+        str | None, Option(metavar="ID", help="Remove a draft; one you edited goes to the trash.")
     ] = None,
-    on_duplicate: Annotated[str, typer.Option(help="If the lesson exists: fail or new.")] = "fail",
+    on_duplicate: Annotated[str, Option(help="If the lesson exists: fail or new.")] = "fail",
 ) -> None:
     """Review drafts one by one: accept, edit, merge or discard.
 
