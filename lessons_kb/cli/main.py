@@ -227,13 +227,10 @@ def _run(arguments: list[str]) -> int:
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "lessons"
         return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`")
-    except BrokenPipeError:
-        discard_output(sys.stdout)  # its reader has seen enough
-        return 0
-    except SystemExit as stop:  # what typer makes of a pipe that its reader closed
-        if not isinstance(stop.__context__, BrokenPipeError):
+    except (BrokenPipeError, SystemExit) as stop:  # typer makes the second of the first
+        if isinstance(stop, SystemExit) and not isinstance(stop.__context__, BrokenPipeError):
             raise
-        discard_output(sys.stdout)
+        discard_output(sys.stdout)  # its reader has seen enough
         return 0
     except LessonsError as error:
         return _fail(str(error))

@@ -48,6 +48,7 @@ from lessons_kb.learn.lesson_effect import (
 )
 from lessons_kb.model import as_data
 from lessons_kb.relevance.evaluation_measures import Evaluation, parse_labelled
+from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import clean_line, counted
@@ -314,8 +315,6 @@ def report(
 
     Example: lessons report -o report.html
     """
-    from lessons_kb.report import build_page
-
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
     if output == FILE and os.path.islink(output):  # whoever made it chose what is overwritten
@@ -350,8 +349,6 @@ def report(
 
 def _linker(brain: Brain, page_folder: str | None) -> Callable[[Effect], str]:
     """Return what gives the URL of a card, in its own brain."""
-    from lessons_kb.report.page import file_link
-
     known = {
         layer: set(layer.read(lambda one: one.catalogue.numbers()))
         for layer in (brain.layers if len(brain.layers) > 1 else ())
