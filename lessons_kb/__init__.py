@@ -21,17 +21,8 @@ if TYPE_CHECKING:
     from lessons_kb.model import Hit as Hit
     from lessons_kb.model import Preflight as Preflight
 
-_HOMES = {
-    "Brain": "lessons_kb.brain.brain",
-    "Card": "lessons_kb.model",
-    "Check": "lessons_kb.model",
-    "CheckedItem": "lessons_kb.model",
-    "Evidence": "lessons_kb.model",
-    "Finding": "lessons_kb.model",
-    "Hit": "lessons_kb.model",
-    "LessonsError": "lessons_kb.errors",
-    "Preflight": "lessons_kb.model",
-}
+_HOMES = {"Brain": "lessons_kb.brain.brain", "LessonsError": "lessons_kb.errors"}
+"""Name → module, where that is not ``lessons_kb.model``."""
 
 __all__ = [
     "Brain",
@@ -47,11 +38,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "lessons_kb.model")), name)
 
 
 def __dir__() -> list[str]:

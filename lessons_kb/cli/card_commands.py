@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.cards import Stale, find_stale
 from lessons_kb.brain.rename import rename_card
@@ -27,19 +28,16 @@ from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 
 def archive(
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Path, slug, or prefix.")
-    ] = None,
+    ids: Annotated[list[str] | None, Argument(metavar="ID", help="Path, slug, or prefix.")] = None,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Archive cards that were seen once and long unused.")
+        bool, Option("--stale", help="Archive cards that were seen once and long unused.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show which, change nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show which, change nothing.")] = False,
     yes: Annotated[
-        bool,
-        typer.Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto)."),
+        bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
     ] = False,
     curated: Annotated[
-        bool, typer.Option("--curated", help="With --yes: nor about cards written by a human.")
+        bool, Option("--curated", help="With --yes: nor about cards written by a human.")
     ] = False,
 ) -> None:
     """Retire cards; `restore` undoes it.
@@ -94,7 +92,7 @@ def _confirm_stale(one: Stale) -> bool:
 
 def bump(
     ids: Ids,
-    task: Annotated[str | None, typer.Option(help="The task in which it happened again.")] = None,
+    task: Annotated[str | None, Option(help="The task in which it happened again.")] = None,
 ) -> None:
     """Count a mistake that happened again.
 
@@ -112,7 +110,7 @@ def bump(
 
 def delete(
     ids: Ids,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Move cards to the trash; `restore` brings them back.
 
@@ -142,8 +140,7 @@ def _set_status(status: str, ids: Sequence[str]) -> None:
 
 
 def rename(
-    card: CardId,
-    title: Annotated[list[str], typer.Argument(metavar="TITLE", help="The new title.")],
+    card: CardId, title: Annotated[list[str], Argument(metavar="TITLE", help="The new title.")]
 ) -> None:
     """Give a card another title; file name, links and journal follow.
 

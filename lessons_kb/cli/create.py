@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import ON_DUPLICATE
@@ -30,31 +31,26 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 STDIN = "-"
 """As the title: the whole card is on standard input."""
 
-Title = Annotated[str, typer.Argument(help="The mistake, in one line; - reads a card from stdin.")]
-Why = Annotated[str, typer.Option(metavar="TEXT", help="Root cause: how it came about.")]
+Title = Annotated[str, Argument(help="The mistake, in one line; - reads a card from stdin.")]
+Why = Annotated[str, Option(metavar="TEXT", help="Root cause: how it came about.")]
 Do = Annotated[
-    list[str] | None,
-    typer.Option("--do", metavar="TEXT", help="What to check next time; repeatable."),
+    list[str] | None, Option(metavar="TEXT", help="What to check next time; repeatable.")
 ]
 Symptom = Annotated[
-    list[str] | None,
-    typer.Option("--symptom", metavar="TEXT", help="How a future task would put it; two or three."),
+    list[str] | None, Option(metavar="TEXT", help="How a future task would put it; two or three.")
 ]
 Detect = Annotated[
     list[str] | None,
-    typer.Option(
-        "--detect",
+    Option(
         metavar="PATTERN",
         help="How it looks in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
     ),
 ]
-Kind = Annotated[str, typer.Option("--type", help=f"One of {', '.join(KINDS)}.")]
-Severity = Annotated[str | None, typer.Option(help="low, medium or high.")]
-Stage = Annotated[str | None, typer.Option(help="Workflow stage, such as DEV.")]
-Paths = Annotated[str, typer.Option(help="Globs of the files it guards, separated by commas.")]
-OnDuplicate = Annotated[
-    str | None, typer.Option(help="If the lesson exists: ask, bump, new or fail.")
-]
+Kind = Annotated[str, Option("--type", help=f"One of {', '.join(KINDS)}.")]
+Severity = Annotated[str | None, Option(help="low, medium or high.")]
+Stage = Annotated[str | None, Option(help="Workflow stage, such as DEV.")]
+Paths = Annotated[str, Option(help="Globs of the files it guards, separated by commas.")]
+OnDuplicate = Annotated[str | None, Option(help="If the lesson exists: ask, bump, new or fail.")]
 
 _OPTIONS = {
     "title": "TITLE",
@@ -253,17 +249,16 @@ def create(
     stage: Stage = None,
     on_duplicate: OnDuplicate = None,
     from_diff: Annotated[
-        str | None,
-        typer.Option(metavar="FILE[:LINE]", help="Start from the change that fixed it."),
+        str | None, Option(metavar="FILE[:LINE]", help="Start from the change that fixed it.")
     ] = None,
     from_session: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="[ID]", help="Start from what went wrong in a session; default: the latest."
         ),
     ] = None,
     edit: Annotated[
-        bool, typer.Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
+        bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
     ] = True,
 ) -> None:
     """Write a new card from its template, to be filled in.

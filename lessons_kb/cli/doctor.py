@@ -8,6 +8,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.brain.doctor import MARKS, apply_fixes, check_health
@@ -23,7 +24,7 @@ from lessons_kb.text.sanitize import clean_line
 def doctor(
     fix: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--fix",
             help="Apply the safe fixes (caches, permissions, hooks); cards stay as they are.",
         ),

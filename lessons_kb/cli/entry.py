@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument
+
+from lessons_kb.errors import LessonsError
+from lessons_kb.text.sanitize import visible
 
 _NAMES = ("%O", "%A", "%B", "%L", "%P", "%S", "%X", "%Y")
 """What git puts in place of each: base, ours, theirs, marker size, path, and their labels."""
 _FILES = 3
-_USUAL_SIZE = 7
+_LABELS = {"%X": "ours", "%S": "base", "%Y": "theirs"}
 
 
 def run(words: Sequence[str]) -> int:
@@ -23,7 +27,6 @@ def run(words: Sequence[str]) -> int:
     Git takes anything but 0 for a conflict. An older git leaves names it does not know.
     """
     from lessons_kb.brain.git_merge import merge_files
-    from lessons_kb.errors import LessonsError
 
     if len(words) < _FILES:
         print(
@@ -38,27 +41,19 @@ def run(words: Sequence[str]) -> int:
             base,
             ours,
             theirs,
-            labels=[given.get(n) or usual for n, usual in _LABELS],
-            marker_size=int(size) if size.isdecimal() else _USUAL_SIZE,
+            labels=[given.get(n) or usual for n, usual in _LABELS.items()],
+            marker_size=int(size) if size.isdecimal() else 7,
         )
     except LessonsError as error:
-        from lessons_kb.text.sanitize import visible
-
-        told = f"lessons: {given.get('%P', ours)} was not merged: {error}"
-        print(visible(told), file=sys.stderr)
+        message = f"lessons: {given.get('%P', ours)} was not merged: {error}"
+        print(visible(message), file=sys.stderr)
         return 2
     return int(conflict)
 
 
-_LABELS = (("%X", "ours"), ("%S", "base"), ("%Y", "theirs"))
-
-
-def merge_driver(words: Annotated[list[str], typer.Argument(metavar="%O %A %B %L %P …")]) -> None:
+def merge_driver(words: Annotated[list[str], Argument(metavar="%O %A %B %L %P …")]) -> None:
     """Merge three versions of a card into the second file; git calls this."""
     raise typer.Exit(run(words))
-
-
-_STOPPED = 130
 
 
 def main() -> None:
@@ -82,7 +77,7 @@ def main() -> None:
             _leave(stop.code)
             raise
     except KeyboardInterrupt:  # so early, or so late, that nothing is under way
-        sys.exit(_STOPPED)
+        sys.exit(130)
 
 
 def _leave(code: object) -> None:

@@ -9,6 +9,7 @@ import time
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.journal import draft_after
 from lessons_kb.brain.journal import run as run_recorded
@@ -25,20 +26,14 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def events(
-    session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="Only this kind; repeatable.")
-    ] = None,
-    tool: Annotated[
-        list[str] | None, typer.Option("--tool", help="Only this tool; repeatable.")
-    ] = None,
+    session: Annotated[str | None, Option(help="Only this session.")] = None,
+    kind: Annotated[list[str] | None, Option(help="Only this kind; repeatable.")] = None,
+    tool: Annotated[list[str] | None, Option(help="Only this tool; repeatable.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
+        str | None, Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = ROWS,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Keep printing new events.")
-    ] = False,
+    limit: Annotated[int, Option(min=1, help="Maximum number of rows, newest first.")] = ROWS,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing new events.")] = False,
 ) -> None:
     """List observed events, newest last.
 
@@ -94,15 +89,12 @@ def _row(event: Event) -> tuple[str, ...]:
 
 
 def run(
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="Command to run.")],
+    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run.")],
     stall: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="Longest time without output; 0 = no limit."),
+        float, Option(min=0, metavar="SECONDS", help="Longest time without output; 0 = no limit.")
     ] = 90.0,
-    session: Annotated[
-        str | None, typer.Option(help="Session it belongs to; default: detected.")
-    ] = None,
-    stage: Annotated[str | None, typer.Option(help="Workflow stage it belongs to.")] = None,
+    session: Annotated[str | None, Option(help="Session it belongs to; default: detected.")] = None,
+    stage: Annotated[str | None, Option(help="Workflow stage it belongs to.")] = None,
 ) -> None:
     """Run a command and record how it ended.
 

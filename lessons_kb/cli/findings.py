@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -43,18 +44,10 @@ from lessons_kb.cli.options import (
     relative_path,
     split_list,
 )
-from lessons_kb.cli.output import options, print_json, print_table, say
+from lessons_kb.cli.output import options, pick, print_json, print_table, say
 from lessons_kb.detect.matcher import EXTRA
 from lessons_kb.errors import InputError
-from lessons_kb.model import (
-    CONTRADICTED,
-    DENIED,
-    OPEN,
-    Check,
-    CheckedItem,
-    DetectedLine,
-    as_data,
-)
+from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, DetectedLine, as_data
 from lessons_kb.process.programs import install_command
 from lessons_kb.text.sanitize import counted, visible, visible_json
 from lessons_kb.version import __version__
@@ -137,7 +130,7 @@ def _escape(text: str, more: str) -> str:
 
 def lint(
     folder: Annotated[
-        str | None, typer.Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
+        str | None, Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
     ] = None,
     form: Format = "text",
     fail_on: FailOn = "error",
@@ -183,34 +176,30 @@ FAILING = (DENIED, CONTRADICTED, OPEN)
 
 def check(
     answer: Annotated[
-        list[str] | None, typer.Argument(metavar="ANSWER", help="The answer; default: stdin.")
+        list[str] | None, Argument(metavar="ANSWER", help="The answer; default: stdin.")
     ] = None,
     card: Annotated[
-        list[str] | None, typer.Option("--card", metavar="ID", help="Card to check; repeatable.")
+        list[str] | None, Option(metavar="ID", help="Card to check; repeatable.")
     ] = None,
     evidence: Annotated[
         list[str] | None,
-        typer.Option(
-            "--evidence", metavar="FILE", help="File with a record of what was done; repeatable."
-        ),
+        Option(metavar="FILE", help="File with a record of what was done; repeatable."),
     ] = None,
     diff: Revision = None,
     last: Annotated[
-        bool, typer.Option("--last", help="Check the latest answer in an agent once more.")
+        bool, Option("--last", help="Check the latest answer in an agent once more.")
     ] = False,
     session: Session = None,
     form: Format = "text",
     fail_on: Annotated[
         str,
-        typer.Option(
-            "--fail-on",
+        Option(
             metavar="STATES",
             help=f"Exit 1 for an item in one of these states: {', '.join(FAILING)}.",
         ),
     ] = "",
     fail: Annotated[
-        bool,
-        typer.Option("--fail-on-unaddressed", help=f"The same as --fail-on {','.join(FAILING)}."),
+        bool, Option("--fail-on-unaddressed", help=f"The same as --fail-on {','.join(FAILING)}.")
     ] = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
@@ -287,16 +276,15 @@ def _annotate_item(brain: Brain, item: CheckedItem) -> Annotation:
 
 def detect(
     paths: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATHS", help="Files and folders; default: the project."),
+        list[str] | None, Argument(metavar="PATHS", help="Files and folders; default: the project.")
     ] = None,
     diff: Revision = None,
     history: Annotated[
-        bool, typer.Option("--history", help="Count what each commit up to HEAD added, by month.")
+        bool, Option("--history", help="Count what each commit up to HEAD added, by month.")
     ] = False,
     form: Format = "text",
     exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 even if a mistake was found.")
+        bool, Option("--exit-zero", help="Exit 0 even if a mistake was found.")
     ] = False,
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
@@ -371,12 +359,9 @@ def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
 def _describe(path: str, one: Found) -> dict[str, Any]:
     return {
         "card": one.card.id,
-        "title": one.card.title,
-        "severity": one.card.severity,
+        **pick(one.card, "title", "severity"),
         "path": path,
-        "line": one.match.line,
-        "column": one.match.column,
-        "text": one.match.text,
+        **pick(one.match, "line", "column", "text"),
         "pattern": as_data(one.match.rule.pattern),
     }
 
@@ -393,10 +378,8 @@ def _print_history(brain: Brain, histories: Sequence[History], form: str) -> Non
             [
                 {
                     "card": card.id,
-                    "title": card.title,
-                    "created": card.created,
-                    "before": one.before,
-                    "since": one.since,
+                    **pick(card, "title", "created"),
+                    **pick(one, "before", "since"),
                     "months": [
                         dict(zip(("month", "before", "since"), month, strict=True))
                         for month in one.months

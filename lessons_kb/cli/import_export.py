@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.exchange import (
     FORMATS,
@@ -33,20 +33,18 @@ from lessons_kb.transcripts.reader import AGENTS
 def import_cards(
     paths: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="[SOURCE] FILE…",
             help="Files or folders to read; what they are is found out, unless SOURCE says so: "
             "galangal, review, memory, jsonl or transcript.",
         ),
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the cards.")] = False,
-    near: Annotated[
-        str, typer.Option(help="If a card is a near-duplicate: skip, new or bump.")
-    ] = "skip",
+    yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
+    near: Annotated[str, Option(help="If a card is a near-duplicate: skip, new or bump.")] = "skip",
     project: ForProject = None,
     tags: Tags = "",
     agent: Annotated[
-        str | None, typer.Option(help="Agent that wrote the transcript; default: detected.")
+        str | None, Option(help="Agent that wrote the transcript; default: detected.")
     ] = None,
 ) -> None:
     """Import lessons kept elsewhere; --yes writes them.
@@ -131,10 +129,9 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
 
 
 def export(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
+    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write; default: stdout."),
+        str | None, Option("--output", "-o", metavar="FILE", help="File to write; default: stdout.")
     ] = None,
 ) -> None:
     """Print every card; jsonl is what `import jsonl` reads.

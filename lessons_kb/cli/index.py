@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from lessons_kb.brain.cluster import KEY_VARIABLE, compare, open_cluster
 from lessons_kb.brain.cluster import sync as push
@@ -20,7 +21,7 @@ from lessons_kb.text.sanitize import counted, visible
 
 
 def index(
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Read every file again.")] = False,
+    rebuild: Annotated[bool, Option("--rebuild", help="Read every file again.")] = False,
 ) -> None:
     """Update the index and report what happened to every file.
 
@@ -81,11 +82,10 @@ _MOST_NAMED = 20
 
 def sync(
     to: Annotated[
-        str,
-        typer.Option(metavar="DIR|URL", help="A Qdrant server, or a folder to try it without."),
+        str, Option(metavar="DIR|URL", help="A Qdrant server, or a folder to try it without.")
     ],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Push nothing; exit 1 where the two differ.")
+        bool, Option("--verify", help="Push nothing; exit 1 where the two differ.")
     ] = False,
 ) -> None:
     """Push what changed in the nearest brain to a shared cluster.

@@ -7,6 +7,7 @@ import os
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import look
@@ -40,10 +41,10 @@ def _say_goes_by_path(root: str) -> None:
 
 def init(
     folder: Annotated[
-        str | None, typer.Argument(metavar="DIR", help="Folder of the brain; default: this one.")
+        str | None, Argument(metavar="DIR", help="Folder of the brain; default: this one.")
     ] = None,
     user: Annotated[
-        bool, typer.Option("--user", help="Create your user brain, used in every project.")
+        bool, Option("--user", help="Create your user brain, used in every project.")
     ] = False,
 ) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.
@@ -109,8 +110,8 @@ def _confirm(root: str, count: int) -> bool:
 
 
 def trust(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of the brain.")] = ".",
-    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke trust.")] = False,
+    folder: Annotated[str, Argument(metavar="DIR", help="Folder of the brain.")] = ".",
+    revoke: Annotated[bool, Option("--revoke", help="Revoke trust.")] = False,
 ) -> None:
     """Allow the cards of a brain to reach your agents.
 
@@ -128,7 +129,7 @@ def trust(
 
 def config(
     schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON Schema of a card's header instead.")
+        bool, Option("--schema", help="Print the JSON Schema of a card's header instead.")
     ] = False,
 ) -> None:
     """Print the settings in effect and the origin of each.

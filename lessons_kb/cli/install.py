@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
@@ -52,17 +53,15 @@ GIT = "git"
 """Stands where `install` takes the name of an agent."""
 Agent = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         metavar="AGENT",
         help="claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.",
     ),
 ]
-Scope = Annotated[str, typer.Option(help="user: all projects; project: this one.")]
-Shared = Annotated[
-    bool, typer.Option("--shared", help="Use the committed settings file of the project.")
-]
-Dry = Annotated[bool, typer.Option("--dry-run", help="Show the diff without writing.")]
-Every = Annotated[bool, typer.Option("--all", help="Every agent found on this machine.")]
+Scope = Annotated[str, Option(help="user: all projects; project: this one.")]
+Shared = Annotated[bool, Option("--shared", help="Use the committed settings file of the project.")]
+Dry = Annotated[bool, Option("--dry-run", help="Show the diff without writing.")]
+Every = Annotated[bool, Option("--all", help="Every agent found on this machine.")]
 WORDS = {
     "created": "created",
     "changed": "changed",
@@ -294,15 +293,13 @@ def install(
     scope: Scope = "user",
     shared: Shared = False,
     via: Annotated[
-        str, typer.Option(help="command: one process per event; mcp: the MCP server answers.")
+        str, Option(help="command: one process per event; mcp: the MCP server answers.")
     ] = "command",
     server: Annotated[
-        str,
-        typer.Option(metavar="URL", help="Ask this shared brain too: https://HOST/v1/brains/NAME."),
+        str, Option(metavar="URL", help="Ask this shared brain too: https://HOST/v1/brains/NAME.")
     ] = "",
     token_file: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Its token, in a file that only you can read."),
+        str, Option(metavar="FILE", help="Its token, in a file that only you can read.")
     ] = "",
     dry_run: Dry = False,
     every: Every = False,
@@ -331,7 +328,7 @@ def uninstall(
     dry_run: Dry = False,
     every: Every = False,
     server: Annotated[
-        bool, typer.Option("--server", help="Forget the shared brain, and its token.")
+        bool, Option("--server", help="Forget the shared brain, and its token.")
     ] = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
@@ -158,14 +159,12 @@ app = typer.Typer(
 @app.callback()
 def _global_options(
     brain: Annotated[
-        list[str] | None,
-        typer.Option("--brain", metavar="DIR", help="Brain to use; repeatable."),
+        list[str] | None, Option("--brain", metavar="DIR", help="Brain to use; repeatable.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.")] = False,
+    json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    no_color: Annotated[bool, Option("--no-color", help="Print without colours.")] = False,
     _version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     set_options(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
@@ -228,13 +227,10 @@ def _run(arguments: list[str]) -> int:
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "lessons"
         return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`")
-    except BrokenPipeError:
-        discard_output(sys.stdout)  # its reader has seen enough
-        return 0
-    except SystemExit as stop:  # what typer makes of a pipe that its reader closed
-        if not isinstance(stop.__context__, BrokenPipeError):
+    except (BrokenPipeError, SystemExit) as stop:  # typer makes the second of the first
+        if isinstance(stop, SystemExit) and not isinstance(stop.__context__, BrokenPipeError):
             raise
-        discard_output(sys.stdout)
+        discard_output(sys.stdout)  # its reader has seen enough
         return 0
     except LessonsError as error:
         return _fail(str(error))

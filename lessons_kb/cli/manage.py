@@ -8,7 +8,7 @@ import sys
 import typer
 
 from lessons_kb.cli.options import open_brain
-from lessons_kb.cli.output import is_interactive, options, print_json
+from lessons_kb.cli.output import is_interactive, options, pick, print_json
 from lessons_kb.model import as_data
 from lessons_kb.tui.line_mode import run_prompt
 from lessons_kb.tui.rows import RowSource
@@ -46,8 +46,7 @@ def _print_rows(source: RowSource) -> None:
     cards = [
         {
             "id": row.name,
-            "title": row.title,
-            "status": row.status,
+            **pick(row, "title", "status"),
             "severity": row.card.severity if row.card else None,
             "occurrences": row.card.occurrences if row.card else None,
             "last_seen": row.card.last_seen if row.card else None,

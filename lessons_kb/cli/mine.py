@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from lessons_kb.brain import mine as mining
 from lessons_kb.brain.brain import Brain
@@ -16,6 +16,7 @@ from lessons_kb.cli.output import (
     cut_cells,
     draw_progress,
     options,
+    pick,
     print_json,
     say,
     terminal_width,
@@ -32,25 +33,22 @@ _WIDTH = 80
 def mine(
     all_projects: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--all-projects", help="Read the sessions of all projects; draft into your user brain."
         ),
     ] = False,
-    draft: Annotated[
-        int, typer.Option("--draft", metavar="N", min=0, help="Write drafts of the first N.")
-    ] = 0,
+    draft: Annotated[int, Option(metavar="N", min=0, help="Write drafts of the first N.")] = 0,
     since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Leave out what is older, as 2026-01-31.")
+        str | None, Option(metavar="DATE", help="Leave out what is older, as 2026-01-31.")
     ] = None,
     comments: Annotated[
         list[str] | None,
-        typer.Option(
-            "--comments",
+        Option(
             metavar="FILE",
             help="Review comments as JSON, exported from GitHub or GitLab; repeatable.",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Candidates to show.")] = SHOWN,
+    limit: Annotated[int, Option(metavar="N", min=1, help="Candidates to show.")] = SHOWN,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 
@@ -92,13 +90,10 @@ def run_mine(
         _print_found(found, limit)
     made = mining.draft(brain, found.candidates, drafts) if drafts else []
     if options().json:
-        counts = {
-            name: getattr(found, name) for name in ("sessions", "commits", "comments", "read")
-        }
+        told = pick(found, "sessions", "commits", "comments", "read", "trouble")
         candidates = [_describe(one) for one in found.candidates[:limit]]
-        written = [{"id": one.id, "title": one.title, "path": one.path} for one in made]
-        trouble = found.trouble
-        print_json({**counts, "trouble": trouble, "candidates": candidates, "drafts": written})
+        written = [pick(one, "id", "title", "path") for one in made]
+        print_json({**told, "candidates": candidates, "drafts": written})
     elif made:
         print(f"{counted(len(made), 'draft')} written; next: lessons review")
     elif drafts and found.candidates:
@@ -128,17 +123,14 @@ def _print_found(found: Found, limit: int) -> None:
 
 def _describe(one: Candidate) -> dict[str, Any]:
     return {
-        "title": one.title,
-        "occurrences": one.occurrences,
+        **pick(one, "title", "occurrences"),
         "last": one.at,
         "sure": round(one.sure, 3),
         "rank": round(one.rank, 3),
-        "reasons": list(one.reasons),
-        "paths": list(one.paths),
+        **pick(one, "reasons", "paths"),
         "symptoms": list(typed_before(one)[:3]),
         "examples": [
-            {"session": s.session, "agent": s.agent, "quote": s.quote, "excerpt": s.excerpt}
-            for s in one.sightings
+            pick(sighting, "session", "agent", "quote", "excerpt") for sighting in one.sightings
         ],
-        "commits": [{"id": c.id, "subject": c.subject} for c in one.commits],
+        "commits": [pick(commit, "id", "subject") for commit in one.commits],
     }

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
@@ -18,29 +18,26 @@ from lessons_kb.model import KINDS, SEVERITIES
 from lessons_kb.store.user_state import find_brains, user_brain
 from lessons_kb.text.sanitize import counted, shell_word
 
-_ID = typer.Argument(metavar="ID", help="Path, slug, or prefix.")
+_ID = Argument(metavar="ID", help="Path, slug, or prefix.")
 CardId = Annotated[str, _ID]
 Ids = Annotated[list[str], _ID]
 Paths = Annotated[
-    list[str] | None,
-    typer.Option("--path", metavar="FILE", help="File being worked on; repeatable."),
+    list[str] | None, Option(metavar="FILE", help="File being worked on; repeatable.")
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(
-        "--diff", metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."
-    ),
+    Option(metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."),
 ]
-Stage = Annotated[str | None, typer.Option(help="Current workflow stage.")]
-Session = Annotated[str | None, typer.Option(help="Session whose earlier injections count.")]
-OnlyStage = Annotated[str | None, typer.Option(help="Only this stage's cards.")]
-OnlyProject = Annotated[str | None, typer.Option(help="Only this project's cards.")]
-ForProject = Annotated[str | None, typer.Option(help="Only for this project.")]
-Tags = Annotated[str, typer.Option(help="Topics, separated by commas.")]
+Stage = Annotated[str | None, Option(help="Current workflow stage.")]
+Session = Annotated[str | None, Option(help="Session whose earlier injections count.")]
+OnlyStage = Annotated[str | None, Option(help="Only this stage's cards.")]
+OnlyProject = Annotated[str | None, Option(help="Only this project's cards.")]
+ForProject = Annotated[str | None, Option(help="Only for this project.")]
+Tags = Annotated[str, Option(help="Topics, separated by commas.")]
 FORMATS = ("text", "json", "sarif", "github")
-Format = Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")]
+Format = Annotated[str, Option("--format", help=f"One of {', '.join(FORMATS)}.")]
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
-FailOn = Annotated[str, typer.Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")]
+FailOn = Annotated[str, Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")]
 
 
 def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:

@@ -239,13 +239,17 @@ def print_json(data: Any) -> None:
     print(visible_json(json.dumps(data, ensure_ascii=False, indent=2)))
 
 
+def pick(value: object, *fields: str) -> dict[str, Any]:
+    """Return some fields of a value as JSON data."""
+    return {field: as_data(getattr(value, field)) for field in fields}
+
+
 def print_answer(data: Any, *lines: str) -> None:
     """Print an answer: as JSON where that is asked for, else as lines."""
     if options().json:
         print_json(data)
-    else:
-        for line in lines:
-            print(line)
+    elif lines:
+        print("\n".join(lines))
 
 
 def print_cards(cards: Sequence[Card], line: Callable[[Card], str]) -> None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -34,22 +34,20 @@ _COMMON = 5
 
 def preflight(
     prompt: Annotated[
-        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt; default: stdin.")
+        list[str] | None, Argument(metavar="PROMPT", help="The prompt; default: stdin.")
     ] = None,
     diff: Revision = None,
     path: Paths = None,
     stage: Stage = None,
     session: Session = None,
-    budget: Annotated[
-        int | None, typer.Option(min=0, help="Token budget of the whole block.")
-    ] = None,
+    budget: Annotated[int | None, Option(min=0, help="Token budget of the whole block.")] = None,
     context: Annotated[
-        bool | None, typer.Option("--context/--no-context", help="Add excerpts of notes.")
+        bool | None, Option("--context/--no-context", help="Add excerpts of notes.")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help=f"{BLOCK}, or {WARNINGS} (a list of common mistakes).")
+        str, Option("--format", help=f"{BLOCK}, or {WARNINGS} (a list of common mistakes).")
     ] = BLOCK,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain each hit on stderr.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Explain each hit on stderr.")] = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 

@@ -6,7 +6,7 @@ import datetime as dt
 import sys
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.cards import names_project, names_stage, names_topic
@@ -43,15 +43,15 @@ _ORDERS = {
 
 
 def list_cards(
-    kind: Annotated[str | None, typer.Option("--type", help="Only this kind.")] = None,
-    status: Annotated[str | None, typer.Option(help="active, ignored, archived or all.")] = None,
-    project: Annotated[str | None, typer.Option(help="Only this project's.")] = None,
-    stage: Annotated[str | None, typer.Option(help="Only this stage's.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only with this topic.")] = None,
-    severity: Annotated[str | None, typer.Option(help="Only this severity.")] = None,
-    sort: Annotated[str, typer.Option(help="recent, count, title or id.")] = "recent",
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = ROWS,
-    everything: Annotated[bool, typer.Option("--all", help="Every row.")] = False,
+    kind: Annotated[str | None, Option("--type", help="Only this kind.")] = None,
+    status: Annotated[str | None, Option(help="active, ignored, archived or all.")] = None,
+    project: Annotated[str | None, Option(help="Only this project's.")] = None,
+    stage: Annotated[str | None, Option(help="Only this stage's.")] = None,
+    tag: Annotated[str | None, Option(help="Only with this topic.")] = None,
+    severity: Annotated[str | None, Option(help="Only this severity.")] = None,
+    sort: Annotated[str, Option(help="recent, count, title or id.")] = "recent",
+    limit: Annotated[int, Option(min=1, help="Maximum number of rows.")] = ROWS,
+    everything: Annotated[bool, Option("--all", help="Every row.")] = False,
 ) -> None:
     """List cards, most recent first.
 
@@ -126,18 +126,15 @@ def show(card_id: CardId) -> None:
 
 def search(
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="QUERY", help="What to search for; default: stdin."),
+        list[str] | None, Argument(metavar="QUERY", help="What to search for; default: stdin.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option("--type", help=f"Only {', '.join(KINDS)} or {NOTE}.")
+        str | None, Option("--type", help=f"Only {', '.join(KINDS)} or {NOTE}.")
     ] = None,
     path: Paths = None,
     stage: Stage = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of hits.")] = 10,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show score, factors and terms.")
-    ] = False,
+    limit: Annotated[int, Option(min=1, help="Maximum number of hits.")] = 10,
+    explain: Annotated[bool, Option("--explain", help="Show score, factors and terms.")] = False,
 ) -> None:
     """Search cards and notes; nothing is suppressed.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.evaluation import MISS, Fault, Report
@@ -18,6 +19,7 @@ from lessons_kb.brain.evaluation import evaluate as measure
 from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, read_file, relative_path
 from lessons_kb.cli.output import (
     options,
+    pick,
     print_beside,
     print_bold,
     print_json,
@@ -46,6 +48,7 @@ from lessons_kb.learn.lesson_effect import (
 )
 from lessons_kb.model import as_data
 from lessons_kb.relevance.evaluation_measures import Evaluation, parse_labelled
+from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import clean_line, counted
@@ -76,7 +79,7 @@ _HISTORY = {
 
 def stats(
     card: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
+        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
     ] = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
@@ -299,11 +302,11 @@ STDOUT = "-"
 
 def report(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")
+        str, Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")
     ] = FILE,
     stage: OnlyStage = None,
     project: OnlyProject = None,
-    rows: Annotated[int, typer.Option(min=1, help="Maximum number of cards in each list.")] = 20,
+    rows: Annotated[int, Option(min=1, help="Maximum number of cards in each list.")] = 20,
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
@@ -312,8 +315,6 @@ def report(
 
     Example: lessons report -o report.html
     """
-    from lessons_kb.report import build_page
-
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
     if output == FILE and os.path.islink(output):  # whoever made it chose what is overwritten
@@ -340,7 +341,7 @@ def report(
     write_export(path, page.split("\n"))
     if options().json:
         figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
-        print_json({"file": path, **{name: getattr(overview, name) for name in figures}})
+        print_json({"file": path, **pick(overview, *figures)})
         return
     print(clean_line(relative_path(path)))
     say("open it in any browser")
@@ -348,8 +349,6 @@ def report(
 
 def _linker(brain: Brain, page_folder: str | None) -> Callable[[Effect], str]:
     """Return what gives the URL of a card, in its own brain."""
-    from lessons_kb.report.page import file_link
-
     known = {
         layer: set(layer.read(lambda one: one.catalogue.numbers()))
         for layer in (brain.layers if len(brain.layers) > 1 else ())
@@ -395,23 +394,22 @@ _MAX_QUERY = 200
 
 
 def _share(told: str) -> Any:
-    return typer.Option(min=0, max=1, metavar="SHARE", help=told)
+    return Option(min=0, max=1, metavar="SHARE", help=told)
 
 
 def evaluate(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
+        str, Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
     ],
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fail-under",
+        Option(
             metavar="METRIC=VALUE",
             help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
         ),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="tantivy, rank-bm25, qdrant or all; default: the brain's.")
+        str | None, Option(help="tantivy, rank-bm25, qdrant or all; default: the brain's.")
     ] = None,
     min_recall5: Annotated[float | None, _share("Exit 1 if recall@5 is below this.")] = None,
     min_hit3: Annotated[float | None, _share("Exit 1 if hit@3 is below this.")] = None,
@@ -422,12 +420,10 @@ def evaluate(
         float | None, _share("Exit 1 if false injection is above this.")
     ] = None,
     max_tokens: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="TOKENS", help="Exit 1 if the mean size is above this."),
+        float | None, Option(min=0, metavar="TOKENS", help="Exit 1 if the mean size is above this.")
     ] = None,
     max_ms: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="MS", help="Exit 1 if the median time is above this."),
+        float | None, Option(min=0, metavar="MS", help="Exit 1 if the median time is above this.")
     ] = None,
 ) -> None:
     """Measure retrieval on labelled prompts; name what went wrong.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
@@ -15,6 +16,7 @@ from lessons_kb.cli.options import check_choice, open_brain
 from lessons_kb.cli.output import (
     is_interactive,
     options,
+    pick,
     print_answer,
     print_json,
     print_table,
@@ -28,20 +30,19 @@ from lessons_kb.text.sanitize import clean_line, visible
 
 
 def review(
-    everything: Annotated[bool, typer.Option("--list", help="List the drafts.")] = False,
-    show: Annotated[str | None, typer.Option(metavar="ID", help="Print a draft.")] = None,
+    everything: Annotated[bool, Option("--list", help="List the drafts.")] = False,
+    show: Annotated[str | None, Option(metavar="ID", help="Print a draft.")] = None,
     accept: Annotated[
-        str | None, typer.Option(metavar="ID", help="Turn a complete draft into a card.")
+        str | None, Option(metavar="ID", help="Turn a complete draft into a card.")
     ] = None,
     merge: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="ID CARD", help="Count a draft as an occurrence of a card."),
+        Option(metavar="ID CARD", help="Count a draft as an occurrence of a card."),
     ] = None,
     discard: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Remove a draft; one you edited goes to the trash."),
+        str | None, Option(metavar="ID", help="Remove a draft; one you edited goes to the trash.")
     ] = None,
-    on_duplicate: Annotated[str, typer.Option(help="If the lesson exists: fail or new.")] = "fail",
+    on_duplicate: Annotated[str, Option(help="If the lesson exists: fail or new.")] = "fail",
 ) -> None:
     """Review drafts one by one: accept, edit, merge or discard.
 
@@ -86,9 +87,7 @@ def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
     return {
         **as_data(draft),
         "missing": list(draft.missing),
-        "near_duplicates": [
-            {"id": one.card.id, "level": one.level, "score": one.score} for one in found
-        ],
+        "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
         "agreed": as_data(brain.drafts.find_agreed(draft)),
     }
 

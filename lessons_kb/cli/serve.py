@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
@@ -16,7 +16,7 @@ from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import discover
 from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.cli.options import check_choice
-from lessons_kb.cli.output import options, print_answer, print_json, print_table, say
+from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command
@@ -26,11 +26,11 @@ from lessons_kb.service.daemon import serve as serve_hooks
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")]
+Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on.")]
 
 
 def daemon(
-    action: Annotated[str, typer.Argument(help="run (in the foreground), status or stop.")] = "run",
+    action: Annotated[str, Argument(help="run (in the foreground), status or stop.")] = "run",
 ) -> None:
     """Run, inspect or stop the process that answers hooks.
 
@@ -60,11 +60,9 @@ def daemon(
 
 
 def mcp(
-    http: Annotated[
-        bool, typer.Option("--http", help="Use streamable HTTP instead of stdio.")
-    ] = False,
+    http: Annotated[bool, Option("--http", help="Use streamable HTTP instead of stdio.")] = False,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other than loopback needs a token.")
+        str, Option(help="Address to listen on; other than loopback needs a token.")
     ] = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
@@ -125,42 +123,42 @@ def lsp() -> None:
 def serve(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[BRAIN…|token add NAME|token list|token remove NAME]",
             help="Folders to serve, each under its own name or NAME=FOLDER; default: the nearest "
             "brain. Or what to do with tokens.",
         ),
     ] = None,
     may: Annotated[
-        str, typer.Option(metavar="SCOPES", help="Of a new token: read, propose, review, metrics.")
+        str, Option(metavar="SCOPES", help="Of a new token: read, propose, review, metrics.")
     ] = "read",
     name: Annotated[
-        str, typer.Option(help="Of a new token that may review: who signs what is accepted.")
+        str, Option(help="Of a new token that may review: who signs what is accepted.")
     ] = "",
-    email: Annotated[str, typer.Option(help="The reviewer's address, for the same.")] = "",
+    email: Annotated[str, Option(help="The reviewer's address, for the same.")] = "",
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other than loopback needs tokens and TLS.")
+        str, Option(help="Address to listen on; other than loopback needs tokens and TLS.")
     ] = "127.0.0.1",
     port: Port = 8766,
-    tls_cert: Annotated[str, typer.Option(metavar="FILE", help="Certificate chain (PEM).")] = "",
-    tls_key: Annotated[str, typer.Option(metavar="FILE", help="Its private key (PEM).")] = "",
+    tls_cert: Annotated[str, Option(metavar="FILE", help="Certificate chain (PEM).")] = "",
+    tls_key: Annotated[str, Option(metavar="FILE", help="Its private key (PEM).")] = "",
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
+        bool, Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
     ] = False,
     branch: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Branch of a brain's repository for what is accepted; default: lessons-review."
         ),
     ] = "",
     rate: Annotated[
-        float, typer.Option(min=0.1, help="Requests a second that one token may send.")
+        float, Option(min=0.1, help="Requests a second that one token may send.")
     ] = 100.0,
     workers: Annotated[
         int, typer.Option(min=1, max=64, help="Processes that answer; one more keeps the index.")
     ] = 1,
     max_body: Annotated[
-        int, typer.Option(min=1_000, max=32_000_000, help="Bytes that a request may have.")
+        int, Option(min=1_000, max=32_000_000, help="Bytes that a request may have.")
     ] = 4_000_000,
 ) -> None:
     """Serve brains over HTTP: to agents, and to people as pages.
@@ -245,8 +243,7 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
 def _print_tokens() -> None:
     tokens = read_tokens()
     if options().json:
-        fields = ("name", "brains", "may", "person", "email")
-        print_json([{field: getattr(one, field) for field in fields} for one in tokens])
+        print_json([pick(one, "name", "brains", "may", "person", "email") for one in tokens])
     elif tokens:
         rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
         print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)

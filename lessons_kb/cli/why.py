@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -61,22 +61,16 @@ def _teach(brain: Brain, name: str, prompt: str) -> None:
 
 def why(
     prompt: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PROMPT", help="Prompt to explain; nothing is recorded."),
+        list[str] | None, Argument(metavar="PROMPT", help="Prompt to explain; nothing is recorded.")
     ] = None,
-    session: Annotated[
-        str | None, typer.Option(help="Session to explain; default: the latest.")
-    ] = None,
+    session: Annotated[str | None, Option(help="Session to explain; default: the latest.")] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option(
-            "--path", metavar="FILE", help="With PROMPT: file being worked on; repeatable."
-        ),
+        Option(metavar="FILE", help="With PROMPT: file being worked on; repeatable."),
     ] = None,
-    stage: Annotated[str | None, typer.Option(help="With PROMPT: workflow stage.")] = None,
+    stage: Annotated[str | None, Option(help="With PROMPT: workflow stage.")] = None,
     add_symptom: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Add the prompt to the symptoms of this card."),
+        str | None, Option(metavar="ID", help="Add the prompt to the symptoms of this card.")
     ] = None,
 ) -> None:
     """Explain what was injected last, and why the rest was not.
@@ -180,16 +174,16 @@ def count_marks(effect: Effect) -> str:
 
 def mark(
     card: CardId,
-    what: Annotated[str, typer.Argument(metavar="MARK", help="helpful, harmful, or irrelevant.")],
+    what: Annotated[str, Argument(metavar="MARK", help="helpful, harmful, or irrelevant.")],
     session: Annotated[
-        str | None, typer.Option(help="Session that the mark is about; one mark per session.")
+        str | None, Option(help="Session that the mark is about; one mark per session.")
     ] = None,
     prompt: Annotated[
         str | None,
-        typer.Option(help="With irrelevant: the prompt. Default: the last one with this card."),
+        Option(help="With irrelevant: the prompt. Default: the last one with this card."),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With irrelevant: write it without asking.")
+        bool, Option("--yes", "-y", help="With irrelevant: write it without asking.")
     ] = False,
 ) -> None:
     """Record that a lesson helped, misled or was not relevant.

@@ -12,10 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
-
-from jinja2 import Environment, StrictUndefined, Template
 
 from lessons_kb.learn.lesson_effect import (
     Effect,
@@ -28,6 +26,9 @@ from lessons_kb.learn.lesson_effect import (
 )
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 HEIGHT = 120
 PERCENT = "\u00a0%"
@@ -424,6 +425,8 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
 
 @lru_cache(maxsize=1)
 def _compile(template: str) -> Template:
+    from jinja2 import Environment, StrictUndefined
+
     return Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     ).from_string(template)

@@ -6,7 +6,7 @@ import asyncio
 import datetime as dt
 import functools
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
@@ -16,7 +16,7 @@ from rich.markdown import Markdown
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual import events, on
+from textual import events, on, work
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
@@ -29,7 +29,6 @@ from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
-from textual.worker import WorkType
 
 from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
 from lessons_kb.process.programs import open_editor
@@ -357,7 +356,6 @@ class ManageApp(App[None]):
         self._rest: Timer | None = None
         self._progress = (0, 0)
         self._said = ""
-        self._drawn: dict[str, VisualType] = {}
         self._gone = False
 
     def compose(self) -> ComposeResult:
@@ -376,27 +374,16 @@ class ManageApp(App[None]):
     def on_mount(self) -> None:
         """Show the empty lists and begin to read."""
         self.query_one(Filter).focus()
-        self._begin(self._load, group="load", exclusive=True)
+        self._load()
 
     def on_unmount(self) -> None:
         """Let what was begun come to its end."""
         self._gone = True
         self._hands.shutdown(wait=True)
 
-    def _begin(
-        self,
-        work: Callable[[], Coroutine[None, None, None]],
-        *,
-        group: str = "acts",
-        exclusive: bool = False,
-    ) -> None:
-        """Do ``work`` while the screen goes on; ``exclusive`` ends what its group does yet."""
-        chosen: WorkType[None] = work
-        self.run_worker(chosen, group=group, exclusive=exclusive)
-
-    async def _later(self, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns, done after all that was asked for before."""
-        return await asyncio.get_running_loop().run_in_executor(self._hands, work)
+    async def _later(self, call: Callable[[], T]) -> T:
+        """Return what ``call`` returns, done after all that was asked for before."""
+        return await asyncio.get_running_loop().run_in_executor(self._hands, call)
 
     def _do(self, act: str) -> None:
         """Do what needs no row."""
@@ -420,7 +407,7 @@ class ManageApp(App[None]):
                 self.say("")
                 self._show_tab()
             case "reload":
-                self._begin(self._load, group="load", exclusive=True)
+                self._load()
             case "help":
                 self.push_screen(Help())
             case "quit":
@@ -428,60 +415,56 @@ class ManageApp(App[None]):
 
     def _do_to(self, row: Row, act: str) -> None:
         """Do what is done to a row; what cannot be guessed is asked first."""
-        work = functools.partial(self.actions.do, act, row)
+        do = functools.partial(self.actions.do, act, row)
         match act:
             case "edit":
-                self._begin(functools.partial(self._edit, row))
+                self._edit(row)
             case "merge":
-                self._begin(functools.partial(self._merge, row))
+                self._merge(row)
             case "accept":
                 self._perform(functools.partial(self.actions.accept, row), draft=row)
             case "delete":
                 question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
-                self._ask(question, {"y": "delete", "n": "keep"}, {"y": work})
+                self._ask(question, {"y": "delete", "n": "keep"}, {"y": do})
             case "discard":
                 question = f"Discard this draft? u brings it back.\n\n{row.title}"
-                self._ask(question, {"y": "discard", "n": "keep"}, {"y": work})
+                self._ask(question, {"y": "discard", "n": "keep"}, {"y": do})
             case _:
-                self._perform(work)
+                self._perform(do)
 
     def _ask(
-        self, question: str, answers: Mapping[str, str], works: Mapping[str, Callable[[], Outcome]]
+        self, question: str, answers: Mapping[str, str], acts: Mapping[str, Callable[[], Outcome]]
     ) -> None:
         """Ask for the key of an answer, and do what belongs to it."""
 
         def then(answer: str | None) -> None:
-            if work := works.get(answer or ""):
-                self._perform(work)
+            if act := acts.get(answer or ""):
+                self._perform(act)
 
         self.push_screen(Ask(question, answers), then)
 
-    def _perform(self, work: Callable[[], Outcome], *, draft: Row | None = None) -> None:
+    @work(group="acts")
+    async def _perform(self, act: Callable[[], Outcome], *, draft: Row | None = None) -> None:
         """Do something to cards or drafts and show what came of it.
 
         Where a ``draft`` is a duplicate, ask what is to become of it.
         """
+        try:
+            self._take(await self._later(act))
+        except LessonsError as error:
+            if draft is None or not isinstance(error, DuplicateCard):
+                self.say(str(error), bad=True)
+                return
+            self._ask(
+                f"This may be a duplicate: {str(error).partition(';')[0]}.",
+                {"m": "count it there", "n": "write a second card", "w": "wait"},
+                {
+                    "m": functools.partial(self.actions.merge, draft, error.existing),
+                    "n": functools.partial(self.actions.accept, draft, on_duplicate="new"),
+                },
+            )
 
-        async def perform() -> None:
-            try:
-                outcome = await self._later(work)
-            except LessonsError as error:
-                if draft is None or not isinstance(error, DuplicateCard):
-                    self.say(str(error), bad=True)
-                    return
-                self._ask(
-                    f"This may be a duplicate: {str(error).partition(';')[0]}.",
-                    {"m": "count it there", "n": "write a second card", "w": "wait"},
-                    {
-                        "m": functools.partial(self.actions.merge, draft, error.existing),
-                        "n": functools.partial(self.actions.accept, draft, on_duplicate="new"),
-                    },
-                )
-            else:
-                self._take(outcome)
-
-        self._begin(perform)
-
+    @work(group="acts")
     async def _edit(self, row: Row) -> None:
         def editor(path: str) -> None:
             try:
@@ -496,6 +479,7 @@ class ManageApp(App[None]):
         except LessonsError as error:
             self.say(str(error), bad=True)
 
+    @work(group="acts")
     async def _merge(self, row: Row) -> None:
         def then(name: str | None) -> None:
             if name:
@@ -538,8 +522,9 @@ class ManageApp(App[None]):
         self.show()
         self.say(outcome.line)
         if outcome.drafts:
-            self._begin(self._load_drafts, group="drafts", exclusive=True)
+            self._load_drafts()
 
+    @work(group="load", exclusive=True)
     async def _load(self) -> None:
         self.say("reading …")
         watch = self.set_interval(0.2, self._tell_progress)
@@ -549,7 +534,7 @@ class ManageApp(App[None]):
             self.board.set(CARDS, rows)
             self.show()
             self.say("")
-            await self._load_drafts()
+            self._load_drafts()
             if await asyncio.to_thread(self.source.load_effects):
                 self.board.replace(await asyncio.to_thread(self._measure))
                 self.show()
@@ -559,6 +544,7 @@ class ManageApp(App[None]):
         finally:
             watch.stop()
 
+    @work(group="drafts", exclusive=True)
     async def _load_drafts(self) -> None:
         try:
             self.board.set(DRAFTS, await self._later(self.source.load_drafts))
@@ -597,9 +583,7 @@ class ManageApp(App[None]):
 
     def _update(self, where: str, what: VisualType) -> None:
         """Draw a line, or the preview; lines keep their size, so nothing else need move."""
-        if self._drawn.get(where) != what:
-            self._drawn[where] = what
-            self._base.query_one(where, Static).update(what, layout=where == "#view")
+        self._base.query_one(where, Static).update(what, layout=where == "#view")
 
     def _draw_lines(self) -> None:
         """Draw what stands above and below the list."""
@@ -705,10 +689,8 @@ class ManageApp(App[None]):
         """Name the keys of what has the focus now, and fit the lines to the width."""
         self.call_after_refresh(self._draw_lines)
 
-    def _preview(self) -> None:
-        self._begin(self._draw_preview, group="preview", exclusive=True)
-
-    async def _draw_preview(self) -> None:
+    @work(group="preview", exclusive=True)
+    async def _preview(self) -> None:
         row = self.listing.current
         if not self.screen_stack:
             return
