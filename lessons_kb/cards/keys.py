@@ -201,9 +201,10 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
     """
     values: list[tuple[str, str | tuple[str, ...] | None]] = []
     for name, value in data.items():
-        is_list = isinstance(value, (list, tuple))
-        text = value if isinstance(value, str) else None
-        values.append((str(name), tuple(map(str, value)) if is_list else text))
+        if isinstance(value, (list, tuple)):
+            values.append((str(name), tuple(map(str, value))))
+        else:
+            values.append((str(name), value if isinstance(value, str) else None))
     pattern = _read_pattern(tuple(values), "")
     if "\n" in pattern.text + pattern.unless:
         raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")

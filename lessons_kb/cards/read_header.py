@@ -351,7 +351,9 @@ class _Tree:
             if items:
                 place = (*items[-1].span[:2], *span[2:])
                 items = [*items[:-1], items[-1]._replace(span=place)]
-        shape, texts, spans, styles = "scalar", (text,), (span,), style
+        shape, styles = "scalar", style
+        texts: tuple[str | None, ...] = (text,)
+        spans: tuple[Span, ...] = (span,)
         mappings: tuple[NestedMapping | None, ...] = ()
         if items is not None:
             shape = "list"

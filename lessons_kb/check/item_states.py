@@ -359,8 +359,10 @@ def check_items(
         verdict = verdicts.get(number) or _judge(one, scene)
         missing = one.terms - everything if verdict.state != SHOWN else frozenset()
         words = re.findall(r"[^\W_](?:[\w'./-]*\w)?", one.text) if missing else ()
-        terms = tuple(dict.fromkeys(w for w in words if not missing.isdisjoint(analyze(w))))
-        items.append(CheckedItem(card=one.card, item=one.text, terms=terms, **verdict._asdict()))
+        open_words = tuple(dict.fromkeys(w for w in words if not missing.isdisjoint(analyze(w))))
+        items.append(
+            CheckedItem(card=one.card, item=one.text, terms=open_words, **verdict._asdict())
+        )
     return Check(items=tuple(items))
 
 
