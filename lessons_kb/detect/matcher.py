@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
@@ -123,8 +124,6 @@ _MANY = 3
 _FEW = 500
 """Nodes up to which it is cheaper to ask each which patterns match it: 20 µs a pattern, where a
 walk for one pattern takes 10 to 15 ms in a file of 5,000 lines."""
-_PANIC = "PanicException"
-"""What a bug in the parser raises; its class can only be told by its name."""
 
 
 @cache
@@ -193,6 +192,7 @@ def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tu
         return
     nodes = _find_any(root, patterns) if len(patterns) >= _MANY else None
     texts = [node.text() for node in nodes or ()]
+    own: Iterator[Any]
     for place, pattern in enumerate(patterns):
         if nodes is None:
             try:
@@ -213,38 +213,41 @@ def _find_any(root: Any, patterns: Sequence[str]) -> list[Any] | None:
 
     None where that is much, or one of the patterns is no code.
     """
+    rule = {"rule": {"any": [{"pattern": one} for one in patterns]}}
     try:
-        found = root.find_all({"rule": {"any": [{"pattern": one} for one in patterns]}})
-        nodes = list(islice(found, _FEW + 1))
-    except BaseException as error:
-        if not isinstance(error, RuntimeError) and type(error).__name__ != _PANIC:
-            raise
+        with _refuses("ast-grep cannot read it"):
+            nodes = list(islice(root.find_all(rule), _FEW + 1))
+    except (RuntimeError, ValueError):
         return None
     return nodes if len(nodes) <= _FEW else None
+
+
+@contextmanager
+def _refuses(problem: str) -> Iterator[None]:
+    """Raise ValueError where the parser panics; its class can only be told by its name."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(problem) from None
 
 
 def _parse(text: str, language: str) -> Any:
     if not is_available():
         raise ValueError("ast-grep is not installed")
-    try:
+    with _refuses(f"{language} is not a language that ast-grep knows"):
         return _ast_grep().SgRoot(text, language).root()
-    except BaseException as error:
-        if type(error).__name__ != _PANIC:
-            raise
-        raise ValueError(f"{language} is not a language that ast-grep knows") from None
 
 
 def _find_all(root: Any, pattern: str) -> Any:
     try:
-        return root.find_all(pattern=pattern)
+        with _refuses("ast-grep cannot read it"):
+            return root.find_all(pattern=pattern)
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).partition("Stack backtrace")[0].splitlines()]
         why = next((line for line in reversed(lines) if line), "unknown")
         raise ValueError(why.partition(": ")[2] or why) from None
-    except BaseException as error:
-        if type(error).__name__ != _PANIC:
-            raise
-        raise ValueError("ast-grep cannot read it") from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -194,14 +194,14 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
     if not old.leaves:
         return
     above = f"{change.prefix}{change.before}"
-    names = _Names(
+    names = _KnownNames(
         bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
         imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
         after=change.after,
         whole=bool(change.prefix or change.suffix),
     )
-    texts = ([leaf.text for leaf in side.leaves] for side in (old, new))
-    matcher = SequenceMatcher(None, *texts, autojunk=False)
+    before, after = ([leaf.text for leaf in side.leaves] for side in (old, new))
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
     steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
     runs = [(old.leaves[a].start, old.leaves[b - 1].end) for kind, a, b, *_ in steps if a < b]
     for kind, first, end, begin, stop in steps:
@@ -221,7 +221,7 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
 
 
 def _anchor(
-    old: _Side, new: _Side, first: int, added: Sequence[_Leaf], names: _Names, language: str
+    old: _Side, new: _Side, first: int, added: Sequence[_Leaf], names: _KnownNames, language: str
 ) -> Iterator[Proposal]:
     """Yield the code to which something was added, excused by a word of what was added.
 
@@ -282,7 +282,7 @@ class _Leaf:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Names:
+class _KnownNames:
     bound: set[str]
     """Given a value nearby: they mean nothing elsewhere."""
     imported: set[str]
@@ -351,7 +351,9 @@ def _is_binding(leaf: Any) -> bool:
 class _Writer:
     """Writes a node as a pattern; what the fix did not remove is generalised."""
 
-    def __init__(self, removed: Sequence[tuple[int, int]], names: _Names, *, loose: bool) -> None:
+    def __init__(
+        self, removed: Sequence[tuple[int, int]], names: _KnownNames, *, loose: bool
+    ) -> None:
         self._removed = removed
         self._names_in = names
         self._loose = loose
