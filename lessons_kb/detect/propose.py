@@ -18,6 +18,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import Any
 
+from lessons_kb.data import read_words
 from lessons_kb.detect.matcher import (
     Change,
     Matcher,
@@ -41,33 +42,11 @@ _MAX_LITERAL = 40
 """Characters of a text in quotes that may be a part of the mistake."""
 _MAX_PATTERN = 200
 _STATEMENT = "statement"
-_OUTERMOST = ("definition", "declaration", "block", "module", "program", "ERROR", "body")
-_ARGUMENTS = ("argument_list", "arguments")
-_BODIES = ("block", "statement_block", "compound_statement")
-_MEMBERS = ("attribute", "member_expression", "selector_expression", "field_expression")
-_CALLS = ("call", "call_expression", "new_expression", "decorator")
-_BINDERS = (
-    *("assignment", "parameters", "for_statement", "variable_declarator", "lambda_parameters"),
-    *("as_pattern_target", "for_in_clause", "named_expression", "pattern_list", "tuple_pattern"),
-)
-_NAMES = ("identifier", "property_identifier", "field_identifier", "type_identifier")
-_LITERALS = ("string", "integer", "float", "number", "int_literal", "float_literal")
-_PLAIN = (*_NAMES, *_LITERALS, *_MEMBERS, *_CALLS, "subscript", "parenthesized_expression")
-_VALUES = (
-    *("operator", "expression", "list", "dictionary", "tuple", "set", "array", "object"),
-    *("comprehension", "subscript", "lambda", "function", "string"),
-)
-"""How the kinds of nodes end for which any other value may stand."""
+_SYNTAX = {name: tuple(words) for name, words in read_words("syntax_nodes.txt").items()}
 _MODULE_VALUE = re.compile(r"(?m)^(?:(?:const|let|var)\s+)?([a-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
 _TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
 _QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
-_CONTROL = {
-    *("if", "elif", "else", "for", "in", "while", "return", "try", "with", "yield"),
-    *("not", "and", "or", "is", "pass", "assert", "raise", "del", "await", "async", "lambda"),
-}
-"""Words that order the steps of any program: a statement of these alone tells of no mistake."""
-_ORDINARY = {*_CONTROL, "True", "False", "None", "true", "false", "null", "undefined"}
-"""What is made of these alone is a mistake only as a whole: ``if $A: return True`` is none."""
+_ORDINARY = {*_SYNTAX["control"], *_SYNTAX["constants"]}
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
@@ -181,7 +160,9 @@ def _is_sound(proposal: Proposal) -> bool:
         return False
     if any(len(quoted) > _MAX_LITERAL or " " in quoted for _mark, quoted in _QUOTED.findall(text)):
         return False
-    return _KEYED_DIGIT.search(text) is not None or not _CONTROL.issuperset(find_words(proposal[0]))
+    return _KEYED_DIGIT.search(text) is not None or not set(_SYNTAX["control"]).issuperset(
+        find_words(proposal[0])
+    )
 
 
 def _write_all(change: Change, language: str) -> Iterator[Proposal]:
@@ -306,7 +287,7 @@ class _Side:
                 waiting += reversed(children)
             elif token := node.text():
                 start, end = _span(node)
-                if node.kind() in _NAMES and _is_binding(node):
+                if node.kind() in _SYNTAX["names"] and _is_binding(node):
                     self.bound.add(token)
                 if start < begin + length and end > begin and "comment" not in node.kind():
                     self.leaves.append(_Leaf(node, token, start, end))
@@ -322,10 +303,10 @@ def _around(leaf: Any, run: tuple[int, int]) -> Iterator[Any]:
     node, levels = leaf, 0
     while node is not None and levels < _MAX_LEVELS:
         kind = node.kind()
-        if kind.endswith(_OUTERMOST) or "comment" in kind:
+        if kind.endswith(_SYNTAX["outermost"]) or "comment" in kind:
             return
         start, end = _span(node)
-        if start <= run[0] and run[1] <= end and kind not in _ARGUMENTS:
+        if start <= run[0] and run[1] <= end and kind not in _SYNTAX["arguments"]:
             levels += 1
             yield node
         if kind.endswith(_STATEMENT):
@@ -339,7 +320,7 @@ def _is_binding(leaf: Any) -> bool:
     kind = parent.kind() if parent is not None else ""
     if kind in ("default_parameter", "typed_parameter", "typed_default_parameter"):
         return _span(parent.child(0)) == _span(leaf)
-    if kind not in _BINDERS:
+    if kind not in _SYNTAX["binders"]:
         return False
     if kind.endswith(("parameters", "pattern", "pattern_list", "target")):
         return True
@@ -372,24 +353,27 @@ class _Writer:
     def write(self, node: Any) -> str:
         """Return the pattern of a node."""
         kind = node.kind()
-        if kind in _ARGUMENTS:
+        if kind in _SYNTAX["arguments"]:
             return self._write_arguments(node)
         removed = self._is_removed(node)
-        if kind in _BODIES and not removed:
+        if kind in _SYNTAX["bodies"] and not removed:
             return "$$$"
         if kind == "string":
             return self._write_string(node, removed=removed)
-        if kind in _LITERALS:
+        if kind in _SYNTAX["literals"]:
             self._kept |= removed
             return str(node.text()) if removed else self._metavariable(node.text())
         children = node.children()
         if not children:
             return self._write_leaf(node, removed=removed)
-        if not removed and kind in _CALLS and kind != "decorator":
+        if not removed and kind in _SYNTAX["calls"] and kind != "decorator":
             return self._metavariable(node.text())
-        if not removed and kind in _MEMBERS:
+        if not removed and kind in _SYNTAX["members"]:
             return self._write_member(node)
-        is_value = kind.endswith(_VALUES) and kind not in ("pattern_list", *_ARGUMENTS[:1])
+        is_value = kind.endswith(_SYNTAX["values"]) and kind not in (
+            "pattern_list",
+            "argument_list",
+        )
         if not removed and node.is_named() and is_value:
             return self._metavariable(node.text())
         return self._write_children(node, children)
@@ -434,7 +418,7 @@ class _Writer:
     def _write_member(self, node: Any) -> str:
         """Write ``module.name`` as it is, the name alone of what another value has."""
         first = node
-        while first.kind() in _MEMBERS and first.children():
+        while first.kind() in _SYNTAX["members"] and first.children():
             first = first.child(0)
         is_imported = first.kind() == "identifier" and first.text() in self._names_in.imported
         if is_imported or _is_called(node):
@@ -458,7 +442,7 @@ class _Writer:
     def _is_name(self, leaf: Any) -> bool:
         """Tell whether an identifier names what is called, a member, an option or a type."""
         parent = leaf.parent()
-        is_member = parent is not None and parent.kind() in _MEMBERS
+        is_member = parent is not None and parent.kind() in _SYNTAX["members"]
         if is_member and leaf.text() not in self._names_in.imported:
             return _is_option(leaf) or _is_called(parent)
         return is_member or _is_option(leaf) or _is_called(leaf)
@@ -473,7 +457,7 @@ class _Writer:
 
 def _is_called(node: Any) -> bool:
     parent = node.parent()
-    is_call = parent is not None and parent.kind() in _CALLS
+    is_call = parent is not None and parent.kind() in _SYNTAX["calls"]
     return is_call and _span(parent.child(0))[0] == _span(node)[0]
 
 
@@ -481,6 +465,6 @@ def _is_option(leaf: Any) -> bool:
     """Tell whether an identifier is the name of an argument, or of a member."""
     parent = leaf.parent()
     kind = parent.kind() if parent is not None else ""
-    if kind in _MEMBERS:
+    if kind in _SYNTAX["members"]:
         return _span(parent.child(0)) != _span(leaf)
     return kind == "keyword_argument" and _span(parent.child(0)) == _span(leaf)

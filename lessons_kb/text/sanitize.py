@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
-import string
+import shlex
 import sys
 import unicodedata
 from collections.abc import Callable
@@ -234,8 +234,6 @@ def _is_hidden(char: str) -> bool:
 
 
 _LINES_AND_BLANKS = "\n\t\u00a0\u202f\u3000"
-_BARE = frozenset(string.ascii_letters + string.digits + "@%+=:,./-_")
-"""Characters that mean nothing to a shell."""
 
 
 def visible(text: str) -> str:
@@ -256,10 +254,8 @@ def _escape_unseen(text: str, escape: Callable[[str], str]) -> str:
 
 def shell_word(text: str) -> str:
     r"""Return a text as one word of a shell, in one line; ``$'\n'`` is what bash and zsh read."""
-    if text and _BARE.issuperset(text):
-        return text
     if text.isprintable():
-        return "'" + text.replace("'", "'\"'\"'") + "'"
+        return shlex.quote(text)
     return "$'" + "".join(map(_shell_escaped, text)) + "'"
 
 
