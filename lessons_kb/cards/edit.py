@@ -24,7 +24,7 @@ from lessons_kb.cards.keys import (
     split_header,
 )
 from lessons_kb.cards.links import slug
-from lessons_kb.cards.read_header import Reading, read_header, read_leniently
+from lessons_kb.cards.read_header import HeaderReading, read_header, read_leniently
 from lessons_kb.cards.sections import one_line
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.model import KINDS, SEVERITIES
@@ -145,7 +145,7 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     return result
 
 
-def _check_kept(header: Header, reading: Reading, key: str, value: Change) -> None:
+def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change) -> None:
     """Refuse a change of a value that is not what its key holds, or that goes on below its key.
 
     What stands there was written by somebody who meant something by it.
@@ -408,7 +408,7 @@ def _fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading) -> None:
+def _verify(old: str, new: str, changes: Mapping[str, Change], reading: HeaderReading) -> None:
     """Refuse a result that says anything but what was intended, or touched another line."""
     before, after = split_header(old), split_header(new)
     again = read_header(after)
@@ -417,7 +417,7 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
         with suppress(UnicodeEncodeError):
             usable = bool(new.encode("utf-8"))
     if reading.reader == "lenient" and after.header is not None:
-        again = Reading(entries=read_leniently(after.header.lines)[0], reader="lenient")
+        again = HeaderReading(entries=read_leniently(after.header.lines)[0], reader="lenient")
     intended = _meaning(reading.entries)
     for name, value in changes.items():
         intended.pop(canonical(name), None)
@@ -449,7 +449,7 @@ def _verify(old: str, new: str, changes: Mapping[str, Change], reading: Reading)
 
 
 def _other_lines(
-    split: Split, text: str, reading: Reading, changes: Mapping[str, Change]
+    split: Split, text: str, reading: HeaderReading, changes: Mapping[str, Change]
 ) -> list[str]:
     """Return every line, with its end, that belongs to no changed key."""
     if split.header is None:

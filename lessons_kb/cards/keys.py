@@ -201,9 +201,10 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
     """
     values: list[tuple[str, str | tuple[str, ...] | None]] = []
     for name, value in data.items():
-        is_list = isinstance(value, (list, tuple))
-        text = value if isinstance(value, str) else None
-        values.append((str(name), tuple(map(str, value)) if is_list else text))
+        if isinstance(value, (list, tuple)):
+            values.append((str(name), tuple(map(str, value))))
+        else:
+            values.append((str(name), value if isinstance(value, str) else None))
     pattern = _read_pattern(tuple(values), "")
     if "\n" in pattern.text + pattern.unless:
         raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
@@ -260,7 +261,7 @@ Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Key:
+class CardKey:
     """One key that a card may have."""
 
     field: str
@@ -274,9 +275,9 @@ class Key:
     """What it says of a card and its default, in Markdown; "" for a key of another system."""
 
 
-def _read_key(field: str, form: str, *foreign: str, meaning: str) -> Key:
+def _read_key(field: str, form: str, *foreign: str, meaning: str) -> CardKey:
     choices = _CHOICES.get(field, ())
-    return Key(field=field, form=form, choices=choices, foreign=bool(foreign), meaning=meaning)
+    return CardKey(field=field, form=form, choices=choices, foreign=bool(foreign), meaning=meaning)
 
 
 _CHOICES = {
@@ -287,7 +288,7 @@ _CHOICES = {
     "gate": GATES,
     "evidence": EVIDENCE,
 }
-KEYS: Mapping[str, Key] = {
+KEYS: Mapping[str, CardKey] = {
     name: _read_key(*how, meaning=" ".join(lines))
     for head, lines in read_table("card_keys.txt")["keys"]
     for name, *how in [head.split(" | ")]
@@ -426,7 +427,7 @@ def _read_texts(entry: Entry, form: str) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def describe_form(key: Key) -> str:
+def describe_form(key: CardKey) -> str:
     """Return what the value of a key looks like, in words: ``a date such as 2026-01-31``."""
     return _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
 
@@ -495,7 +496,7 @@ def build_schema() -> dict[str, Any]:
     }
 
 
-def _describe(name: str, key: Key) -> dict[str, Any]:
+def _describe(name: str, key: CardKey) -> dict[str, Any]:
     if not key.meaning:
         names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
         return {"description": f"Read as `{names[0]}`." if names else "Text to search."}

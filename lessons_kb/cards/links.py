@@ -38,10 +38,24 @@ def slug(title: str) -> str:
     ``question-mark``). At most MAX_BYTES bytes, no name reserved by Windows. Idempotent. Raises
     InputError for a title in which there is nothing to see.
     """
-    name = _hyphenated(title) or _hyphenated(_spelled_out(title))
+    name = _hyphenated(title)
+    if not name:
+        signs = dict.fromkeys(char for char in _INVISIBLE.sub("", title) if not char.isspace())
+        # One of one's own font, or of a later Unicode, has no name but a number.
+        names = (
+            unicodedata.name(char, f"u{ord(char):04x}")
+            for char in list(signs)[:4]
+            if unicodedata.name(char, "") or unicodedata.category(char) in ("Cn", "Co")
+        )
+        name = _hyphenated(" ".join(names))
     if not name:
         raise InputError("the title is empty; name the mistake in one sentence")
-    name = _cut(name)
+    data = name.encode("utf-8", "ignore")
+    if len(data) > MAX_BYTES:
+        short = data[:MAX_BYTES].decode("utf-8", "ignore")
+        word = short.rpartition("-")[0] if name[len(short)] != "-" else short
+        # A single long word is cut where the limit falls.
+        name = (word if len(word.encode()) > MAX_BYTES // 2 else short).strip("-")
     return f"{name}-card" if name in _RESERVED else name
 
 
@@ -81,35 +95,11 @@ def _hyphenated(title: str) -> str:
     text = _INVISIBLE.sub("", text)
     kept = "".join(char if unicodedata.category(char)[0] in _KEPT else "-" for char in text)
     # A mark with no letter before it would combine with the hyphen.
-    return re.sub(r"-+", "-", "".join(_attached(kept))).strip("-")
-
-
-def _attached(text: str) -> list[str]:
-    found: list[str] = []
-    for char in text:
+    attached: list[str] = []
+    for char in kept:
         mark = unicodedata.category(char)[0] == "M"
-        found.append("" if mark and (not found or found[-1] in ("", "-")) else char)
-    return found
-
-
-def _spelled_out(title: str) -> str:
-    seen = dict.fromkeys(char for char in _INVISIBLE.sub("", title) if not char.isspace())
-    return " ".join(unicodedata.name(char, _code(char)) for char in list(seen)[:4])
-
-
-def _code(char: str) -> str:
-    """Return the number of a character of one's own font, or of a later Unicode, that shows."""
-    return f"u{ord(char):04x}" if unicodedata.category(char) in ("Cn", "Co") else ""
-
-
-def _cut(name: str) -> str:
-    data = name.encode("utf-8", "ignore")
-    if len(data) <= MAX_BYTES:
-        return name
-    short = data[:MAX_BYTES].decode("utf-8", "ignore")
-    word = short.rpartition("-")[0] if name[len(short)] != "-" else short
-    # A single long word is cut where the limit falls.
-    return (word if len(word.encode()) > MAX_BYTES // 2 else short).strip("-")
+        attached.append("" if mark and (not attached or attached[-1] in ("", "-")) else char)
+    return re.sub(r"-+", "-", "".join(attached)).strip("-")
 
 
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")

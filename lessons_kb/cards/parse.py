@@ -23,9 +23,6 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
 
-_SINGULAR = {kind: kind for kind in KINDS}
-_NOTE_NAMES = ("readme", "index")
-
 
 def kind_of(path: str, folders: Mapping[str, str]) -> str:
     """Return lesson, playbook, qa-finding or note for a POSIX path relative to its brain.
@@ -38,7 +35,7 @@ def kind_of(path: str, folders: Mapping[str, str]) -> str:
     if is_note_name(name):
         return NOTE
     best, kind = (0, 0), NOTE
-    for folder, folder_kind in (*_SINGULAR.items(), *folders.items()):
+    for folder, folder_kind in (*zip(KINDS, KINDS, strict=True), *folders.items()):
         mapped = folder.casefold().strip("/").split("/")
         size = len(mapped)
         for end in range(len(parts), size - 1, -1):
@@ -51,7 +48,7 @@ def kind_of(path: str, folders: Mapping[str, str]) -> str:
 
 def is_note_name(name: str) -> bool:
     """Return whether a file of this name is about its folder and never a card in it."""
-    return name.startswith("_") or name.casefold().partition(".")[0] in _NOTE_NAMES
+    return name.startswith("_") or name.casefold().partition(".")[0] in ("readme", "index")
 
 
 def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
@@ -62,6 +59,12 @@ def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
 
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""
+_CONFLICT = Problem(
+    line=0,
+    rule="conflict-markers",
+    message="unresolved conflict markers from a merge",
+    fix="resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
+)
 
 
 def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
@@ -72,12 +75,17 @@ def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Docume
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return _unusable(path, 1, "not-utf-8", "the file is UTF-16, not UTF-8", _SAVE)
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
-        return _unusable(path, line, "not-utf-8", message, _SAVE)
+            return _unusable(path, 1, "not-utf-8", "the file is UTF-16, not UTF-8")
+        line = 1 + data.count(b"\n", 0, error.start)
+        return _unusable(path, line, "not-utf-8", f"byte 0x{data[error.start]:02x} is not UTF-8")
     return parse_card(text, path=path, folders=folders)
+
+
+def _unusable(path: str, line: int, rule: str, message: str) -> Document:
+    fix = "save the file as UTF-8 text"
+    finding = Finding(path=path, line=line, rule=rule, message=message, fix=fix, level="error")
+    return Document(card=None, fields={}, findings=(finding,))
 
 
 def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
@@ -90,66 +98,65 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     """
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
-        return _unusable(path, line, "nul-bytes", "the file contains NUL bytes", _SAVE)
-    if not text.isascii() and (lone := _find_surrogate(text)) is not None:
-        line = 1 + text.count("\n", 0, lone)
-        return _unusable(path, line, "not-utf-8", "the text contains half of a character", _SAVE)
+        return _unusable(path, line, "nul-bytes", "the file contains NUL bytes")
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            line = 1 + text.count("\n", 0, error.start)
+            return _unusable(path, line, "not-utf-8", "the text contains half of a character")
     split = split_header(text)
     reading = read_header(split)
     values, problems, lines = read_keys(reading.entries, path.rpartition("/")[0])
-    given = values.pop("kind", None)
-    if given is None and reading.reader == "none":
-        given = _type_line(split, text)
+    named = values.pop("kind", None)
+    if named is None and reading.reader == "none":
+        named = _type_line(split, text)
     first = split.header.line if split.header else 1
-    if _kind(path, folders, given) == NOTE:
-        return _note(path, split, values, _for_note(reading.problems, path, first))
-    left = _find_conflict(split, first)
-    findings = _placed([*reading.problems, *problems, *left], path, first)
+    kind = named or kind_of(path, folders)
+    if is_note_name(path.rpartition("/")[2]) and in_mapped_folder(path, folders):
+        kind = NOTE  # a folder's README is about it, not in it
+    if kind == NOTE:
+        # Many notes begin with a thematic break; that is no header gone wrong.
+        softened = [replace(problem, level="warning") for problem in reading.problems]
+        softened = [problem for problem in softened if problem.rule != "unreadable-header"]
+        return replace(_note(path, split, values), findings=_place(softened, path, first))
+    findings = _place([*reading.problems, *problems, *_find_conflict(split, first)], path, first)
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
     title_line = first + lines["title"] if "title" in values else None
-    document = _card(path, _kind(path, folders, given), split, values, title_line)
     return replace(
-        document,
+        _card(path, kind, split, values, title_line),
         findings=findings,
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
     )
 
 
-def _card(
-    path: str, kind: str, split: Split, values: dict[str, Any], title_line: int | None
-) -> Document:
-    search = values.pop("search", ())
-    sections = read_sections(normal_newlines(split.body))
-    values.setdefault("title", sections.title or _stem(path))
-    if not values.get("topics"):
-        values["topics"] = read_topics(sections)
-    checklist = read_checklist(sections)
-    items = checklist.items
-    patterns = tuple(item.shown_by for item in items)
-    texts = tuple(item.text for item in items)
-    where = tuple(split.body_line + item.line for item in items)
-    if not items:
-        texts = (values["title"],)
-        in_body = split.body_line + sections.title_line if sections.title else 1
-        where = (in_body if title_line is None else title_line,)
-    card = Card(
-        id=path,
-        kind=kind,
-        why=read_why(sections),
-        checklist=texts,
-        shown_by=patterns if any(patterns) else (),
-        conditional=checklist.conditional,
-        template=not items and not values.get("detect") and is_unfilled(split.body),
-        **values,
+def _place(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding, ...]:
+    """Return problems of a header that begins at a line as findings, errors first."""
+    ordered = sorted(problems, key=lambda problem: (problem.level != "error", problem.line))
+    return tuple(
+        Finding(
+            path=path,
+            line=first + problem.line,
+            rule=problem.rule,
+            message=one_line(problem.message),
+            fix=problem.fix,
+            level=problem.level,
+        )
+        for problem in ordered
     )
-    return Document(
-        card=card,
-        fields=_fields(card, split.body, sections, search),
-        body=split.body,
-        checklist_lines=where,
-    )
+
+
+def _type_line(split: Split, text: str) -> str | None:
+    """Return the type that a header names which no reader could read: it was meant as a card."""
+    lines = split.header.lines if split.header else text[:_HEAD].splitlines()
+    for line in lines if split.header or split.problem else ():
+        key, colon, value = line.partition(":")
+        if colon and canonical(key) == "type":
+            name = canonical(value.strip().strip("\"'"))
+            return name if name in KINDS else None
+    return None
 
 
 def _find_conflict(split: Split, first: int) -> list[Problem]:
@@ -166,55 +173,53 @@ def _find_conflict(split: Split, first: int) -> list[Problem]:
     return []
 
 
-_CONFLICT = Problem(
-    line=0,
-    rule="conflict-markers",
-    message="unresolved conflict markers from a merge",
-    fix="resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
-)
-
-
-def _kind(path: str, folders: Mapping[str, str], given: str | None) -> str:
-    """Return the kind by type, else by folder; a folder's README is about it, not in it."""
-    if is_note_name(path.rpartition("/")[2]) and in_mapped_folder(path, folders):
-        return NOTE
-    return given or kind_of(path, folders)
-
-
-def _type_line(split: Split, text: str) -> str | None:
-    """Return the type that a header names which no reader could read: it was meant as a card."""
-    lines: Sequence[str] = ()
-    if split.header:
-        lines = split.header.lines
-    elif split.problem:
-        lines = text[:_HEAD].splitlines()
-    for line in lines:
-        key, colon, value = line.partition(":")
-        if colon and canonical(key) == "type":
-            name = canonical(value.strip().strip("\"'"))
-            return name if name in KINDS else None
-    return None
-
-
-def _note(
-    path: str, split: Split, values: Mapping[str, Any], findings: tuple[Finding, ...]
+def _card(
+    path: str, kind: str, split: Split, values: dict[str, Any], title_line: int | None
 ) -> Document:
-    title = values.get("title")
-    if not title:
-        body = normal_newlines(split.body)
-        title = read_sections(body[:_HEAD]).title
-        if not title and len(body) > _HEAD:
-            title = read_sections(body).title
+    search = values.pop("search", ())
+    sections = read_sections(normal_newlines(split.body))
+    values.setdefault("title", sections.title or _stem(path))
+    values["topics"] = values.get("topics") or read_topics(sections)
+    checklist = read_checklist(sections)
+    items = checklist.items
+    patterns = tuple(item.shown_by for item in items)
+    if title_line is None:
+        title_line = split.body_line + sections.title_line if sections.title else 1
+    card = Card(
+        id=path,
+        kind=kind,
+        why=read_why(sections),
+        checklist=tuple(item.text for item in items) or (values["title"],),
+        shown_by=patterns if any(patterns) else (),
+        conditional=checklist.conditional,
+        template=not items and not values.get("detect") and is_unfilled(split.body),
+        **values,
+    )
+    return Document(
+        card=card,
+        fields=_fields(card, split.body, sections, search),
+        body=split.body,
+        checklist_lines=tuple(split.body_line + item.line for item in items) or (title_line,),
+    )
+
+
+def _note(path: str, split: Split, values: Mapping[str, Any]) -> Document:
+    body = normal_newlines(split.body)
+    starts = (body[:_HEAD], body) if len(body) > _HEAD else (body,)
+    titles = (read_sections(start).title for start in starts)
     card = Card(
         id=path,
         kind=NOTE,
-        title=title or _stem(path),
+        title=values.get("title") or next(filter(None, titles), "") or _stem(path),
         topics=values.get("topics", ()),
         symptoms=values.get("symptoms", ()),
     )
-    return Document(
-        card=card, fields=_fields(card, split.body, None, ()), findings=findings, body=split.body
-    )
+    return Document(card=card, fields=_fields(card, split.body, None, ()), body=split.body)
+
+
+def _stem(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return one_line(name.rpartition(".")[0] or name) or "untitled"
 
 
 def _fields(
@@ -232,55 +237,13 @@ def _fields(
 
 
 def _without_comments(body: str) -> str:
-    """Leave out HTML comments: the guidance of a template is not what a card says."""
+    """Leave out HTML comments: the guidance of a template is not what a card says.
+
+    By hand, for a pattern takes the square of many unclosed ones.
+    """
     kept: list[str] = []
     place = 0
     while (start := body.find("<!--", place)) >= 0 and (end := body.find("-->", start)) >= 0:
         kept.append(body[place:start])
         place = end + 3
-    return "".join((*kept, body[place:])) if kept else body
-
-
-def _for_note(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding, ...]:
-    softened = (replace(problem, level="warning") for problem in problems)
-    return _placed([p for p in softened if p.rule not in _CARD_RULES], path, first)
-
-
-# Many notes begin with a thematic break; that is no header gone wrong.
-_CARD_RULES = ("unreadable-header",)
-
-
-def _placed(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding, ...]:
-    ordered = sorted(problems, key=lambda problem: (problem.level != "error", problem.line))
-    return tuple(
-        Finding(
-            path=path,
-            line=first + problem.line,
-            rule=problem.rule,
-            message=one_line(problem.message),
-            fix=problem.fix,
-            level=problem.level,
-        )
-        for problem in ordered
-    )
-
-
-_SAVE = "save the file as UTF-8 text"
-
-
-def _unusable(path: str, line: int, rule: str, message: str, fix: str) -> Document:
-    finding = Finding(path=path, line=line, rule=rule, message=message, fix=fix, level="error")
-    return Document(card=None, fields={}, findings=(finding,))
-
-
-def _find_surrogate(text: str) -> int | None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        return error.start
-    return None
-
-
-def _stem(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return one_line(name.rpartition(".")[0] or name) or "untitled"
+    return "".join((*kept, body[place:]))

@@ -351,7 +351,9 @@ class _Tree:
             if items:
                 place = (*items[-1].span[:2], *span[2:])
                 items = [*items[:-1], items[-1]._replace(span=place)]
-        shape, texts, spans, styles = "scalar", (text,), (span,), style
+        shape, styles = "scalar", style
+        texts: tuple[str | None, ...] = (text,)
+        spans: tuple[Span, ...] = (span,)
         mappings: tuple[NestedMapping | None, ...] = ()
         if items is not None:
             shape = "list"
@@ -432,7 +434,7 @@ def _held(value: _Value) -> str | tuple[str, ...] | None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class HeaderReading:
     """What a header says."""
 
     entries: tuple[Entry, ...] = ()
@@ -441,7 +443,7 @@ class Reading:
     problems: tuple[Problem, ...] = ()
 
 
-def read_header(split: Split) -> Reading:
+def read_header(split: Split) -> HeaderReading:
     """Read the header of a file; a file without one reads as an empty header.
 
     ``reader`` is ``none`` for a header that is unclosed, too large, built to exhaust a reader, or
@@ -455,9 +457,9 @@ def read_header(split: Split) -> Reading:
         message = "the header is longer than 64,000 characters"
         return _useless(0, "header-too-large", message, "move its text below the closing ---")
     if split.header is None:
-        return Reading()
+        return HeaderReading()
     try:
-        return Reading(entries=read_yaml(split.header.lines))
+        return HeaderReading(entries=read_yaml(split.header.lines))
     except RefusedError as refused:
         message = f"the header is not accepted: {refused}"
         fix = "write plain `key: value` lines and lists, without anchors"
@@ -478,12 +480,12 @@ def read_header(split: Split) -> Reading:
         message=f"the header is not valid YAML ({error}); its plain keys and lists are used",
         fix="put the value in double quotes",
     )
-    return Reading(entries=entries, reader="lenient", problems=(problem,))
+    return HeaderReading(entries=entries, reader="lenient", problems=(problem,))
 
 
-def _useless(line: int, rule: str, message: str, fix: str) -> Reading:
+def _useless(line: int, rule: str, message: str, fix: str) -> HeaderReading:
     problem = Problem(line=line, rule=rule, message=message, fix=fix, level="error")
-    return Reading(reader="none", problems=(problem,))
+    return HeaderReading(reader="none", problems=(problem,))
 
 
 def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:

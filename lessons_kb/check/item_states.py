@@ -359,21 +359,11 @@ def check_items(
         verdict = verdicts.get(number) or _judge(one, scene)
         missing = one.terms - everything if verdict.state != SHOWN else frozenset()
         words = re.findall(r"[^\W_](?:[\w'./-]*\w)?", one.text) if missing else ()
-        terms = tuple(dict.fromkeys(w for w in words if not missing.isdisjoint(analyze(w))))
-        items.append(CheckedItem(card=one.card, item=one.text, terms=terms, **verdict._asdict()))
+        open_words = tuple(dict.fromkeys(w for w in words if not missing.isdisjoint(analyze(w))))
+        items.append(
+            CheckedItem(card=one.card, item=one.text, terms=open_words, **verdict._asdict())
+        )
     return Check(items=tuple(items))
-
-
-def find_unaddressed_items(
-    answer: str, cards: Sequence[Card], evidence: Sequence[str] = ()
-) -> Check:
-    """Return the check of an answer against texts of what the agent did.
-
-    ``evidence`` are edits (path and new text, or a diff) and commands, each one string; nothing is
-    said of what else was done, so that no claim is contradicted. All that is not shown is in
-    ``unaddressed``.
-    """
-    return check_items(cards, answer, read_texts(evidence))
 
 
 def is_check(item: str) -> bool:

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
@@ -17,7 +18,7 @@ from typing import Any
 
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
-from lessons_kb.model import Pattern
+from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.patterns import compile_regex, compile_set, match_globs
 
@@ -75,21 +76,16 @@ def find_segments(pattern: Pattern) -> tuple[str, ...]:
     segments = []
     for piece in _METAVARIABLE.split(pattern.text):
         tokens = _TOKEN.findall(piece)
-        words = [place for place, token in enumerate(tokens) if token[0] not in ".(["]
+        words = [place for place, one in enumerate(tokens) if one not in ".(["]
         if not words:
             continue
         first = words[0] - (words[0] > 0 and tokens[words[0] - 1] == ".")
         last = min(words[-1] + 1, len(tokens) - 1)
-        inner = [token for token in tokens[first + 1 : last] if token[0] not in ".(["]
+        inner = [one for one in tokens[first + 1 : last] if one not in ".(["]
         kept = [tokens[first], *inner, tokens[last]] if last > first else [tokens[first]]
-        segments.append(_GAP.join(map(_escape, kept)))
+        edges = (rf"\b{t}\b" if t.isascii() and t not in ".([" else re.escape(t) for t in kept)
+        segments.append(_GAP.join(edges))
     return tuple(dict.fromkeys(segments))
-
-
-def _escape(token: str) -> str:
-    if not token[0].isalnum() and token[0] != "_":
-        return re.escape(token)
-    return rf"\b{token}\b" if token.isascii() else token
 
 
 @lru_cache(maxsize=1_024)
@@ -128,8 +124,18 @@ _MANY = 3
 _FEW = 500
 """Nodes up to which it is cheaper to ask each which patterns match it: 20 µs a pattern, where a
 walk for one pattern takes 10 to 15 ms in a file of 5,000 lines."""
-_PANIC = "PanicException"
-"""What a bug in the parser raises; its class can only be told by its name."""
+
+
+@cache
+def _ast_grep() -> Any:
+    try:
+        import ast_grep_py  # an extra, and 12 ms on a hook's path
+    except ImportError:
+        return None
+    return ast_grep_py
+
+
+_names = cache(read_mapping)
 
 
 def is_available() -> bool:
@@ -139,22 +145,22 @@ def is_available() -> bool:
 
 def language_of(path: str) -> str:
     """Return the language of a file by its extension, "" where none is known."""
-    return _names()["extensions"].get(path.rpartition(".")[2].casefold(), "")
+    extension = path.rpartition(".")[2].casefold()
+    return _names("languages.txt")["extensions"].get(extension, "")
 
 
 def find_language(name: str) -> str:
     """Return a language by a name in any case, its extension among them; "" for an unknown one."""
-    extensions, names = _names()["extensions"], _names()["names"]
+    extensions, names = _names("languages.txt")["extensions"], _names("languages.txt")["names"]
     name = name.casefold()
-    known = name in extensions.values()
-    return name if known else extensions.get(name) or names.get(name, "")
+    return name if name in extensions.values() else extensions.get(name) or names.get(name, "")
 
 
 def name_example(language: str) -> str:
     """Return the name of a file that is in a language, by any name of it."""
     language = find_language(language)
-    extensions = (name for name, value in _names()["extensions"].items() if value == language)
-    return ".".join(("example", *list(extensions)[:1]))
+    extensions = _names("languages.txt")["extensions"].items()
+    return ".".join(["example", *[name for name, value in extensions if value == language][:1]])
 
 
 def check_syntax(pattern: str, language: str) -> str:
@@ -168,8 +174,6 @@ def check_syntax(pattern: str, language: str) -> str:
 
 def parse(text: str, language: str) -> Any:
     """Return the root of a text's syntax tree, None without ast-grep or such a language."""
-    if not is_available():
-        return None
     try:
         return _parse(text.encode("utf-8", "replace").decode(), language)
     except ValueError:
@@ -182,27 +186,24 @@ def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tu
     A pattern that is no code in this language finds nothing, and so does everything where
     ast-grep is not installed.
     """
-    if not is_available():
-        return
     try:
         root = _parse(text, language)
     except ValueError:
         return
-    if len(patterns) >= _MANY and (nodes := _find_any(root, patterns)) is not None:
-        texts = [node.text() for node in nodes]
-        for place, pattern in enumerate(patterns):
-            word = next(iter(find_words(Pattern(kind="ast", text=pattern))), "")
-            for node, own in zip(nodes, texts, strict=True):
-                if word in own and node.matches(pattern=pattern):
-                    span = node.range()
-                    yield place, span.start.index, span.end.index
-        return
+    nodes = _find_any(root, patterns) if len(patterns) >= _MANY else None
+    texts = [node.text() for node in nodes or ()]
+    own: Iterator[Any]
     for place, pattern in enumerate(patterns):
-        try:
-            nodes = _find_all(root, pattern)
-        except ValueError:
-            continue
-        for node in islice(nodes, MAX_NODES):
+        if nodes is None:
+            try:
+                own = islice(_find_all(root, pattern), MAX_NODES)
+            except ValueError:
+                continue
+        else:
+            word = next(iter(find_words(Pattern(kind="ast", text=pattern))), "")
+            pairs = zip(nodes, texts, strict=True)
+            own = (node for node, has in pairs if word in has and node.matches(pattern=pattern))
+        for node in own:
             span = node.range()
             yield place, span.start.index, span.end.index
 
@@ -212,50 +213,41 @@ def _find_any(root: Any, patterns: Sequence[str]) -> list[Any] | None:
 
     None where that is much, or one of the patterns is no code.
     """
+    rule = {"rule": {"any": [{"pattern": one} for one in patterns]}}
     try:
-        found = root.find_all({"rule": {"any": [{"pattern": one} for one in patterns]}})
-        nodes = list(islice(found, _FEW + 1))
-    except BaseException as error:
-        if not isinstance(error, RuntimeError) and type(error).__name__ != _PANIC:
-            raise
+        with _refuses("ast-grep cannot read it"):
+            nodes = list(islice(root.find_all(rule), _FEW + 1))
+    except (RuntimeError, ValueError):
         return None
     return nodes if len(nodes) <= _FEW else None
 
 
-def _parse(text: str, language: str) -> Any:
+@contextmanager
+def _refuses(problem: str) -> Iterator[None]:
+    """Raise ValueError where the parser panics; its class can only be told by its name."""
     try:
-        return _ast_grep().SgRoot(text, language).root()
+        yield
     except BaseException as error:
-        if type(error).__name__ != _PANIC:
+        if type(error).__name__ != "PanicException":
             raise
-        raise ValueError(f"{language} is not a language that ast-grep knows") from None
+        raise ValueError(problem) from None
+
+
+def _parse(text: str, language: str) -> Any:
+    if not is_available():
+        raise ValueError("ast-grep is not installed")
+    with _refuses(f"{language} is not a language that ast-grep knows"):
+        return _ast_grep().SgRoot(text, language).root()
 
 
 def _find_all(root: Any, pattern: str) -> Any:
     try:
-        return root.find_all(pattern=pattern)
+        with _refuses("ast-grep cannot read it"):
+            return root.find_all(pattern=pattern)
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).partition("Stack backtrace")[0].splitlines()]
         why = next((line for line in reversed(lines) if line), "unknown")
         raise ValueError(why.partition(": ")[2] or why) from None
-    except BaseException as error:
-        if type(error).__name__ != _PANIC:
-            raise
-        raise ValueError("ast-grep cannot read it") from None
-
-
-@cache
-def _ast_grep() -> Any:
-    try:
-        import ast_grep_py  # an extra, and 12 ms on a hook's path
-    except ImportError:
-        return None
-    return ast_grep_py
-
-
-@cache
-def _names() -> dict[str, dict[str, str]]:
-    return read_mapping("languages.txt")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -348,11 +340,9 @@ class Matcher:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
-        by_kind: dict[str, list[Rule]] = {"regex": [], "ast": [], "command": []}
-        for rule in self.rules:
-            by_kind[rule.pattern.kind].append(rule)
-        self._code, self._syntax = by_kind["regex"], by_kind["ast"]
-        self._commands = by_kind["command"]
+        self._code, self._syntax, self._commands = (
+            [rule for rule in self.rules if rule.pattern.kind == kind] for kind in PATTERNS
+        )
 
     @cached_property
     def _in_code(self) -> Callable[[bytes], list[int]]:
@@ -381,20 +371,28 @@ class Matcher:
         What was in the piece before does not count, wherever it stands now: of a text that is
         found more often than before, the places on new lines are returned first.
         """
-        change = _with_plain_ends(change)
+        texts = {name: getattr(change, name) for name in ("before", "after", "prefix", "suffix")}
+        if any("\r" in text for text in texts.values()):
+            plain = {name: text.replace("\r\n", "\n") for name, text in texts.items()}
+            change = replace(change, **plain)
         after = _encode(change.after)
         hits = self._find(change, after, change.after)
         if not hits:
             return []
-        lines = _Lines(after)
         if change.before:
             before = _encode(change.before)
             was = self._find(change, before, change.before, among={hit.rule for hit in hits})
             old = {line.strip() for line in before.split(b"\n")} if was else set()
-            hits = _without(hits, was, lambda hit: lines.text(hit.start).strip() in old)
+            # As many of a text as there are more than before, those on new lines first.
+            left = Counter((hit.rule, hit.found) for hit in hits)
+            left.subtract((hit.rule, hit.found) for hit in was)
+            hits.sort(key=lambda hit: _line_of(after, hit.start).strip() in old)
+            hits = [hit for hit in hits if _take(left, (hit.rule, hit.found))]
+        starts = [0, *(end.end() for end in re.finditer(b"\n", after))]
         found: dict[tuple[str, int], Match] = {}
         for hit in sorted(hits, key=lambda hit: hit.start):
-            found.setdefault((hit.rule.card, lines.number(hit.start)), _match(hit, change, lines))
+            number = bisect_right(starts, hit.start) - 1
+            found.setdefault((hit.rule.card, number), _match(hit, change, after, number))
         return list(found.values())
 
     def find_in_file(self, path: str, text: str) -> list[Match]:
@@ -443,14 +441,6 @@ class Matcher:
 
 def _set_of(rules: Sequence[Rule]) -> Callable[[bytes], list[int]]:
     return compile_set([f"(?m){rule.pattern.text}" for rule in rules], max_memory=_MAX_MEMORY)
-
-
-def _with_plain_ends(change: Change) -> Change:
-    names = ("before", "after", "prefix", "suffix")
-    texts = {name: getattr(change, name) for name in names}
-    if not any("\r" in text for text in texts.values()):
-        return change
-    return replace(change, **{name: text.replace("\r\n", "\n") for name, text in texts.items()})
 
 
 def _encode(text: str) -> bytes:
@@ -506,55 +496,26 @@ def _is_excused(hit: _Hit, data: bytes) -> bool:
     return compile_pattern(unless).search(data[start : len(data) if end < 0 else end]) is not None
 
 
-def _without(
-    hits: Sequence[_Hit], was: Sequence[_Hit], is_old: Callable[[_Hit], bool]
-) -> list[_Hit]:
-    """Return as many matches of a text as there are more than before, those on new lines first."""
-    left = Counter((hit.rule, hit.found) for hit in hits)
-    left.subtract((hit.rule, hit.found) for hit in was)
-    kept = []
-    for hit in sorted(hits, key=is_old):
-        key = (hit.rule, hit.found)
-        if left[key] > 0:
-            left[key] -= 1
-            kept.append(hit)
-    return kept
+def _take(left: Counter[tuple[Rule, str]], key: tuple[Rule, str]) -> bool:
+    left[key] -= 1
+    return left[key] >= 0
 
 
-class _Lines:
-    """Where the lines of a text begin."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._starts = [0]
-        place = data.find(b"\n")
-        while place >= 0:
-            self._starts.append(place + 1)
-            place = data.find(b"\n", place + 1)
-
-    def number(self, at: int) -> int:
-        """Return the number, from 0, of the line in which a byte stands."""
-        return bisect_right(self._starts, at) - 1
-
-    def start(self, at: int) -> int:
-        """Return where the line of a byte begins."""
-        return self._starts[self.number(at)]
-
-    def text(self, at: int) -> bytes:
-        """Return the line in which a byte stands."""
-        end = self._data.find(b"\n", at)
-        return self._data[self.start(at) : len(self._data) if end < 0 else end]
+def _line_of(data: bytes, at: int) -> bytes:
+    """Return the line in which a byte stands."""
+    end = data.find(b"\n", at)
+    return data[data.rfind(b"\n", 0, at) + 1 : len(data) if end < 0 else end]
 
 
-def _match(hit: _Hit, change: Change, lines: _Lines) -> Match:
-    line = lines.text(hit.start)
-    inside = hit.start - lines.start(hit.start)
+def _match(hit: _Hit, change: Change, data: bytes, number: int) -> Match:
+    line = _line_of(data, hit.start)
+    inside = hit.start - data.rfind(b"\n", 0, hit.start) - 1
     shown = line[max(inside - _MAX_SHOWN // 2, 0) :] if len(line) > _MAX_SHOWN else line
     own = line[inside : inside + hit.end - hit.start]
     return Match(
         rule=hit.rule,
         path=change.path,
-        line=change.line + lines.number(hit.start) if change.line else 0,
+        line=change.line + number if change.line else 0,
         column=len(line[:inside].decode("utf-8", "replace")) + 1,
         text=shown[: 4 * _MAX_SHOWN].decode("utf-8", "replace").strip()[:_MAX_SHOWN],
         length=len(own.decode("utf-8", "replace")),

@@ -18,6 +18,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import Any
 
+from lessons_kb.data import read_words
 from lessons_kb.detect.matcher import (
     Change,
     Matcher,
@@ -41,28 +42,11 @@ _MAX_LITERAL = 40
 """Characters of a text in quotes that may be a part of the mistake."""
 _MAX_PATTERN = 200
 _STATEMENT = "statement"
-_OUTERMOST = ("definition", "declaration", "block", "module", "program", "ERROR", "body")
-_ARGUMENTS = ("argument_list", "arguments")
-_BODIES = ("block", "statement_block", "compound_statement")
-_MEMBERS = ("attribute", "member_expression", "selector_expression", "field_expression")
-_CALLS = ("call", "call_expression", "new_expression", "decorator")
-_BINDERS = (
-    *("assignment", "parameters", "for_statement", "variable_declarator", "lambda_parameters"),
-    *("as_pattern_target", "for_in_clause", "named_expression", "pattern_list", "tuple_pattern"),
-)
-_NAMES = ("identifier", "property_identifier", "field_identifier", "type_identifier")
-_LITERALS = ("string", "integer", "float", "number", "int_literal", "float_literal")
-_PLAIN = (*_NAMES, *_LITERALS, *_MEMBERS, *_CALLS, "subscript", "parenthesized_expression")
+_SYNTAX = {name: tuple(words) for name, words in read_words("syntax_nodes.txt").items()}
 _MODULE_VALUE = re.compile(r"(?m)^(?:(?:const|let|var)\s+)?([a-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
 _TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
 _QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
-_CONTROL = {
-    *("if", "elif", "else", "for", "in", "while", "return", "try", "with", "yield"),
-    *("not", "and", "or", "is", "pass", "assert", "raise", "del", "await", "async", "lambda"),
-}
-"""Words that order the steps of any program: a statement of these alone tells of no mistake."""
-_ORDINARY = {*_CONTROL, "True", "False", "None", "true", "false", "null", "undefined"}
-"""What is made of these alone is a mistake only as a whole: ``if $A: return True`` is none."""
+_ORDINARY = {*_SYNTAX["control"], *_SYNTAX["constants"]}
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
@@ -94,18 +78,19 @@ def propose(
     without ast-grep.
     """
     groups = [found for change in changes if (found := find_candidates(change))]
-    if again is not None:
-        groups = [agreed for group in groups if (agreed := _agreed(group, again))]
+    if again is not None:  # what any of the second fix's changes agrees with
+        agreed = (
+            {one for change in again for one in find_agreeing(group, change)} for group in groups
+        )
+        groups = [
+            kept
+            for group, common in zip(groups, agreed, strict=True)
+            if (kept := [one for one in group if one in common])
+        ]
     flat = [one for group in groups for one in group]
     places = MANY_PLACES if again is None else A_COUPLE
     rare = dict(zip(flat, are_rare(flat, places), strict=True))
     return [one for proposal in choose(groups, rare) for one in proposal][:most]
-
-
-def _agreed(candidates: Sequence[Proposal], changes: Sequence[Change]) -> list[Proposal]:
-    """Return the candidates that any of some changes agrees with, in their order."""
-    found = {one for change in changes for one in find_agreeing(candidates, change)}
-    return [one for one in candidates if one in found]
 
 
 def choose(groups: Iterable[Sequence[Proposal]], rare: Mapping[Proposal, bool]) -> list[Proposal]:
@@ -131,10 +116,7 @@ def find_agreeing(candidates: Sequence[Proposal], change: Change) -> list[Propos
     matcher = _matcher(candidates, range(len(candidates)))
     before, after = (
         Counter(int(match.rule.card) for match in matcher.find_added(side))
-        for side in (
-            replace(change, before="", after=change.before),
-            replace(change, before=""),
-        )
+        for side in (replace(change, before="", after=change.before), replace(change, before=""))
     )
     return [one for place, one in enumerate(candidates) if before[place] > after[place]]
 
@@ -178,43 +160,41 @@ def _is_sound(proposal: Proposal) -> bool:
         return False
     if any(len(quoted) > _MAX_LITERAL or " " in quoted for _mark, quoted in _QUOTED.findall(text)):
         return False
-    return _KEYED_DIGIT.search(text) is not None or not _CONTROL.issuperset(find_words(proposal[0]))
+    return _KEYED_DIGIT.search(text) is not None or not set(_SYNTAX["control"]).issuperset(
+        find_words(proposal[0])
+    )
 
 
 def _write_all(change: Change, language: str) -> Iterator[Proposal]:
     """Yield every way to write what a change removed, or what it added something to."""
     outer, inner = _surroundings(change)
-    sides = [_Side(f"{outer}{text}{inner}", language, len(outer), len(text))
-             for text in (change.before, change.after)]  # fmt: skip
-    old, new = sides
+    old, new = (
+        _Side(f"{outer}{text}{inner}", language, len(outer), len(text))
+        for text in (change.before, change.after)
+    )
     if not old.leaves:
         return
     above = f"{change.prefix}{change.before}"
-    names = _Names(
+    names = _KnownNames(
         bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
         imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
         after=change.after,
         whole=bool(change.prefix or change.suffix),
     )
-    matcher = SequenceMatcher(
-        None, [leaf.text for leaf in old.leaves], [leaf.text for leaf in new.leaves], autojunk=False
-    )
+    before, after = ([leaf.text for leaf in side.leaves] for side in (old, new))
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
     steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
-    removed = [
-        (old.leaves[first].start, old.leaves[end - 1].end)
-        for kind, first, end, _begin, _stop in steps
-        if kind != "insert"
-    ]
+    runs = [(old.leaves[a].start, old.leaves[b - 1].end) for kind, a, b, *_ in steps if a < b]
     for kind, first, end, begin, stop in steps:
         if kind == "insert":
-            yield from _anchor(old, new, first, begin, stop, names, language)
+            yield from _anchor(old, new, first, new.leaves[begin:stop], names, language)
             continue
         run = (old.leaves[first].start, old.leaves[end - 1].end)
         for node in _around(old.leaves[first].node, run):
             opening, closing = _span(node)
-            is_all = opening <= removed[0][0] and removed[-1][1] <= closing
+            is_all = opening <= runs[0][0] and runs[-1][1] <= closing
             for loose in (True, False):
-                writer = _Writer(removed, names, loose=loose)
+                writer = _Writer(runs, names, loose=loose)
                 pattern = Pattern(kind="ast", text=writer.write(node), language=language)
                 is_telling = is_all or not _ORDINARY.issuperset(find_words(pattern))
                 if is_telling and writer.holds_the_mistake:
@@ -222,7 +202,7 @@ def _write_all(change: Change, language: str) -> Iterator[Proposal]:
 
 
 def _anchor(
-    old: _Side, new: _Side, first: int, begin: int, stop: int, names: _Names, language: str
+    old: _Side, new: _Side, first: int, added: Sequence[_Leaf], names: _KnownNames, language: str
 ) -> Iterator[Proposal]:
     """Yield the code to which something was added, excused by a word of what was added.
 
@@ -230,17 +210,14 @@ def _anchor(
     """
     known = {leaf.text for leaf in old.leaves}
     known.update(leaf.text for leaf in new.leaves if _is_binding(leaf.node))
-    words = [leaf.text for leaf in new.leaves[begin:stop] if re.fullmatch(r"\w\w+", leaf.text)]
-    added = next((word for word in words if word not in known), "")
-    if not added:
-        return
-    for place in {max(first - 1, 0), min(first, len(old.leaves) - 1)}:
+    words = (leaf.text for leaf in added if re.fullmatch(r"\w\w+", leaf.text))
+    word = next((word for word in words if word not in known), "")
+    for place in {max(first - 1, 0), min(first, len(old.leaves) - 1)} if word else ():
         leaf = old.leaves[place]
-        at = (leaf.start, leaf.start)
         for node in _around(leaf.node, (leaf.start, leaf.end)):
-            text = _Writer([at], names, loose=True).write(node)
+            text = _Writer([(leaf.start, leaf.start)], names, loose=True).write(node)
             pattern = Pattern(kind="ast", text=text, language=language)
-            yield _with_variants(replace(pattern, unless=rf"\b{re.escape(added)}\b"))
+            yield _with_variants(replace(pattern, unless=rf"\b{re.escape(word)}\b"))
 
 
 def _with_variants(pattern: Pattern) -> Proposal:
@@ -286,7 +263,7 @@ class _Leaf:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Names:
+class _KnownNames:
     bound: set[str]
     """Given a value nearby: they mean nothing elsewhere."""
     imported: set[str]
@@ -303,23 +280,17 @@ class _Side:
         self.leaves: list[_Leaf] = []
         self.bound = set(_SELF)
         root = parse(text, language)
-        for node in _find_leaves(root) if root is not None else ():
-            start, end = _span(node)
-            if node.kind() in _NAMES and _is_binding(node):
-                self.bound.add(node.text())
-            if start < begin + length and end > begin and "comment" not in node.kind():
-                self.leaves.append(_Leaf(node, node.text(), start, end))
-
-
-def _find_leaves(root: Any) -> Iterator[Any]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        children = node.children()
-        if children:
-            waiting += reversed(children)
-        elif node.text():
-            yield node
+        waiting = [] if root is None else [root]
+        while waiting:
+            node = waiting.pop()
+            if children := node.children():
+                waiting += reversed(children)
+            elif token := node.text():
+                start, end = _span(node)
+                if node.kind() in _SYNTAX["names"] and _is_binding(node):
+                    self.bound.add(token)
+                if start < begin + length and end > begin and "comment" not in node.kind():
+                    self.leaves.append(_Leaf(node, token, start, end))
 
 
 def _span(node: Any) -> tuple[int, int]:
@@ -332,10 +303,10 @@ def _around(leaf: Any, run: tuple[int, int]) -> Iterator[Any]:
     node, levels = leaf, 0
     while node is not None and levels < _MAX_LEVELS:
         kind = node.kind()
-        if kind.endswith(_OUTERMOST) or "comment" in kind:
+        if kind.endswith(_SYNTAX["outermost"]) or "comment" in kind:
             return
         start, end = _span(node)
-        if start <= run[0] and run[1] <= end and kind not in _ARGUMENTS:
+        if start <= run[0] and run[1] <= end and kind not in _SYNTAX["arguments"]:
             levels += 1
             yield node
         if kind.endswith(_STATEMENT):
@@ -349,7 +320,7 @@ def _is_binding(leaf: Any) -> bool:
     kind = parent.kind() if parent is not None else ""
     if kind in ("default_parameter", "typed_parameter", "typed_default_parameter"):
         return _span(parent.child(0)) == _span(leaf)
-    if kind not in _BINDERS:
+    if kind not in _SYNTAX["binders"]:
         return False
     if kind.endswith(("parameters", "pattern", "pattern_list", "target")):
         return True
@@ -361,7 +332,9 @@ def _is_binding(leaf: Any) -> bool:
 class _Writer:
     """Writes a node as a pattern; what the fix did not remove is generalised."""
 
-    def __init__(self, removed: Sequence[tuple[int, int]], names: _Names, *, loose: bool) -> None:
+    def __init__(
+        self, removed: Sequence[tuple[int, int]], names: _KnownNames, *, loose: bool
+    ) -> None:
         self._removed = removed
         self._names_in = names
         self._loose = loose
@@ -380,24 +353,28 @@ class _Writer:
     def write(self, node: Any) -> str:
         """Return the pattern of a node."""
         kind = node.kind()
-        if kind in _ARGUMENTS:
+        if kind in _SYNTAX["arguments"]:
             return self._write_arguments(node)
         removed = self._is_removed(node)
-        if kind in _BODIES and not removed:
+        if kind in _SYNTAX["bodies"] and not removed:
             return "$$$"
         if kind == "string":
             return self._write_string(node, removed=removed)
-        if kind in _LITERALS:
+        if kind in _SYNTAX["literals"]:
             self._kept |= removed
             return str(node.text()) if removed else self._metavariable(node.text())
         children = node.children()
         if not children:
             return self._write_leaf(node, removed=removed)
-        if not removed and kind in _CALLS and kind != "decorator":
+        if not removed and kind in _SYNTAX["calls"] and kind != "decorator":
             return self._metavariable(node.text())
-        if not removed and kind in _MEMBERS:
+        if not removed and kind in _SYNTAX["members"]:
             return self._write_member(node)
-        if not removed and node.is_named() and self._is_value(node):
+        is_value = kind.endswith(_SYNTAX["values"]) and kind not in (
+            "pattern_list",
+            "argument_list",
+        )
+        if not removed and node.is_named() and is_value:
             return self._metavariable(node.text())
         return self._write_children(node, children)
 
@@ -440,9 +417,12 @@ class _Writer:
 
     def _write_member(self, node: Any) -> str:
         """Write ``module.name`` as it is, the name alone of what another value has."""
-        children = node.children()
-        if self._is_called(node) or self._is_known(node):
-            return "".join(self.write(child) for child in children)
+        first = node
+        while first.kind() in _SYNTAX["members"] and first.children():
+            first = first.child(0)
+        is_imported = first.kind() == "identifier" and first.text() in self._names_in.imported
+        if is_imported or _is_called(node):
+            return "".join(self.write(child) for child in node.children())
         return self._metavariable(node.text())
 
     def _write_leaf(self, leaf: Any, *, removed: bool) -> str:
@@ -450,61 +430,22 @@ class _Writer:
         if leaf.kind() != "identifier":
             self._kept |= removed and text not in _PUNCTUATION
             return text
-        kept = self._is_option(leaf) or (
-            text not in self._names_in.bound
-            and (
-                self._is_name(leaf)
-                or (
-                    removed
-                    and (self._is_global(text) or (self._names_in.whole and not self._loose))
-                )
-            )
+        # A name that means the same in other files; without the rest of the file, one that may.
+        is_global = text in self._names_in.imported or text[:1].isupper()
+        is_global |= self._names_in.whole and not self._loose
+        kept = _is_option(leaf) or (
+            text not in self._names_in.bound and (self._is_name(leaf) or (removed and is_global))
         )
         self._kept |= removed and kept
         return text if kept else self._metavariable(text)
 
-    def _is_global(self, text: str) -> bool:
-        """Tell whether a name means the same in other files."""
-        return text in self._names_in.imported or text[:1].isupper()
-
-    def _is_known(self, node: Any) -> bool:
-        """Tell whether a chain of members begins with a name that was imported."""
-        while node.kind() in _MEMBERS and node.children():
-            node = node.child(0)
-        text = node.text()
-        return node.kind() == "identifier" and text in self._names_in.imported
-
-    def _is_called(self, node: Any) -> bool:
-        parent = node.parent()
-        return (
-            parent is not None
-            and parent.kind() in _CALLS
-            and _span(parent.child(0))[0] == _span(node)[0]
-        )
-
-    def _is_option(self, leaf: Any) -> bool:
-        """Tell whether an identifier is the name of an argument, or of a member."""
-        parent = leaf.parent()
-        kind = parent.kind() if parent is not None else ""
-        first = parent is not None and _span(parent.child(0)) == _span(leaf)
-        return (kind == "keyword_argument" and first) or (kind in _MEMBERS and not first)
-
     def _is_name(self, leaf: Any) -> bool:
         """Tell whether an identifier names what is called, a member, an option or a type."""
         parent = leaf.parent()
-        kind = parent.kind() if parent is not None else ""
-        if kind in _MEMBERS and self._names_in.imported.isdisjoint([leaf.text()]):
-            return self._is_option(leaf) or self._is_called(parent)
-        return self._is_option(leaf) or self._is_called(leaf) or kind in _MEMBERS
-
-    def _is_value(self, node: Any) -> bool:
-        """Tell whether a node is a value, for which any other may stand."""
-        return any(
-            node.kind().endswith(end)
-            for end in ("operator", "expression", "list", "dictionary", "tuple", "set", "array",
-                        "object", "comprehension", "subscript", "lambda", "function", "string",
-                        "expression_list")
-        ) and node.kind() not in ("pattern_list", "argument_list")  # fmt: skip
+        is_member = parent is not None and parent.kind() in _SYNTAX["members"]
+        if is_member and leaf.text() not in self._names_in.imported:
+            return _is_option(leaf) or _is_called(parent)
+        return is_member or _is_option(leaf) or _is_called(leaf)
 
     def _is_removed(self, node: Any) -> bool:
         start, end = _span(node)
@@ -512,3 +453,18 @@ class _Writer:
 
     def _metavariable(self, text: str) -> str:
         return self._names.setdefault(text, f"${chr(ord('A') + len(self._names) % 26)}")
+
+
+def _is_called(node: Any) -> bool:
+    parent = node.parent()
+    is_call = parent is not None and parent.kind() in _SYNTAX["calls"]
+    return is_call and _span(parent.child(0))[0] == _span(node)[0]
+
+
+def _is_option(leaf: Any) -> bool:
+    """Tell whether an identifier is the name of an argument, or of a member."""
+    parent = leaf.parent()
+    kind = parent.kind() if parent is not None else ""
+    if kind in _SYNTAX["members"]:
+        return _span(parent.child(0)) != _span(leaf)
+    return kind == "keyword_argument" and _span(parent.child(0)) == _span(leaf)

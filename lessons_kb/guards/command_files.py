@@ -166,7 +166,7 @@ def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Step:
+class _SimpleCommand:
     """One simple command of a line."""
 
     folder: str | None = ""
@@ -191,9 +191,9 @@ class _Step:
         return [*_operands_touched(self), *self.redirects]
 
 
-def _parse_steps(command: str) -> list[_Step]:
+def _parse_steps(command: str) -> list[_SimpleCommand]:
     """Return each simple command of a line, none of one that cannot be read to its end."""
-    step = _Step()
+    step = _SimpleCommand()
     steps = [step]
     outer: list[str | None] = []
     left: list[str | None] = []
@@ -222,7 +222,7 @@ def _parse_steps(command: str) -> list[_Step]:
                 elif char == ")" and outer:
                     step.then = folder = outer.pop()
         if kind == "operator":
-            step = _Step(folder=folder, piped=text.strip() in ("|", "|&"))
+            step = _SimpleCommand(folder=folder, piped=text.strip() in ("|", "|&"))
             steps.append(step)
         direction = ""
     return steps
@@ -238,7 +238,7 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return "", ()
 
 
-def _moved(step: _Step, left: list[str | None]) -> str | None:
+def _moved(step: _SimpleCommand, left: list[str | None]) -> str | None:
     """Return where a line goes on after a step; ``left`` is what ``pushd`` came from."""
     if step.program == "popd":
         return left.pop() if left else None
@@ -267,7 +267,7 @@ def _is_expanded(path: str) -> bool:
     return any(char in path for char in _EXPANDED)
 
 
-def _changed_by(step: _Step, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _changed_by(step: _SimpleCommand, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
     program, arguments = step.program, step.arguments
     if step.inner:
         for kind, paths in find_changed(step.inner):
@@ -312,7 +312,7 @@ def _named(words: Iterable[str]) -> Iterator[str]:
             yield word[2:]
 
 
-def _operands_touched(step: _Step) -> Iterator[tuple[str, str]]:
+def _operands_touched(step: _SimpleCommand) -> Iterator[tuple[str, str]]:
     program, arguments = step.program, step.arguments
     if program in READERS:
         paths, _ = _operands(arguments, READERS[program], stop=program == "find")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-from lessons_kb.guards.file_names import check_limit, check_state, show_path
+from lessons_kb.guards.counting_guard import CountingGuard
+from lessons_kb.guards.file_names import show_path
 from lessons_kb.model import CALLS, DONE, Event, Signal
 
 _NOTE = (
@@ -16,69 +15,50 @@ _UNDOES = ("remove", "rollback")
 _SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 
 
-class EditLoopGuard:
+class EditLoopGuard(CountingGuard):
     """Counts edits of each (scope, target) since it was last looked at; lives as long as a session.
 
-    Only what is not known to have failed counts, as an edit or as a look. A remove or a
-    rollback without targets is one of everything in its scope.
+    It speaks at the ``limit``-th and every further edit. Only what is not known to have failed
+    counts, as an edit or as a look. A remove or a rollback without targets is one of everything in
+    its scope.
     """
 
-    def __init__(self, *, limit: int = 3) -> None:
-        """Speak at the ``limit``-th and every further edit."""
-        self._limit = check_limit(limit)
-        self._counts: dict[str, dict[str, int]] = {}
+    SHAPE = {"counts": {"": {"": 0}}}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
         """Take in one event; return a note or nothing."""
         if event.outcome not in DONE:
             return None
+        scopes: dict[str, dict[str, int]] = self._state["counts"]
         if event.kind == "edit":
-            return self._edited(event)
-        if event.kind in _LOOKS_AT_ALL or (event.kind in _UNDOES and not event.targets):
-            self._counts.pop(event.scope, None)
-        elif event.kind in CALLS or event.kind in _UNDOES:
-            self._looked(event)
+            counts = scopes.setdefault(event.scope, {})
+            for target in dict.fromkeys(event.targets):
+                counts[target] = counts.get(target, 0) + 1
+            looping = {t: counts[t] for t in event.targets if counts[t] >= self._limit}
+            return _note(event.scope, looping) if looping else None
+        undoes = event.kind in _UNDOES
+        if event.kind in _LOOKS_AT_ALL or (undoes and not event.targets):
+            scopes.pop(event.scope, None)
+        elif undoes or event.kind in CALLS:
+            counts = scopes.get(event.scope, {})
+            for target in event.targets:
+                counts.pop(target, None)
+                for inside in [one for one in counts if undoes and one.startswith(f"{target}/")]:
+                    del counts[inside]
         return None
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what is remembered as JSON data."""
-        return {"counts": {scope: dict(counts) for scope, counts in self._counts.items()}}
 
-    @classmethod
-    def from_state(cls, state: object, *, limit: int = 3) -> Self:
-        """Go on from ``to_state()``; InputError when it is something else."""
-        checked = check_state(state, {"counts": {"": {"": 0}}})
-        guard = cls(limit=limit)
-        guard._counts = {scope: dict(counts) for scope, counts in checked["counts"].items()}
-        return guard
-
-    def _edited(self, event: Event) -> Signal | None:
-        counts = self._counts.setdefault(event.scope, {})
-        looping: dict[str, int] = {}
-        for target in dict.fromkeys(event.targets):
-            counts[target] = counts.get(target, 0) + 1
-            if counts[target] >= self._limit:
-                looping[target] = counts[target]
-        if not looping:
-            return None
-        notes = (
-            _NOTE.format(nth=format_ordinal(count), target=show_path(target))
-            for target, count in looping.items()
-        )
-        return Signal(
-            guard="edits",
-            level="note",
-            message="\n".join(notes),
-            record={"kind": "edit_loop", "scope": event.scope, "counts": looping},
-        )
-
-    def _looked(self, event: Event) -> None:
-        counts = self._counts.get(event.scope, {})
-        for target in event.targets:
-            counts.pop(target, None)
-            if event.kind in _UNDOES:
-                for inside in [known for known in counts if known.startswith(f"{target}/")]:
-                    del counts[inside]
+def _note(scope: str, looping: dict[str, int]) -> Signal:
+    notes = (
+        _NOTE.format(nth=format_ordinal(count), target=show_path(target))
+        for target, count in looping.items()
+    )
+    return Signal(
+        guard="edits",
+        level="note",
+        message="\n".join(notes),
+        record={"kind": "edit_loop", "scope": scope, "counts": looping},
+    )
 
 
 def format_ordinal(number: int) -> str:

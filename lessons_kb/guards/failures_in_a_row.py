@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-from lessons_kb.guards.file_names import check_limit, check_state
+from lessons_kb.guards.counting_guard import CountingGuard
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
 
 _GUIDANCE = (
@@ -20,48 +18,31 @@ _GUIDED_LINE = "Hit repeated different errors — recovery guidance injected, co
 _STOPPED_LINE = "Repeated errors persisted — stopped the turn."
 
 
-class MistakeTracker:
+class MistakeTracker(CountingGuard):
     """Counts consecutive failures of whatever kinds; any success or a new prompt clears it.
 
-    Calls that were made together fail once: the model could learn from none of them yet.
+    It speaks at every ``limit`` failures in a row: a nudge first, then a stop. Calls that were made
+    together fail once: the model could learn from none of them yet.
     """
 
-    def __init__(self, *, limit: int = 3) -> None:
-        """Speak at every ``limit`` failures in a row: a nudge first, then a stop."""
-        self._limit = check_limit(limit)
-        self._run: list[str] = []
-        self._nudged = False
-        self._step = ""
+    SHAPE = {"run": [""], "nudged": False, "step": ""}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
         """Take in one event; return a nudge, an escalation or nothing."""
-        if event.kind == "prompt" or (_is_call(event) and event.outcome in DONE):
-            self._run, self._nudged = [], False
-        elif event.outcome in FAILURES:
-            if event.step and event.step == self._step:
-                return None
-            self._step = event.step
-            self._run.append(event.outcome)
-            if len(self._run) >= self._limit:
-                return self._speak()
-        return None
-
-    def to_state(self) -> dict[str, Any]:
-        """Return what is remembered as JSON data."""
-        return {"run": list(self._run), "nudged": self._nudged, "step": self._step}
-
-    @classmethod
-    def from_state(cls, state: object, *, limit: int = 3) -> Self:
-        """Go on from ``to_state()``; InputError when it is something else."""
-        checked = check_state(state, {"run": [""], "nudged": False, "step": ""})
-        tracker = cls(limit=limit)
-        tracker._run, tracker._nudged = list(checked["run"]), checked["nudged"]
-        tracker._step = checked["step"]
-        return tracker
-
-    def _speak(self) -> Signal:
-        kinds, self._run = self._run, []
-        stop, self._nudged = self._nudged, True
+        state = self._state
+        is_call = event.kind in CALLS or event.tool != ""
+        if event.kind == "prompt" or (is_call and event.outcome in DONE):
+            state.update(run=[], nudged=False)
+        is_known = event.step and event.step == state["step"]
+        if event.kind == "prompt" or event.outcome not in FAILURES or is_known:
+            return None
+        state["step"] = event.step
+        kinds: list[str] = [*state["run"], event.outcome]
+        if len(kinds) < self._limit:
+            state["run"] = kinds
+            return None
+        stop = bool(state["nudged"])
+        state.update(run=[], nudged=True)
         record: dict[str, object] = {
             "kind": "mistake_recovery",
             "failure_kinds": kinds,
@@ -77,7 +58,3 @@ class MistakeTracker:
             user_line=_STOPPED_LINE if stop else _GUIDED_LINE,
             record=record,
         )
-
-
-def _is_call(event: Event) -> bool:
-    return event.kind in CALLS or event.tool != ""

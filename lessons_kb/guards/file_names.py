@@ -4,36 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import Any
 
-from lessons_kb.errors import InputError
-from lessons_kb.text.sanitize import clean_line, defang_line
-
-
-def check_state(state: object, like: object) -> Any:
-    """Return ``state`` if it has the shape of ``like``, else raise InputError.
-
-    A list holds any number of what its one item is like, a dict whose one key is "" any keys.
-    """
-    if type(state) is not type(like):
-        raise InputError(f"a guard's state holds {state!r:.60}; start a new guard")
-    if isinstance(state, list) and isinstance(like, list):
-        for item in state:
-            check_state(item, like[0])
-    if isinstance(state, dict) and isinstance(like, dict):
-        if "" not in like and state.keys() != like.keys():
-            raise InputError(f"a guard's state has the keys {sorted(state)}; start a new guard")
-        for key, value in state.items():
-            check_state(value, like[key] if key in like else like[""])
-    return state
-
-
-def check_limit(limit: int) -> int:
-    """Return a count at which a guard speaks; InputError below 1."""
-    if limit < 1:
-        raise InputError(f"a guard's limit must be at least 1, not {limit}")
-    return limit
-
+from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 _REMOTE = "://"
 _LONGEST = 400
@@ -76,8 +48,7 @@ def show_path(path: str) -> str:
     Odd characters become ``\u{a}``, ``\u{202e}``; ``parse_path`` reads them back. A name longer
     than 400 characters is cut.
     """
-    if len(path) > _LONGEST:
-        path = path[: _LONGEST - 1] + "…"
+    path = shorten(path, _LONGEST)
     if path.isprintable() and "\\" not in path and defang_line(path) == path:
         return path
     last = len(path) - 1
@@ -98,12 +69,8 @@ def escape(char: str) -> str:
 
 def parse_path(shown: str) -> str:
     """Read back what ``show_path`` wrote; what is no escape stays as it stands."""
-    if "\\" not in shown:
-        return shown
-
-    return re.sub(
-        r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}", lambda match: chr(int(match[1], 16)), shown
-    )
+    escaped = r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}"
+    return re.sub(escaped, lambda match: chr(int(match[1], 16)), shown)
 
 
 def _has_drive(path: str) -> bool:

@@ -6,7 +6,8 @@ import posixpath
 from collections.abc import Collection
 from typing import Any, Self
 
-from lessons_kb.guards.file_names import check_state, escape, parse_path, show_path
+from lessons_kb.guards.counting_guard import check_state
+from lessons_kb.guards.file_names import escape, parse_path, show_path
 from lessons_kb.model import DONE, Event, Signal
 from lessons_kb.text.token_estimate import count_bytes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -76,17 +77,15 @@ class Watch:
         is harmless, a watch that cannot start is not.
         """
         watch = cls(scope=scope, limits=limits)
-        if not isinstance(state, dict) or state.get("version") != STATE_VERSION:
-            return watch
-        try:
-            mistakes = MistakeTracker.from_state(state.get("mistakes"), limit=limits.mistakes)
-            repeats = RepeatGuard.from_state(state.get("repeats"), limit=limits.repeats)
-            edits = EditLoopGuard.from_state(state.get("edits"), limit=limits.edits)
-            files = FileLedger.from_state(
-                state.get("files"), scope=scope, max_bytes=limits.ledger_bytes
-            )
-        except InputError:
-            return watch
-        watch._mistakes, watch._repeats = mistakes, repeats
-        watch._edits, watch._files = edits, files
+        if isinstance(state, dict) and state.get("version") == STATE_VERSION:
+            with suppress(InputError):
+                guards = (
+                    MistakeTracker.from_state(state.get("mistakes"), limit=limits.mistakes),
+                    RepeatGuard.from_state(state.get("repeats"), limit=limits.repeats),
+                    EditLoopGuard.from_state(state.get("edits"), limit=limits.edits),
+                    FileLedger.from_state(
+                        state.get("files"), scope=scope, max_bytes=limits.ledger_bytes
+                    ),
+                )
+                watch._mistakes, watch._repeats, watch._edits, watch._files = guards
         return watch

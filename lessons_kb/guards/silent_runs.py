@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from lessons_kb.errors import InputError
-from lessons_kb.guards.file_names import check_state
+from lessons_kb.guards.counting_guard import check_state
 from lessons_kb.model import Signal
 
 RUNNING = "running"

@@ -48,17 +48,8 @@ PATCH_HEADERS: Mapping[str, str] = {
     MOVE_HEADER: "create",
 }
 
-PATH_ARGUMENTS = (
-    *("file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file", "file"),
-    *("dir_path", "dirPath", "directory", "filename", "target_notebook", "relative_workspace_path"),
-    *("paths", "file_paths", "filePaths", "files"),
-)
-COMMAND_ARGUMENTS = ("command", "cmd", "script")
-FOLDER_ARGUMENTS = ("workdir", "dir_path", "cwd", "working_directory")
-"""Where a command runs, from the agent's directory."""
-PATCH_ARGUMENTS = ("input", "patch", "patchText", "command")
-COMMENTARY = ("description", "explanation", "instruction", "toolSummary")
-"""Arguments that say why a call is made. Of a command or an edit they make no other call."""
+_ARGUMENTS = read_patterns("tool_arguments.txt")
+"""What they hold → names of arguments, the likeliest first."""
 
 FAILURE_TEXTS = tuple(
     (words, kind) for kind, texts in read_patterns("failure_texts.txt").items() for words in texts
@@ -151,7 +142,9 @@ def parse_call(
         call,
         kind=does if call.kind == "tool" else call.kind,
         targets=_place(targets, call.scope, cwd),
-        arguments=digest_arguments(arguments, ignore=COMMENTARY if does in _EXPLAINED else ()),
+        arguments=digest_arguments(
+            arguments, ignore=_ARGUMENTS["commentary"] if does in _EXPLAINED else ()
+        ),
         text=call.text or command,
     )
     if call.outcome not in DONE or first.kind not in CALLS:
@@ -178,7 +171,7 @@ def _without_secrets(
 
 def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
     """Return where a command runs that an agent calls from ``cwd``."""
-    folders = (arguments.get(key) for key in FOLDER_ARGUMENTS)
+    folders = (arguments.get(key) for key in _ARGUMENTS["folders"])
     folder = next((value for value in folders if isinstance(value, str) and value), "")
     return join_path(cwd, folder) if folder else cwd
 
@@ -195,7 +188,7 @@ def parse_arguments(arguments: object) -> object:
 
 def find_command(data: Mapping[str, Any]) -> str:
     """Return the command line among a call's arguments, "" if there is none."""
-    for key in COMMAND_ARGUMENTS:
+    for key in _ARGUMENTS["commands"]:
         value = data.get(key)
         if isinstance(value, str):
             return value
@@ -207,7 +200,7 @@ def find_command(data: Mapping[str, Any]) -> str:
 
 def _patch(data: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     """Return (kind, paths) of a patch in the ``*** Update File:`` form, edits first."""
-    text = next((v for key in PATCH_ARGUMENTS if isinstance(v := data.get(key), str)), "")
+    text = _first(data, "patches")
     found: dict[str, list[str]] = {kind: [] for kind in PATCH_HEADERS.values()}
     for line in text.splitlines():
         for header, kind in PATCH_HEADERS.items():
@@ -228,7 +221,7 @@ def _holders(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _find_paths(data: Mapping[str, Any]) -> Iterator[str]:
     for holder in _holders(data):
-        for key in PATH_ARGUMENTS:
+        for key in _ARGUMENTS["paths"]:
             value = holder.get(key)
             for path in value if isinstance(value, list) else (value,):
                 if isinstance(path, str) and path:
@@ -240,13 +233,6 @@ def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in placed if path and is_known(path)))
 
 
-OLD_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText", "old_text")
-NEW_ARGUMENTS = (
-    *("new_string", "newString", "new_str", "newText", "new_text", "insert_text", "new_source"),
-    *("content", "contents", "file_text", "code_edit", "code", "text"),
-)
-
-
 def find_changes(
     arguments: Mapping[str, Any] | str, *, scope: str = "", cwd: str = ""
 ) -> list[Change]:
@@ -256,17 +242,17 @@ def find_changes(
     """
     data = parse_arguments(arguments)
     data = data if isinstance(data, dict) else {"input": data}
-    texts = (value for key in PATCH_ARGUMENTS if isinstance(value := data.get(key), str))
+    texts = (value for key in _ARGUMENTS["patches"] if isinstance(value := data.get(key), str))
     patch = next((text for text in texts if any(sign in text for sign in PATCH_HEADERS)), "")
     if patch:
         found = [(hunk.path, hunk.before, hunk.after) for hunk in parse_hunks(patch)]
     else:
-        whole = _first(data, PATH_ARGUMENTS)
+        whole = _first(data, "paths")
         found = [
             (
-                _first(holder, PATH_ARGUMENTS) or whole,
-                _first(holder, OLD_ARGUMENTS),
-                _first(holder, NEW_ARGUMENTS),
+                _first(holder, "paths") or whole,
+                _first(holder, "old text"),
+                _first(holder, "new text"),
             )
             for holder in _holders(data)
         ]
@@ -289,5 +275,7 @@ def find_documents(command: str, *, scope: str = "", cwd: str = "") -> list[Chan
     ]
 
 
-def _first(data: Mapping[str, Any], names: Iterable[str]) -> str:
-    return next((value for name in names if isinstance(value := data.get(name), str)), "")
+def _first(data: Mapping[str, Any], what: str) -> str:
+    """Return the first text among the arguments that hold something."""
+    texts = (data.get(name) for name in _ARGUMENTS[what])
+    return next((text for text in texts if isinstance(text, str)), "")

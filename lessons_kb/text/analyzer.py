@@ -16,7 +16,7 @@ from itertools import chain, groupby, pairwise
 
 import Stemmer
 
-from lessons_kb.data import read_mapping, read_table
+from lessons_kb.data import read_mapping, read_words
 
 _OWN_VERSION = 1
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
@@ -24,14 +24,14 @@ ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
 """Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
 corrects its rules from time to time."""
 
-_ENGLISH = read_mapping("stemming_exceptions.txt")
-STOP_WORDS = frozenset(word for line in _ENGLISH["stop words"] for word in line.split())
+_ENGLISH = read_words("stemming_exceptions.txt")
+STOP_WORDS = _ENGLISH["stop words"]
 """English function words and politeness. Words that are code as well (else, let, try …) stay."""
 
-ONE_WORD_NAMES = frozenset(word for line in _ENGLISH["one-word names"] for word in line.split())
+ONE_WORD_NAMES = _ENGLISH["one-word names"]
 """Written with a capital inside, yet one word: JavaScript is not about Java."""
 
-IRREGULAR = _ENGLISH["irregular"]
+IRREGULAR = read_mapping("stemming_exceptions.txt")["irregular"]
 """Form → lemma, for what a suffix stemmer cannot see and failures are told in."""
 
 MAX_WORD = 64
@@ -83,7 +83,7 @@ def analyze(text: str) -> list[str]:
         text = unicodedata.normalize("NFKC", text)
         for mark in _MARKS:
             text = text.replace(mark, " ")
-    return _analyze_plain(text)
+    return list(chain.from_iterable(map(_TERMS.__getitem__, re.findall(_COMPOUND, text))))
 
 
 def find_neighbours(text: str) -> list[tuple[str, str]]:
@@ -98,10 +98,6 @@ def find_neighbours(text: str) -> list[tuple[str, str]]:
     words = filter(None, map(_TERMS.__getitem__, re.findall(_COMPOUND, text)))
     pairs = ((one[-1], other[0]) for one, other in pairwise(words))
     return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
-
-
-def _analyze_plain(text: str) -> list[str]:
-    return list(chain.from_iterable(map(_TERMS.__getitem__, re.findall(_COMPOUND, text))))
 
 
 class _Terms(dict[str, tuple[str, ...]]):
@@ -139,7 +135,10 @@ def _terms_of(piece: str) -> list[str]:
             if _SHORTEST_HEAD <= len(head) < len(part):
                 terms.append(stem(head))
     if len(parts) > 1:
-        whole = _join(words)
+        whole = ""
+        for word in words:  # with a point between digits: 1.2 is not 12
+            gap = "." if whole[-1:].isdigit() and word[:1].isdigit() else ""
+            whole += gap + word.lower()
         if len(whole) <= MAX_WORD and whole not in STOP_WORDS and (terms or "/" not in piece):
             terms.append(stem(whole))
     return terms
@@ -157,50 +156,30 @@ def _split_camel(word: str) -> list[str]:
     return [part.lower() for part in parts]
 
 
-def _join(words: list[str]) -> str:
-    """Join words, with a point between digits: 1.2 is not 12."""
-    whole = ""
-    for word in words:
-        whole += f".{word}" if whole[-1:].isdigit() and word[:1].isdigit() else word
-    return whole.lower()
-
-
 def _terms_of_unicode(piece: str) -> list[str]:
     low, high = min(piece), max(piece)
     if (low >= "\u3041" and high <= "\u9fff") or (low >= "\uac00" and high <= "\ud7a3"):
         return _bigrams(piece)
     terms: list[str] = []
-    for word in "".join(map(_kept, _fold_accents(piece))).split():
-        for dense, group in groupby(word, _is_dense):
+    # Marks on Latin and Greek letters alone are dropped: elsewhere a mark is a letter.
+    apart = unicodedata.normalize("NFD", piece)
+    plain = re.sub("([A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", r"\1", apart)
+    for word in "".join(map(_kept, unicodedata.normalize("NFC", plain))).split():
+        for dense, group in groupby(word, lambda char: bisect_right(_BOUNDS, ord(char)) % 2):
             run = "".join(group)
             if dense:
                 terms += _bigrams(run)
             elif run.isascii() or (run := run.casefold()).isascii():
-                terms += _analyze_plain(run)
+                terms += analyze(run)
             else:
-                terms += _split_foreign(run)
+                words = [w for w in re.split(_JOINT, run) if _SHORTEST <= len(w) <= MAX_WORD]
+                terms += words if len(words) <= 1 else [*words, "".join(words)[:MAX_WORD]]
     return terms
-
-
-def _split_foreign(run: str) -> list[str]:
-    words = [word for word in re.split(_JOINT, run) if _SHORTEST <= len(word) <= MAX_WORD]
-    return words if len(words) <= 1 else [*words, "".join(words)[:MAX_WORD]]
 
 
 def _bigrams(run: str) -> list[str]:
     pairs = [run[i : i + 2] for i in range(len(run) - 1)]
     return [run[0], *pairs] if "\uac00" <= run[0] <= "\ud7a3" or not pairs else pairs
-
-
-def _is_dense(char: str) -> bool:
-    return bisect_right(_BOUNDS, ord(char)) % 2 == 1
-
-
-def _fold_accents(piece: str) -> str:
-    """Drop marks on Latin and Greek letters only: elsewhere a mark is a letter."""
-    apart = unicodedata.normalize("NFD", piece)
-    plain = re.sub("([A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", r"\1", apart)
-    return unicodedata.normalize("NFC", plain)
 
 
 def _kept(char: str) -> str:
@@ -215,13 +194,8 @@ def _kept(char: str) -> str:
 
 @cache
 def _shares() -> dict[str, float]:
-    table = read_table("document_frequencies.txt")
-    return {
-        term: float(share)
-        for share, lines in table.items()
-        for line, _ in lines
-        for term in line.split()
-    }
+    table = read_words("document_frequencies.txt")
+    return {term: float(share) for share, terms in table.items() for term in terms}
 
 
 def get_share(term: str) -> float | None:

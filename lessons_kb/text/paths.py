@@ -50,7 +50,11 @@ def find_paths(text: str) -> tuple[str, ...]:
     if "--" in text or "+++" in text:
         text = re.sub(_DIFF_HEADER, r"\1\2\3 ", text, flags=re.MULTILINE)
     if '"' in text:
-        text = re.sub(_QUOTED, _join_quoted, text)
+        text = re.sub(
+            _QUOTED,
+            lambda name: name[0].replace(" ", _BLANK) if _has_extension(name[0][1:-1]) else name[0],
+            text,
+        )
     found: dict[str, None] = {}
     for token in dict.fromkeys(text.translate(_TO_BLANKS).split()):
         if len(token) <= MAX_PATH:
@@ -58,11 +62,6 @@ def find_paths(text: str) -> tuple[str, ...]:
             if len(found) >= MAX_PATHS:
                 break
     return tuple(found)[:MAX_PATHS]
-
-
-def _join_quoted(quoted: re.Match[str]) -> str:
-    name = quoted[0]
-    return name.replace(" ", _BLANK) if _has_extension(name.strip('"')) else name
 
 
 def _pieces(token: str) -> Iterator[str]:
@@ -110,8 +109,10 @@ def _path_of(name: str) -> str:
         name = re.sub("/{2,}", "/", name.replace("\\", "/"))
     while name.startswith("./"):
         name = name[2:]
-    if not name.isascii():
-        name = _strip_particle(name)
+    if not name.isascii():  # Korean or Japanese writes right behind an extension: main.py를
+        stem, point, extension = name.rpartition(".")
+        kept = re.match(r"[\x00-\x7f]*", extension)
+        name = stem + point + kept[0] if kept and kept[0] else name
     return name.replace(_BLANK, " ") if _is_path(name) else ""
 
 
@@ -122,13 +123,6 @@ def _strip_end(name: str) -> str:
             break
         name = name[:-1]
     return name.rstrip("/")
-
-
-def _strip_particle(name: str) -> str:
-    """Cut what Korean or Japanese writes right behind an extension: main.py를."""
-    stem, point, extension = name.rpartition(".")
-    length = next((i for i, char in enumerate(extension) if not char.isascii()), len(extension))
-    return stem + point + extension[:length] if length else name
 
 
 def _has_drive(name: str) -> bool:
@@ -156,7 +150,9 @@ def _is_path(name: str) -> bool:
         return True
     if "." in first.strip(".") and first.rsplit(".", 1)[1].lower() in _DOMAINS:
         return False
-    return _has_extension(name) or _has_odd_extension(name)
+    extension = _extension(name)  # in a path that is deep enough, one that no table knows
+    is_odd = extension.islower() and len(extension) <= _LONGEST_EXTENSION and name.count("/") > 1
+    return is_odd or _has_extension(name)
 
 
 def _extension(name: str) -> str:
@@ -169,9 +165,3 @@ def _extension(name: str) -> str:
 def _has_extension(name: str) -> bool:
     last = name[name.rfind("/") + 1 :]
     return last in FILE_NAMES or _extension(name).lower() in EXTENSIONS
-
-
-def _has_odd_extension(name: str) -> bool:
-    """Accept an extension no table knows in a path that is deep enough to be one."""
-    extension = _extension(name)
-    return extension.islower() and len(extension) <= _LONGEST_EXTENSION and name.count("/") > 1

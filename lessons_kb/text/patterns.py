@@ -206,13 +206,12 @@ def _hint_of(source: str) -> str:
     return source[3 : source.index(")")] if source.startswith("(?#") else ""
 
 
-@lru_cache(maxsize=4096)
-def _compiled(source: str) -> re.Pattern[str]:
-    return re.compile(source)
+_compiled = lru_cache(maxsize=4096)(re.compile)
 
 
 def _expand_braces(pattern: str, fix: str) -> Iterator[str]:
-    waiting = [_without_dot(pattern)]
+    sign = "!" if pattern.startswith("!") else ""
+    waiting = [sign + pattern.removeprefix("!").removeprefix("./")]
     for _ in range(MAX_ALTERNATIVES):
         if not waiting:
             return
@@ -225,11 +224,6 @@ def _expand_braces(pattern: str, fix: str) -> Iterator[str]:
         waiting += [f"{head}{choice}{tail}" for choice in reversed(found[1].split(","))]
     if waiting:
         raise InputError(fix)
-
-
-def _without_dot(pattern: str) -> str:
-    sign = "!" if pattern.startswith("!") else ""
-    return sign + pattern.removeprefix("!").removeprefix("./")
 
 
 def _quiet(found: re.Match[str]) -> str:

@@ -11,11 +11,11 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from lessons_kb.data import Table, read_table
+from lessons_kb.data import read_table
 from lessons_kb.text.patterns import compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
@@ -149,9 +149,13 @@ class _View:
     def __init__(self, text: str) -> None:
         self._starts, self._shifts = [0], [0]
         letters = text if text.isascii() else fold_letters(text)
+        hidden = re.escape(find_hidden(letters))
+        pattern = _syntax("spelled").replace("«hidden»", hidden)
         parts: list[str] = []
         done = size = 0
-        for start, end, plain in _respelled(letters):
+        for found in _compiled(pattern + (f"|[{hidden}]" if hidden else "")).finditer(letters):
+            start, end = found.span()
+            plain = _read_spelled(found)
             parts += (letters[done:start], plain)
             size += start - done + len(plain)
             done = end
@@ -164,26 +168,20 @@ class _View:
         return place + self._shifts[bisect_right(self._starts, place) - 1]
 
 
-def _respelled(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, plain) of each place that its last reader reads otherwise."""
-    hidden = re.escape(find_hidden(text))
-    pattern = _syntax("spelled").replace("«hidden»", hidden) + (f"|[{hidden}]" if hidden else "")
-    for found in _compiled(pattern).finditer(text):
-        kind, plain = found.lastgroup, ""
-        if kind == "taken":
-            plain = _TAKEN
-        elif kind == "quote":
-            plain = chr(_ESCAPED + 2 * len(found["slashes"]) + (found["quote"] == "'"))
-        elif kind == "letter":
-            plain = chr(int(found["letter"], 16))
-        elif kind == "code":
-            plain = chr(int(found["code"], 16))
-            plain = chr(_ESCAPED + (plain == "'")) if plain in "\"'" else plain
-        elif kind == "entity":
-            plain = chr(_ESCAPED + (found["entity"] in ("apos", "#39", "#039")))
-        elif kind in _PLAIN:
-            plain = _PLAIN[kind]
-        yield *found.span(), plain
+def _read_spelled(found: re.Match[str]) -> str:
+    """Return what its last reader has in the place of an escape."""
+    kind = found.lastgroup
+    if kind == "taken":
+        return _TAKEN
+    if kind == "quote":
+        return chr(_ESCAPED + 2 * len(found["slashes"]) + (found["quote"] == "'"))
+    if kind == "entity":
+        return chr(_ESCAPED + (found["entity"] in ("apos", "#39", "#039")))
+    if kind in ("letter", "code"):
+        plain = chr(int(found[kind], 16))
+        is_quote = kind == "code" and plain in "\"'"
+        return chr(_ESCAPED + (plain == "'")) if is_quote else plain
+    return _PLAIN.get(kind or "", "")
 
 
 def _merged(spans: list[Span], view: str) -> list[Span]:
@@ -253,11 +251,12 @@ def _by_name(view: str, lower: str) -> Iterator[Span]:
         if word is None:
             continue
         name = _Name(view, word)
-        if name.start >= table_end and (table := _html_rows(lower, name.start)):
-            table_end = yield from _by_column(view, table)
+        if name.start >= table_end:
+            rows = _html_rows(lower, name.start)
+            table_end = max(table_end, (yield from _by_column(view, rows)))
         if name.start >= max(line_end, table_end):
             start, line_end = _line_around(view, name.start, line_end)
-            rows = _ruled_rows(view, start, line_end) or _separated_rows(view, start, line_end)
+            rows = _text_rows(view, start, line_end)
             line_end = max(line_end, (yield from _by_column(view, rows)))
         span = None
         for pattern in () if name.speaks_about else (_syntax("link"), _syntax("link", near=True)):
@@ -333,16 +332,30 @@ def _next_line(view: str, place: int) -> int:
     return found.end() if found else len(view)
 
 
-def _separated_rows(view: str, start: int, end: int) -> Iterator[Row]:
-    """Yield the rows of a table whose cells a sign separates, in each as many as in the first."""
+def _text_rows(view: str, start: int, end: int) -> Iterator[Row]:
+    """Yield the rows of a table in plain text, the line of its heads first.
+
+    Its columns begin where the dashes of a rule below the heads do, up to another rule or a blank
+    line; else a sign separates its cells, in each row as many as in the first.
+    """
+    after = _next_line(view, end)
+    if end < after and _COLUMN_RULE.fullmatch(view, end, after):
+        begins = [dashes.start() - end for dashes in _DASHES.finditer(view, end, after)]
+        yield list(pairwise((*(min(start + begin, end) for begin in begins), end)))
+        start, end = after, _next_line(view, after)
+        while not _RULE.fullmatch(view, start, end):
+            yield list(pairwise((*(min(start + begin, end) for begin in begins), end)))
+            start, end = end, _next_line(view, end)
+        return
     separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
     size = 0
     while separator is not None and start < len(view):
         if not size or not _RULE.fullmatch(view, start, end):
             cells = view[start:end].split(separator)
-            if not size and separator == "," and not all(map(_is_plain_head, cells)):
-                return
-            if size and len(cells) != size:
+            is_list = separator == "," and not all(
+                _matches(r"\w[\w .-]*", cell.rstrip("\r\n\x0b")) for cell in cells
+            )
+            if len(cells) != size if size else is_list:
                 return
             size = len(cells)
             places = accumulate((len(cell) + 1 for cell in cells), initial=start)
@@ -350,43 +363,13 @@ def _separated_rows(view: str, start: int, end: int) -> Iterator[Row]:
         start, end = end, _next_line(view, end)
 
 
-def _is_plain_head(cell: str) -> bool:
-    return _matches(r"\w[\w .-]*", cell.rstrip("\r\n\x0b"))
-
-
-def _ruled_rows(view: str, start: int, end: int) -> Iterator[Row] | None:
-    """Return the rows of a table whose columns begin where the dashes of a rule do.
-
-    The line of its heads is given; None where no rule follows. It ends with a rule or a blank line.
-    """
-    after = _next_line(view, end)
-    if end == after or not _COLUMN_RULE.fullmatch(view, end, after):
-        return None
-    begins = [dashes.start() - end for dashes in _DASHES.finditer(view, end, after)]
-    return _cut_rows(view, (start, end), after, begins)
-
-
-def _cut_rows(view: str, head: tuple[int, int], start: int, begins: list[int]) -> Iterator[Row]:
-    line, end = head
-    while True:
-        yield list(pairwise((*(min(line + begin, end) for begin in begins), end)))
-        line, end = start, _next_line(view, start)
-        start = end
-        if _RULE.fullmatch(view, line, end):
-            return
-
-
-def _html_rows(lower: str, place: int) -> Iterator[Row] | None:
-    """Return the rows of an HTML table from its heads on; None where ``place`` is in no head."""
+def _html_rows(lower: str, place: int) -> Iterator[Row]:
+    """Yield the rows of an HTML table from its heads on; none where ``place`` is in no head."""
     cell = lower.rfind("<th", max(place - _HEAD_ROOM, 0), place)
     start = lower.rfind("<tr", max(place - _ROW_ROOM, 0), cell) if cell >= 0 else -1
     end = lower.find("</tr", place, max(start, 0) + _ROW_ROOM)
     if min(start, end) < 0 or "</t" in lower[cell:place] or "<td" in lower[start:end]:
-        return None
-    return _tagged_rows(lower, start)
-
-
-def _tagged_rows(lower: str, start: int) -> Iterator[Row]:
+        return
     cells: Row = []
     opened = -1
     for tag in _TABLE_TAG.finditer(lower, start):
@@ -487,9 +470,8 @@ def _is_placeholder(value: str) -> bool:
         return True
     if _matches(_no_value("reference"), value) or _matches(_no_value("placeholder"), value):
         return True
-    if not _matches(r"[A-Za-z_ -]+", value):
-        return False
-    return _names().search(value.lower()) is not None  # itself a name: ACCESS_TOKEN
+    is_words = _matches(r"[A-Za-z_ -]+", value)
+    return is_words and _names().search(value.lower()) is not None  # itself a name: ACCESS_TOKEN
 
 
 def _is_count(name: str, value: str) -> bool:
@@ -509,78 +491,73 @@ def _matches(pattern: str, value: str) -> bool:
     return _compiled(pattern).fullmatch(value) is not None
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+_compiled = lru_cache(maxsize=256)(re.compile)
 
 
-@lru_cache(maxsize=256)
-def _compiled_linear(pattern: str) -> Any:
-    return compile_regex(pattern, max_memory=_MEMORY)
-
-
-@lru_cache(maxsize=1)
-def _rules() -> Table:
-    return read_table("secrets.txt")
-
-
-@lru_cache(maxsize=1)
-def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int]]]:
-    """Return (kind, bits, what compiles its pattern) of each form, each hint's form, the search.
-
-    A hint without capitals stands in a text in any case. ``bits`` are what a character has at
-    least, _RANDOM where only what looks random is a secret.
-    """
-    forms: list[Form] = []
-    hints: list[tuple[str, int]] = []
-    for head, lines in _rules()["forms"]:
-        kind, *words = (part.strip() for part in head.split("|"))
-        # A letter in front lets the search skip to it.
-        pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", "".join(lines))
-        pattern = _filled(pattern)
-        hints += [(_hint(word), len(forms)) for word in words]
-        compiled = partial(_compiled, pattern)
-        forms.append((kind, _RANDOM if "<random>" in pattern else 0, compiled))
-    for head, lines in read_table("vendor_secrets.txt")["vendors"]:
-        kind, bits, *words = head.split(" | ")
-        hints += [(_hint(word), len(forms)) for word in words]
-        compiled = partial(_compiled_linear, lines[0])
-        forms.append((kind, float(bits), compiled))
-    find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
-    return forms, [number for _, number in hints], find
+@cache
+def _rules(section: str) -> dict[str, list[str]]:
+    """Return name → lines of a section of the rules."""
+    return dict(read_table("secrets.txt")[section])
 
 
 def _filled(pattern: str) -> str:
     """Return a pattern with the fragments that it names."""
-    for name, lines in _rules()["fragments"]:
+    for name, lines in _rules("fragments").items():
         pattern = pattern.replace(f"«{name}»", "".join(lines))
     return pattern
 
 
-@lru_cache(maxsize=8)
+@cache
+def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int]]]:
+    """Return (kind, bits, what compiles its pattern) of each form, each hint's form, the search.
+
+    A hint is a pattern between slashes, or a word; without capitals it stands in a text in any
+    case. ``bits`` are what a character has at least, _RANDOM where only what looks random is a
+    secret.
+    """
+    forms: list[Form] = []
+    hints: list[tuple[str, int]] = []
+
+    def add(kind: str, bits: float, words: list[str], compiled: Callable[[], Any]) -> None:
+        for word in words:
+            pattern = f"(?i:{re.escape(word)})" if word.islower() else re.escape(word)
+            is_pattern = word.startswith("/") and word.endswith("/")
+            hints.append((word[1:-1] if is_pattern else pattern, len(forms)))
+        forms.append((kind, bits, cache(compiled)))
+
+    for head, lines in read_table("secrets.txt")["forms"]:
+        kind, *words = (part.strip() for part in head.split("|"))
+        # A letter in front lets the search skip to it.
+        pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", "".join(lines))
+        pattern = _filled(pattern)
+        bits = _RANDOM if "<random>" in pattern else 0
+        add(kind, bits, words, partial(re.compile, pattern))
+    for head, lines in read_table("vendor_secrets.txt")["vendors"]:
+        kind, least, *words = head.split(" | ")
+        add(kind, float(least), words, partial(compile_regex, lines[0], max_memory=_MEMORY))
+    find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
+    return forms, [number for _, number in hints], find
+
+
+@cache
 def _syntax(name: str, *, near: bool = False) -> str:
-    body = "".join(dict(_rules()["syntax"])[name])
+    body = "".join(_rules("syntax")[name])
     return _filled(body.replace("«far»", "") if near else body)
 
 
-def _hint(word: str) -> str:
-    """Return the pattern of a hint: itself a pattern between slashes, else a word."""
-    if word.startswith("/") and word.endswith("/"):
-        return word[1:-1]
-    return f"(?i:{re.escape(word)})" if word.islower() else re.escape(word)
-
-
-@lru_cache(maxsize=1)
+@cache
 def _names() -> re.Pattern[str]:
-    kinds = (f"(?P<{kind}>{fold_letters(''.join(words))})" for kind, words in _rules()["names"])
+    kinds = (
+        f"(?P<{kind}>{fold_letters(''.join(words))})" for kind, words in _rules("names").items()
+    )
     return re.compile("|".join(kinds))
 
 
-@lru_cache(maxsize=8)
+@cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(fold_letters(" ".join(dict(_rules()["words"])[name])).split())
+    return frozenset(fold_letters(" ".join(_rules("words")[name])).split())
 
 
-@lru_cache(maxsize=8)
+@cache
 def _no_value(name: str) -> str:
-    return "".join(dict(_rules()["no values"])[name])
+    return "".join(_rules("no values")[name])

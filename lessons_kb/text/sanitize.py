@@ -7,14 +7,16 @@ for the frame around the text: our own block's markers, chat roles, an agent's t
 from __future__ import annotations
 
 import html
+import json
 import re
-import string
+import shlex
 import sys
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import unquote
 
-from lessons_kb.data import read_table
+from lessons_kb.data import read_table, read_words
 
 _ESCAPES = (
     r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS …: title, link, clipboard
@@ -56,27 +58,7 @@ _WRITTEN = re.compile(
 )
 """What is read as something else than is written: entities, escapes, the marks of Markdown."""
 
-_ROLES = frozenset({"human", "user", "assistant", "system", "developer"})
-_BRACKETED = frozenset(
-    {"context", "inst", "tool_calls", "tool_results", "available_tools", "system_prompt"}
-)
-_TAGS = frozenset(
-    """
-    additional-context agent-context antml attached-files bash-input bos command-args
-    command-contents command-message command-name conversation-summary end-of-turn
-    environment-context environment-details environment-info eos function-call function-calls
-    function-result function-results ide-diagnostics ide-opened-file ide-selection im-end
-    im-start inst instructions invoke persisted-output plan-mode s scratchpad start-of-turn sys
-    task-notification think thinking tool-call tool-calls tool-output tool-response tool-result
-    tool-results tool-use tool-use-error turn-aborted
-    """.split()  # noqa: SIM905 - a table for people
-)
-"""Tags by which agents frame what they are told, ``_`` and ``:`` written as ``-``."""
-_TAG_WORDS = frozenset(
-    {"antml", "hook", "instruction", "instructions", "lessons", "reminder", "reminders"}
-    | {"stderr", "stdout", "transcript"}
-)
-"""A tag of several words is an agent's too if one of these is among them."""
+_AGENTS = read_words("agent_tags.txt")
 
 
 def clean(text: str) -> str:
@@ -122,9 +104,7 @@ def defang(text: str) -> str:
     edits: dict[int, str] = {}
     if "[" in folded or "<" in folded:
         for found in re.finditer(_BRACKET, folded):
-            block, bracketed, tag = found.groups()
-            marks = block or (bracketed and _is_marker(bracketed, found))
-            if marks or (tag and _is_agents_tag(tag)):
+            if _is_frame(found):
                 edits |= _bend(folded, found.start())
     if ":" in folded:
         for found in re.finditer(_SPEAKER, folded, re.MULTILINE):
@@ -149,32 +129,34 @@ def find_hidden(text: str) -> str:
     return "".join(sorted(char for char in set(text) if not char.isascii() and _is_hidden(char)))
 
 
-def _is_marker(name: str, found: re.Match[str]) -> bool:
-    name = name.rstrip("] \t\n")
-    if name in _ROLES:  # [user] speaks, rows[user] is code
-        return not found.string[max(found.start() - 1, 0) : found.start()].isalnum()
-    return name in _BRACKETED
-
-
-def _is_agents_tag(name: str) -> bool:
-    if name.startswith("|"):
+def _is_frame(found: re.Match[str]) -> bool:
+    """Tell whether a bracket opens our own block, or what an agent would take for a frame."""
+    block, bracketed, tag = found.groups()
+    if block:
         return True
-    words = re.split(r"[\W_]+", name)
-    several = len(words) > 1 and not _TAG_WORDS.isdisjoint(words)
-    return words[0] in _ROLES or "-".join(words) in _TAGS or several
+    if bracketed:
+        name = bracketed.rstrip("] \t\n")
+        before = found.string[max(found.start() - 1, 0) : found.start()]
+        is_role = name in _AGENTS["roles"] and not before.isalnum()  # rows[user] is code
+        return is_role or name in _AGENTS["bracketed"]
+    words = re.split(r"[\W_]+", tag or "")
+    return bool(tag) and (
+        tag.startswith("|")
+        or words[0] in _AGENTS["roles"]
+        or "-".join(words) in _AGENTS["tags"]
+        or (len(words) > 1 and not _AGENTS["tag words"].isdisjoint(words))
+    )
 
 
 def _bend(folded: str, start: int) -> dict[int, str]:
     """Turn the brackets of a marker into round ones, the closing one if its line has it."""
-    edits = {start: "("}
     closing = ">" if folded[start] == "<" else "]"
-    for place in range(start + 1, min(len(folded), start + _LONGEST_MARKER)):
-        if folded[place] == closing:
-            edits[place] = ")"
-            break
-        if folded[place] in "[<":
-            break
-    return edits
+    found = re.compile(rf"[\[<{re.escape(closing)}]").search(
+        folded, start + 1, start + _LONGEST_MARKER
+    )
+    if found and found[0] == closing:
+        return {start: "(", found.start(): ")"}
+    return {start: "("}
 
 
 def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
@@ -193,7 +175,7 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
             plain = _fold_char(text[place])
             read.append(plain)
             origin += [(place, place + 1)] * len(plain)
-        plain = _fold(_decode(text[start:end]))
+        plain = "".join(map(_fold_char, _decode(text[start:end])))
         read.append(plain)
         origin += [(start, end)] * len(plain)
         at = end
@@ -208,10 +190,6 @@ def _decode(written: str) -> str:
         return unquote(written, errors="ignore")
     code = int(written[2:].strip("{}") or "0", 16) if written[:1] == "\\" else 0
     return chr(code) if 0 < code <= sys.maxunicode else ""
-
-
-def _fold(text: str) -> str:
-    return "".join(map(_fold_char, text))
 
 
 @lru_cache(maxsize=4096)
@@ -240,7 +218,7 @@ def _speakers() -> frozenset[str]:
     words = (
         word for _, lines in read_table("chat_roles.txt")["roles"] for word in lines[0].split()
     )
-    return frozenset(_fold(word).replace("_", " ") for word in words)
+    return frozenset("".join(map(_fold_char, word)).replace("_", " ") for word in words)
 
 
 def _is_hidden(char: str) -> bool:
@@ -256,39 +234,29 @@ def _is_hidden(char: str) -> bool:
 
 
 _LINES_AND_BLANKS = "\n\t\u00a0\u202f\u3000"
-_BARE = frozenset(string.ascii_letters + string.digits + "@%+=:,./-_")
-"""Characters that mean nothing to a shell."""
 
 
 def visible(text: str) -> str:
     r"""Return a text, each character that cannot be seen as ``\xNN``, ``\uNNNN``."""
-    if text.isprintable():
-        return text
-    return "".join(char if _is_seen(char) else _escaped(char) for char in text)
+    return _escape_unseen(text, lambda char: char.encode("unicode_escape").decode("ascii"))
 
 
 def visible_json(text: str) -> str:
     r"""Return a JSON text that says the same, every invisible character in it as ``\uNNNN``."""
+    return _escape_unseen(text, lambda char: json.dumps(char)[1:-1])
+
+
+def _escape_unseen(text: str, escape: Callable[[str], str]) -> str:
     if text.isprintable():
         return text
-    return "".join(char if _is_seen(char) else _json_escaped(char) for char in text)
+    return "".join(c if c.isprintable() or c in _LINES_AND_BLANKS else escape(c) for c in text)
 
 
 def shell_word(text: str) -> str:
     r"""Return a text as one word of a shell, in one line; ``$'\n'`` is what bash and zsh read."""
-    if text and _BARE.issuperset(text):
-        return text
     if text.isprintable():
-        return "'" + text.replace("'", "'\"'\"'") + "'"
+        return shlex.quote(text)
     return "$'" + "".join(map(_shell_escaped, text)) + "'"
-
-
-def _is_seen(char: str) -> bool:
-    return char.isprintable() or char in _LINES_AND_BLANKS
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
 
 
 def _shell_escaped(char: str) -> str:
@@ -296,12 +264,6 @@ def _shell_escaped(char: str) -> str:
         return f"\\{char}"
     octets = b"" if char.isprintable() else char.encode("utf-8", "surrogateescape")
     return "".join(f"\\x{octet:02x}" for octet in octets) or char
-
-
-def _json_escaped(char: str) -> str:
-    pairs = char.encode("utf-16-be", "surrogatepass")
-    units = (int.from_bytes(pairs[n : n + 2], "big") for n in range(0, len(pairs), 2))
-    return "".join(f"\\u{unit:04x}" for unit in units)
 
 
 def shorten(text: str, limit: int) -> str:
@@ -317,11 +279,6 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-_ESCAPE = (
-    r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # title, link, clipboard
-    r"|\x1b\[[0-?]*+[ -/]*+[@-~]?"  # colour, cursor
-    r"|\x1b[ -/]*+[0-~]?"
-)
 _UNSEEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 
@@ -333,12 +290,10 @@ def plain(text: str) -> str:
     """
     if text.isprintable():
         return text
-    text = re.sub(_ESCAPE, "", text).replace("\r\n", "\n")
+    text = re.sub(_ESCAPES, "", text).replace("\r\n", "\n")
     if "\r" in text:
-        text = "\n".join(_last_shown(line) for line in text.split("\n"))
+        shown = (
+            [piece for piece in line.split("\r") if piece.strip()] for line in text.split("\n")
+        )
+        text = "\n".join(pieces[-1] if pieces else "" for pieces in shown)
     return re.sub(_UNSEEN, "", text)
-
-
-def _last_shown(line: str) -> str:
-    shown = [piece for piece in line.split("\r") if piece.strip()]
-    return shown[-1] if shown else ""

@@ -22,16 +22,13 @@ def parse_address(url: str, *, instead: str) -> SplitResult:
         raise InputError(f"leave the key out of the address; {instead}")
     if parts.scheme not in ("http", "https") or not host:
         raise InputError(f"{url!r} is not an https://… address; correct it")
-    if parts.scheme == "http" and not _is_loopback(host):
+    try:
+        is_local = ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    if parts.scheme == "http" and not is_local:
         raise InputError(
             f"http to {host} would send everything in the clear; use https (plain http is for "
             "this machine alone)"
         )
     return parts
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

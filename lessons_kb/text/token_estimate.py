@@ -65,12 +65,9 @@ def estimate_tokens(text: str) -> int:
         for line in _RULED:
             text = text.replace(line * 4, line)
         wide = Counter("".join(re.findall(r"[^\x00-\x7f]+", text)))
-        count += round(sum(_weight(char) * times for char, times in wide.items()) + 0.5)
+        weights = (_WEIGHTS[bisect_left(_LASTS, ord(char))][1] * n for char, n in wide.items())
+        count += round(sum(weights) + 0.5)
     return max(count, 1) if text else 0
-
-
-def _weight(char: str) -> float:
-    return _WEIGHTS[bisect_left(_LASTS, ord(char))][1]
 
 
 def count_bytes(text: str) -> int:
