@@ -131,17 +131,15 @@ def _fill_in(row: Agent, event: str, program: str, seconds: int) -> dict[str, An
     words: dict[str, Any] = {
         "PROGRAM": program,
         "LINE": line,
-        "LINE OF vscode": _line(program, "vscode"),
+        "LINE_OF_VSCODE": _line(program, "vscode"),
         "HARMLESS": _harmless(row, event, program),
         "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
-        "NAME": f"lessons-{event}",
+        "EVENT_NAME": f"lessons-{event}",
+        "NAMES": [row.name],
         "SECONDS": seconds,
         "MILLISECONDS": seconds * 1_000,
     }
-    return {
-        key: words.get(value, value) if isinstance(value, str) else value
-        for key, value in row.handler.items()
-    }
+    return {key: words.get(value, value) for key, value in row.handler.items()}
 
 
 def _call_tool(row: Agent, event: str, seconds: int) -> dict[str, Any]:
@@ -293,12 +291,15 @@ def find_targets(request: Request) -> list[Target]:
 
 def _server(row: Agent, request: Request) -> Target:
     """Return the file with our entry in the agent's list of MCP servers."""
-    scope = "user" if request.scope == "user" else "shared" if is_committed(request) else "personal"
-    file, *names = row.server[scope]
+    listed = row.server
+    if request.scope == "project":
+        personal = "" if is_committed(request) else row.personal_server
+        listed = personal or row.project_server or row.server
+    file, *names = listed.split()
     path = _place(file, request, _folder(row, request))
     if not os.path.isfile(path) and os.path.isfile(f"{path}c"):
         path += "c"  # opencode reads JSON with comments under either ending
-    entry = {**row.server_entry, **(row.user_entry if scope == "user" else {})}
+    entry = {**row.server_entry, **(row.user_entry if request.scope == "user" else {})}
     words = {"SERVER": request.entries.server}
     if isinstance(command := entry.get("command"), list):
         entry["command"] = [words.get(word, word) for word in command]
